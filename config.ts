@@ -97,12 +97,12 @@ export const declarations = {
     }),
     trustedProxies: list(
       'TRUSTED_PROXIES',
-      'Networks of trusted proxies. Only for requests from these networks, `X-Forwarded-For` names the client, and `traceparent` names the trace.',
+      'Networks of trusted proxies. If a request comes from these networks, `X-Forwarded-For` names its client, and `traceparent` names its trace. In all other requests these headers are ignored.',
       { accepts: isCidr, each: 'a network such as 10.0.0.0/8' },
     ),
     answerTickMs: integer(
       'ANSWER_TICK_MS',
-      'Milliseconds. Sign-up, resend, reset and code answer only at multiples of this time, so that the time does not reveal whether an address is known. Choose more than these calls usually need (`npm run bench -- timing`). 0 switches it off.',
+      'A time in milliseconds. The calls for sign-up, for another mail, for a reset and for a code answer only at multiples of this time. So the time of an answer does not reveal whether an address is known. Choose a longer time than these calls usually need (`npm run bench -- timing`). 0 switches this protection off.',
       { default: 250, from: 0, to: 5_000 },
     ),
     bodyLimitBytes: integer('BODY_LIMIT_BYTES', 'The size of the largest JSON body, in bytes.', {
@@ -164,7 +164,7 @@ export const declarations = {
     webhooks: {
       firstAttempt: oneOf(
         'WEBHOOK_FIRST_ATTEMPT',
-        'The lane of first attempts of webhook deliveries. `workflow`: the run of the delivery makes the attempt. `direct`: this worker makes it without a run, if the endpoint is healthy (docs/how-to/operate.md).',
+        'How this worker makes the first attempt of a webhook delivery. `workflow`: in the workflow run of the delivery. `direct`: without a run, if the endpoint is healthy (docs/how-to/operate.md).',
         { of: ['workflow', 'direct'], default: 'workflow' },
       ),
       directAttempts: integer(
@@ -196,7 +196,7 @@ export const declarations = {
     command: optional(
       command(
         'OCR_COMMAND',
-        'A program that reads scanned pages of PDFs for agents and writes a PDF with their text, and its arguments. No shell runs it. `{input}` and `{output}` become paths, `{languages}` becomes for example `por+eng`, and `{pages}` for example `1-3,7`. Example: `ocrmypdf --skip-text --output-type pdf --jobs 1 --pages {pages} -l {languages} {input} {output}`. Without it scanned pages are not read (docs/how-to/operate.md, Scanned pages).',
+        'A command for agents that reads scanned pages of a PDF, and writes a PDF with their text. The service runs the command without a shell, and replaces the words in braces. `{input}` and `{output}` become paths of files. `{languages}` becomes the languages, for example `por+eng`. `{pages}` becomes the pages, for example `1-3,7`. Example: `ocrmypdf --skip-text --output-type pdf --jobs 1 --pages {pages} -l {languages} {input} {output}`. Without this command, scanned pages are not read (docs/how-to/operate.md, Scanned pages).',
         { needs: ['input', 'output'], knows: ocrPlaceholders },
       ),
     ),
@@ -211,7 +211,7 @@ export const declarations = {
   subtitlesCommand: optional(
     command(
       'SUBTITLES_COMMAND',
-      'A program that makes subtitles of speech, and its arguments. No shell runs it. `{input}` becomes the path of a WAV (16 kHz, mono). `{output}` becomes the path for WebVTT or SRT; the program may add `.vtt` or `.srt`. `{language}` becomes for example `pt`. Example: `whisper-cli --model /models/ggml-small.bin --no-prints --output-vtt --language {language} --output-file {output} {input}`. Without it subtitles can only be uploaded (docs/how-to/operate.md, Subtitles of speech).',
+      'A command that makes subtitles from speech. The service runs the command without a shell, and replaces the words in braces. `{input}` becomes the path of a WAV file (16 kHz, mono). `{output}` becomes the path at which the command writes WebVTT or SRT; the command may add `.vtt` or `.srt`. `{language}` becomes the language, for example `pt`. Example: `whisper-cli --model /models/ggml-small.bin --no-prints --output-vtt --language {language} --output-file {output} {input}`. Without this command, subtitles can only be uploaded (docs/how-to/operate.md, Subtitles of speech).',
       { needs: ['input', 'output'], knows: subtitlePlaceholders },
     ),
   ),
@@ -236,7 +236,7 @@ export const declarations = {
       secret(
         url(
           'DATABASE_DIRECT_URL',
-          'The same database without a pooler, or through a pooler of sessions, for LISTEN and migrations. The default is `DATABASE_URL`.',
+          'The address of the same database for LISTEN and migrations. It must lead to Postgres without a pooler, or through a pooler in session mode. The default is `DATABASE_URL`.',
           { protocols: postgres },
         ),
       ),
@@ -390,7 +390,7 @@ export const declarations = {
   automations: {
     waitSpeed: integer(
       'AUTOMATION_WAIT_SPEED',
-      'The factor by which waits of automations pass faster, to try automations on your own machine. Above 1 a process starts only if `API_HOST`, `WORKER_HOST` and `PUBLIC_URL` belong to this machine.',
+      'The waits of automations are shortened by this factor, so that you can try automations on your own machine. If the factor is above 1, a process starts only if `API_HOST`, `WORKER_HOST` and `PUBLIC_URL` belong to this machine.',
       { default: 1, from: 1, to: 100_000 },
     ),
   },
@@ -444,19 +444,24 @@ export const declarations = {
     }),
     pricePlans: list(
       'STRIPE_PRICE_PLANS',
-      "Prices and their plans, in addition to prices whose lookup key is a plan's name.",
+      'Prices of the payment processor, each with its plan. A price is not needed here if its lookup key in the payment processor is the name of the plan.',
       { accepts: isPricePlan, each: 'a price and its plan, such as price_1A2b=business' },
     ),
   },
   model: {
     apiKey: optional(
-      secret(text('ANTHROPIC_API_KEY', 'The key for the model of agents. Without it questions get 501.')),
+      secret(
+        text(
+          'ANTHROPIC_API_KEY',
+          'The key for the API of the language model that answers for agents. Without this key, questions get 501.',
+        ),
+      ),
     ),
     baseUrl: url('ANTHROPIC_BASE_URL', "The address of the model's API. Tests use another address.", {
       protocols: web,
       default: 'https://api.anthropic.com',
     }),
-    defaultModel: oneOf('AGENT_DEFAULT_MODEL', 'The model of agents that name no model.', {
+    defaultModel: oneOf('AGENT_DEFAULT_MODEL', 'The language model for agents that do not choose a model themselves.', {
       of: pricedModels,
       default: 'claude-sonnet-5-5',
     }),
@@ -469,7 +474,7 @@ export const declarations = {
   formerMasterKeys: secret(
     keys(
       'MASTER_KEYS_OLD',
-      'Further keys during a change of `MASTER_KEY`. They decrypt and verify, but encrypt nothing new. Otherwise empty.',
+      'Former keys, which are needed only during a change of `MASTER_KEY`. They decrypt and verify, but never encrypt. Leave this variable empty at all other times.',
       { bytes: 32 },
     ),
   ),

@@ -2,7 +2,7 @@
  * The only entry point of the service. `npm run build` turns it into dist/main.js: `node dist/main.js api`. In a checkout: `node --import
  * ./platform/load.mjs main.ts api`. Each command loads only what it needs.
  */
-import './platform/start.mjs'; // the first import, so that an older Node stops there with a message
+import './platform/start.mjs'; // must be the first import: it ends an unsupported older Node with a message
 
 const traced = async <Module>(load: () => Promise<Module>): Promise<Module> => {
   await import('./telemetry.ts'); // imported first, because modules that are already loaded cannot be traced
@@ -11,7 +11,7 @@ const traced = async <Module>(load: () => Promise<Module>): Promise<Module> => {
 
 interface Command {
   does: string;
-  /** The name of its only argument. */
+  /** The name of the command's only argument. */
   argument?: string;
   run: (argument: string) => Promise<void>;
 }

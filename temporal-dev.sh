@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs the development stack in the foreground until Ctrl-C: Temporal with its UI, Postgres, the S3 server and the mailbox.
-# Needs Node and npm; installs what is missing, and prints the addresses. `npm start` runs it, with API, worker and tour.
+# The script needs Node and npm. It installs missing programs, and prints the addresses. `npm start` runs this script together with the API,
+# the worker and the tour.
 set -eu
 cd "$(dirname "$0")"
 command -v node >/dev/null || {

@@ -5,7 +5,7 @@ import type { Id } from '../platform/core/ids.ts';
 
 /**
  * Returns the time of a step: the later of workflow time and machine time (ADR 6). Workflow time is too early if a step waited in a queue
- * or is repeated after an outage. In tests with skipped time it is later than machine time.
+ * or is repeated after an outage. In tests that skip time, workflow time is later than machine time.
  */
 export function timeOfStep(workflowNow: number): number {
   return Math.max(workflowNow, Date.now());
@@ -33,7 +33,10 @@ export async function heartbeating<T>(work: () => Promise<T>, everyMs = beatMs):
   }
 }
 
-/** The longest rest. If a batch was slow because of Postgres, the import must not rest as long as this batch took. */
+/**
+ * The longest pause after a batch, in milliseconds. Without this limit, a batch that was slow because of Postgres would cause an equally
+ * long pause.
+ */
 const longestRestMs = 1_000;
 
 /**

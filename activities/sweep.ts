@@ -21,7 +21,10 @@ export function sweepActivities(db: Database, onRescued: (count: number) => void
         throw error;
       }
     },
-    /** Removes expired rows, the records of repaired steps, and the logs of ended answers. @param now the workflow's time in Unix milliseconds */
+    /**
+     * Removes expired rows, old records of steps that failed, and the logs of answers that ended long ago. @param now the workflow's time
+     * in Unix milliseconds
+     */
     async removeExpired(now: number): Promise<void> {
       await forgetFaults(db, new Date(now));
       await removeExpired(db, new Date(now));

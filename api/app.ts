@@ -46,7 +46,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
       ...(isEmbedded(operation) ? [embeddedByOthers] : []),
       ...(operation.pathParameters.includes('clubId') ? [countAsClub] : []),
       findCaller(deps, operation),
-      ...(operation.method === 'get' ? [] : [chargeRateLimit(deps)]), // reads are not rate-limited, except the pages of previews
+      ...(operation.method === 'get' ? [] : [chargeRateLimit(deps)]), // reads are not rate-limited, but the page of a campaign preview is
       ...(operation.operationId === 'showCampaignPreview' ? [chargePreview(deps)] : []),
       requireCaller,
       ...(operation.auth.length === 0 && operation.pathParameters.includes('clubId') ? [requireClub(deps)] : []),
@@ -124,6 +124,6 @@ function corsByList(origins: readonly string[]): Koa.Middleware {
     allowHeaders: 'Authorization,Content-Type,If-Match,X-Request-Id',
     exposeHeaders: 'ETag,Location,RateLimit,RateLimit-Policy,Retry-After,X-Request-Id',
     maxAge: 600,
-    keepHeadersOnError: false, // an inner layer answers errors, and has already set these headers
+    keepHeadersOnError: false, // our error middleware answers errors, and these headers are already set
   });
 }

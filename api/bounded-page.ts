@@ -1,13 +1,16 @@
 /** Keeps a page of a list below the maximum size of an answer (REC-10). */
 
-/** The maximum size of an answer that is not a file, in bytes. A reserve remains for the text around the rows. */
+/**
+ * The maximum size of the rows in an answer, in bytes. The limit of the whole answer is a little larger, because the answer also contains
+ * text around the rows.
+ */
 const mostBytes = 990_000;
 /** A control character of one byte becomes six bytes in JSON. */
 const mostBytesAByte = 6;
 
 /**
- * Steps of shortening: the remaining characters of a text, and the remaining items of a list inside a row. The first step that fits is
- * used.
+ * The limits to which long rows are shortened, from weak to strong: the characters of a text, and the items of a list inside a row. The
+ * first pair of limits that makes the page small enough is used.
  */
 const limits: readonly { characters: number; items: number }[] = [
   { characters: 10_000, items: 200 },
@@ -34,7 +37,9 @@ export function fitRows<Row>(rows: readonly Row[]): { rows: readonly Row[]; shor
 
 const bytesOf = (rows: unknown) => Buffer.byteLength(JSON.stringify(rows));
 
-/** @returns the approximate number of bytes of a value, which is cheaper than its JSON */
+/**
+ * Estimates the size of a value, because an estimate is cheaper than writing the value as JSON. @returns the approximate number of bytes
+ */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + sizeOf(item) + 1, 0);

@@ -1,7 +1,10 @@
 /** Starts and stops the HTTP servers of this process. */
 import type { Server } from 'node:http';
 
-/** The time that requests in flight may take until they are aborted. The longest request looks up a name for a registration. */
+/**
+ * The time that requests in flight may take until they are aborted. The longest request registers a webhook endpoint, because it looks up
+ * the host name.
+ */
 const drainMs = 15_000;
 /** The interval at which idle connections are closed during a stop. */
 const idleCheckMs = 50;

@@ -21,7 +21,7 @@ export const eventStreamsRefused = new Counter({
 
 export const mailEvents = new Counter({
   name: 'mail_events_total',
-  help: 'Events that mail providers reported: matched to one of our mails, or passed over because they match none or are older than 90 days.',
+  help: 'Events that mail providers reported. The service ignores an event if it belongs to none of our mails, or is older than 90 days.',
   labelNames: ['outcome'],
 });
 

@@ -54,7 +54,7 @@ interface OpenStream {
   clubId: Id;
   tokenHash: Buffer;
   sessionEnded: AbortController;
-  /** Whether the last check did not find the session. */
+  /** True if the last check found no session for this stream. */
   isSessionMissing: boolean;
 }
 
@@ -91,7 +91,7 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
       );
       for (const [index, stream] of checked.entries()) {
         if (living[index]) continue;
-        // The first check does not end the stream: the operation that ended the session, such as a removal, may still send the end of the
+        // The first check that misses the session does not end the stream. The removal that ended the session may still send the end of the
         // answer.
         if (stream.isSessionMissing) stream.sessionEnded.abort();
         stream.isSessionMissing = true;

@@ -9,7 +9,7 @@ import type { RequestState } from './middleware/context.ts';
 export interface OperationRouter {
   /** @param path a pattern of the router: `/v1/clubs/:clubId/courses` */
   register(path: string, methods: string[], chain: RouterMiddleware<RequestState>[]): void;
-  /** Calls the handlers of the request's path and method, or else the next middleware. */
+  /** Calls the handlers for the request's path and method. If no handler matches, it calls the next middleware. */
   routes: Koa.Middleware<RequestState>;
 }
 
@@ -28,7 +28,10 @@ export function createOperationRouter(): OperationRouter {
   };
 }
 
-/** @returns the group of a path: its segments that are a parameter in no pattern. A path and its pattern have equal groups. */
+/**
+ * @returns the group of a path or of a pattern. The group consists only of segments that are literals in every pattern, so a path and its
+ * pattern have equal groups.
+ */
 function groupOf(path: string): string {
   const [, version, area = '', club, resource = '', part] = path.split('/', 6);
   if (version !== 'v1') return `${version}`;

@@ -37,7 +37,7 @@ export interface Deps extends AddressedDeps {
   mailDomains: MailDomainSettings;
   /** Whether this deployment can create subtitles from speech. */
   makesSubtitles: boolean;
-  /** The factor by which waits of automations are shortened. */
+  /** The waits of automations are shortened by this factor, so that a person can try an automation in minutes. It is 1 in production. */
   waitSpeed: number;
   /** Publishes the images of e-mails. */
   images: PublishingDeps['images'];
@@ -80,7 +80,7 @@ export type AnswerWith = (name: 'ETag' | 'Cache-Control', value: string) => void
 
 /** The body of a request whose sender is already known. */
 export interface ReceivedBody<Body = unknown> {
-  /** The received bytes, which the signature covers and a notice stores. Empty without a body. */
+  /** The received bytes. A signature is checked against these bytes, and a notice is stored with them. Empty without a body. */
   raw: Buffer;
   /** @throws DomainError malformed_request, invalid_request */
   parse: () => Body;
@@ -92,7 +92,7 @@ export interface OperationRequest<Op extends OperationId> {
   body: BodyOf<Op>;
   /** Reads the body, for operations with `x-late-body` in the contract. Their `body` is undefined. */
   receiveBody: () => Promise<ReceivedBody<BodyOf<Op>>>;
-  /** The body as a stream, within the contract's limit. @throws Error if the contract expects JSON or no body */
+  /** The body as a stream, within the contract's limit. Reading this property throws an Error if the contract expects JSON or no body. */
   bodyStream: AsyncIterable<Buffer>;
   /** The method of a read, `GET` or `HEAD`. */
   method: string;
@@ -116,7 +116,9 @@ export interface OperationRequest<Op extends OperationId> {
   limiter: Limiter;
   /** The client's address, for the limits on guesses. */
   ip: string;
-  /** The caller, for operations that need a session or an API key. @throws Error if the contract requires neither */
+  /**
+   * The caller, for operations that need a session or an API key. Reading this property throws an Error if the contract requires neither.
+   */
   caller: Op extends KeyOperationId ? Caller : Person;
   /** The student, for operations that only students call. */
   student: StudentIdentity;

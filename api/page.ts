@@ -8,7 +8,7 @@ export interface HtmlPage<Op extends OperationId> {
   contentSecurityPolicy: string | ((body: ResponseOf<Op> | undefined) => string);
   /** @returns the HTML of an answer of the operation */
   answer: (body: ResponseOf<Op>) => string;
-  /** @param wording the texts in the language of the reader @returns the HTML of a refusal */
+  /** @param wording the texts in the language of the reader @returns the HTML page that shows the error to the reader */
   refusal: (error: DomainError, wording: Wording) => string;
 }
 

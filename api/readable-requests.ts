@@ -26,7 +26,7 @@ export function serveReadable(server: Server, serve: RequestListener, headers: R
   const responses = new WeakMap<Socket, ServerResponse>();
   const closing = new WeakSet<Socket>();
   const listener: RequestListener = (request, response) => {
-    if (closing.has(request.socket)) return undefined; // the request arrived after a refused request of its connection
+    if (closing.has(request.socket)) return undefined; // an earlier request of this connection was refused, so the connection is closing
     responses.set(request.socket, response);
     const fault = headFault(request);
     if (fault === undefined) return serve(request, response);

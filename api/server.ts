@@ -158,7 +158,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     requestTimeout: longestBodyMs,
     headersTimeout: 10_000,
     keepAliveTimeout: 65_000,
-    requireHostHeader: false, // replaces Node's default refusal, which has no envelope
+    requireHostHeader: false, // Node would refuse such a request without our JSON error body
     noDelay: true, // small packets of an answer are sent without delay
   });
   serveReadable(server, (request, response) => void handle(request, response), secureHeadersOf(config.api.publicUrl));

@@ -41,7 +41,10 @@ type Measurement = (typeof campaignMeasurements)[number];
 
 const [small, large] = [1_000, Number(process.env['CAMPAIGN_RECIPIENTS'] ?? 100_000)];
 const rounds = 5;
-/** The number of mails of the bare loop that is compared with a large campaign. The loop's rate does not depend on this number. */
+/**
+ * The number of mails that a simple loop sends without the service. Its rate is compared with the rate of a large campaign, and does not
+ * depend on this number.
+ */
 const bareBeside = 10_000;
 const limitMs = 15 * 60_000;
 

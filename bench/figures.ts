@@ -15,7 +15,7 @@ export interface Figure {
   unit: string;
   /** The value of the ceiling or the baseline in the same run. The suite's `ceilings` explain it. */
   ceiling?: number;
-  /** Each round has a ratio of value to ceiling. This is the median of these ratios. */
+  /** The median of the ratios of all rounds. The ratio of a round is its value divided by its ceiling. */
   ratio?: number;
   /** The number of rounds. The value is their median. */
   rounds?: number;
@@ -46,7 +46,7 @@ export interface SuiteFigures {
   ceilings?: string;
   /** Explains what limits a figure, in at most two sentences. */
   limits: { figure: string; text: string }[];
-  /** The runs, the newest last. Each figure is in only one run. */
+  /** The runs in order of time; the newest run is last. Each figure is in only one run. */
   runs: Run[];
 }
 
@@ -78,7 +78,7 @@ export function figuresOfLine(line: string, values: Readonly<Record<string, numb
   });
 }
 
-/** @returns the last unit that the name contains, or `number` if it contains none */
+/** @returns the unit of a figure: the last unit in the figure's name, or `number` if the name contains no unit */
 function unitOf(name: string): string {
   const units = name.match(/[A-Za-z]+\/s\b|\b(?:ms|s|kB|MB)\b|%/g);
   return units?.at(-1) ?? 'number';
@@ -115,8 +115,8 @@ const figuresOfThisRun: Figure[] = [];
 let mainLine = '';
 
 /**
- * Keeps the figures of one reported line for `saveRun`. An indented line belongs to the last line that is not indented.
- * Parameters: see `figuresOfLine`.
+ * Stores the figures of one reported line, so that `saveRun` can write them later. An indented line adds details to the last line that is
+ * not indented. `figuresOfLine` explains the parameters.
  */
 export function recordLine(line: string, values: Readonly<Record<string, number>>, rounds?: number): void {
   const isDetail = line.startsWith(' ');

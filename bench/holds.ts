@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- holds`: calls every operation of the contract with the largest contents that its bounds allow. It reports how long
- * the API blocked its thread for one call, and the size of the answer.
+ * `npm run bench -- holds`: calls every operation of the contract with the largest contents that the contract allows. For each operation it
+ * reports how long one call blocked the API's thread, and the size of the answer.
  */
 import type { ContractOperation, OperationId } from '../contract/contract.ts';
 import { messageOf } from '../dev/problem.ts';
@@ -21,15 +21,15 @@ import { progress } from './support.ts';
 export const holdMeasurements = ['operations'] as const;
 
 /**
- * A request is repeated, and only the shortest time counts, because earlier times may include the loading of code or the collection of
- * other garbage.
+ * Each request is repeated this number of times, and only the shortest time counts. A longer time may include the loading of code, or a
+ * garbage collection for earlier requests.
  */
 const times = 3;
 /** The contents of texts: four-byte characters, variables without an end mark, and Markdown marks without an end mark. */
 const fillers = ['😀', '{{', '*[_`<- '];
 /** Operations whose answers are files of the build. Each caller gets an equal answer. */
 const documents: ReadonlySet<OperationId> = new Set<OperationId>(['getContract']);
-/** The report names this number of the slowest operations. */
+/** The number of operations in the report. The report lists the slowest operations. */
 const named = 12;
 
 const wishes: Wishes = { faulty: 0, permitted: 100, beside: 0, inPath: ofScene, inBody: ofScene };

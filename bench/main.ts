@@ -22,7 +22,7 @@ import { benchWebhooks, longWebhookMeasurements, webhookMeasurements } from './w
 
 interface Suite {
   measurements: readonly string[];
-  /** Measurements that run only when named. */
+  /** Measurements that run only if the command line names them. */
   long?: readonly string[];
   run: (measurements: readonly string[]) => Promise<void>;
 }
@@ -58,7 +58,7 @@ if (suite && chosen.every((measurement) => suite.measurements.includes(measureme
     if (isSaved) process.stderr.write(`Saved in ${saveRun(name)}. Now run npm run generate.\n`);
   } catch (error) {
     process.stderr.write(`The measurement failed. ${error instanceof Error ? error.message : String(error)}\n`);
-    // An open wait or a receiver must not keep a failed run alive.
+    // After a failure, an open timer or receiver would keep this process alive.
     process.exit(1);
   }
 } else {

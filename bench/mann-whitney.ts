@@ -1,8 +1,9 @@
 /** The Mann-Whitney test, which finds out whether two samples of times differ. */
 
 /**
- * @returns `share`: the share of pairs in which `one` is larger, 0.5 if there is no difference; `p`: the probability that chance gives a
- * share at least this far from 0.5 (two-sided, by the normal approximation)
+ * Compares each value of `one` with each value of `other`. @returns `share`: the share of pairs in which the value of `one` is larger;
+ * without a difference it is 0.5. `p`: the probability that chance alone gives a share at least this far from 0.5 (two-sided, by the normal
+ * approximation)
  */
 export function mannWhitney(one: readonly number[], other: readonly number[]): { share: number; p: number } {
   const ranked = [...one.map((ms) => ({ ms, isOfOne: true })), ...other.map((ms) => ({ ms, isOfOne: false }))].toSorted(

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- media largest`: one video of ten gigabytes, the largest size, by tus and through the worker to its MP4. This
- * measurement runs only when it is named, because it takes minutes and 32 GB of disk.
+ * `npm run bench -- media largest` uploads one video of ten gigabytes, the largest allowed size, by tus. Then the worker converts the video
+ * to an MP4. This measurement runs only if the command line names it, because it takes minutes and 32 GB of disk.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../config.ts';

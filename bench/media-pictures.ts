@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- media images pages`: images and PDFs a second through the worker, each compared with a bare loop over the picture
- * process.
+ * `npm run bench -- media images pages` measures how many images and PDFs the worker processes in a second. The result is compared with a
+ * loop that only creates the pictures.
  */
 import { availableParallelism } from 'node:os';
 import type { DataSource } from 'typeorm';
@@ -34,7 +34,7 @@ async function makePicturesOf(image: Buffer): Promise<void> {
   await makeMailPicture(image);
 }
 
-/** The subject of each measurement. */
+/** The file that each measurement uploads, and the work that creates the file's pictures. */
 const subjects: Readonly<Record<'images' | 'pages', () => Promise<Subject>>> = {
   async images() {
     const bytes = await camera();

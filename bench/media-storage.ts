@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- media storage`: a club's storage, its plan, its list, a reservation, and the queue of files, with 1,000 and with
- * 1,000,000 files (MED-20).
+ * `npm run bench -- media storage` measures reads and writes of a club's library with 1,000 and with 1,000,000 files (MED-20). It measures
+ * the storage usage, the plan, the list of files, a reservation, and the queue of files.
  */
 import { readConfig } from '../config.ts';
 import { mediaUses } from '../domain/contexts.ts';
@@ -92,7 +92,10 @@ function reportRatio(what: string, took: Record<keyof typeof sizes, number[]>): 
   });
 }
 
-/** Half of the files wait for a worker. @returns the milliseconds of a catch-up round, and of a claim that is released again */
+/**
+ * Measures the queue while half of the files wait for a worker. @returns the milliseconds of each sample. A sample is a round that looks
+ * for old files, a claim of one file, and the release of this claim
+ */
 async function queueOf(db: Database): Promise<number[]> {
   await db.source.query(
     `UPDATE media SET looks_at = now() - interval '1 hour' WHERE looks_at IS NULL AND abs(hashtext(id::text)) % 2 = 0`,

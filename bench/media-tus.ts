@@ -104,8 +104,9 @@ function multipart(client: S3Client, Bucket: string, bytes: number, queueSize: n
 
 /**
  * Sends the whole file in one request.
- * @param file.begins the video at the start of the file; without this start the file is no video
- * @returns megabytes a second, from the creation until the last answer, with the file settled
+ * @param file.begins the first bytes of the file, which contain a video; if absent, the file is not a video
+ * @returns megabytes a second, measured from the creation of the upload until its last answer. The service gives this answer after it has
+ * accepted the file
  */
 export async function sendByTus(
   base: string,

@@ -22,8 +22,8 @@ const idOf = (kind: number, n: string) => studentId(n).replace('01900001', `0190
 export const nthStudent = (n: number): Id => `01900001-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
 
 /**
- * Names of people: about 3,000 pairs, so that some hundreds of a million students share each pair. One student has a name that no other
- * student has.
+ * Names of people. There are about 3,000 pairs of names. So with a million students, some hundreds of students share each pair. One student
+ * has a name that no other student has.
  */
 const name = `CASE WHEN n = total / 2 THEN 'Zacharias Quetzalcoatl' ELSE
   (ARRAY['Maria', 'Ada', 'João', 'Ana', 'Pedro', 'Lucas', 'Grace', 'Alan', 'Edsger', 'Barbara', 'Linus', 'Margaret', 'Ken', 'Radia'])[1 + mixed % 14] || ' ' ||
@@ -50,7 +50,8 @@ export async function seedClub({ source }: Database): Promise<Club> {
 
 /**
  * Replaces the old students. One of 20 students is unverified, one of 20 enrollments is revoked, and one of 50 certificates is revoked.
- * Indexes are built after the rows, as when a backup is restored, because rows with existing indexes would take several times as long.
+ * Indexes are built after the rows are inserted, as in the restore of a backup. If the indexes existed before, the inserts would take
+ * several times as long.
  */
 export async function loadClub(db: Database, databaseUrl: string, club: Club, records: number): Promise<void> {
   // The load has a separate connection, because connections of the product have time limits for statements and for idle transactions.
@@ -70,7 +71,7 @@ export async function loadClub(db: Database, databaseUrl: string, club: Club, re
     for (const table of tables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER ALL`);
     for (const index of indexes) await client.query(index);
     while ((await rollUpListTallies(db, chunk)) > 0);
-    // Autovacuum would also leave the tables in this state.
+    // In production, autovacuum keeps the tables in this state.
     await client.query(`VACUUM ANALYZE ${[...tables, 'list_tallies', 'list_tally_changes'].join(', ')}`);
     await client.query(`CHECKPOINT`); // the load's pending writes must not count for later measurements
   } finally {

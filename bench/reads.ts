@@ -34,8 +34,9 @@ const certificates =
 const someone = (records: number) => nthStudent(Math.floor(records / 3));
 
 /**
- * The search texts. The first text is the name of one student. Some hundreds of a million students have the second text, one student in
- * 14 has the third, and every record has the fourth. The last text has no trigram.
+ * The search texts. `quetzal` finds one student. If there are a million students, `Ada Lovelaceski` finds some hundreds of them. `maria`
+ * finds one student
+ * in 14, and `example` finds every record. `zq` and `%` have no trigram, so the trigram index cannot help.
  */
 const searches = {
   'of one': 'quetzal',

@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- sales`: measures three things. The first is accepted notices a second, compared with a bare Koa route that inserts
- * the same row. The second is the sales of one club a second whose three facts (an account, a purchase and an access) reach its endpoint.
- * The third is how long a sale waits while transactions lock its club's count of students for 11 s each. No import locks the count for so
- * long any more (ENG-17).
+ * `npm run bench -- sales`: measures three things. First, it counts the accepted notices a second. A bare Koa route that inserts the same
+ * row is measured for comparison. Second, it counts the sales of one club a second. A sale counts when its three facts (an account, a
+ * purchase and an access) have reached the club's endpoint. Third, it measures how long a sale waits while other transactions lock the
+ * club's count of students. Each lock lasts 11 s, longer than the lock of any import (ENG-17).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Database, Transaction } from '../platform/infra/postgres/database.ts';
@@ -196,7 +196,10 @@ const freeMs = 50;
 const heldSales = 12;
 const limitMs = 120_000;
 
-/** Sales to new buyers arrive all the time, while the count is locked nearly all the time. */
+/**
+ * Measures the wait of sales to new buyers. Such a sale needs the lock on the club's count of students, and another transaction holds this
+ * lock nearly all the time.
+ */
 async function measureHeld({ launch }: Bench, source: DataSource, port: number, shop: BenchShop): Promise<void> {
   const worker = await launch('worker/main.ts', 'WORKER_PORT');
   await source.query('TRUNCATE sales_notices');

@@ -52,7 +52,7 @@ export async function onFreshStack(
     PATH: process.env['PATH'] ?? '',
     HOME: os.homedir(),
     ...allocatorSettings,
-    // The configuration must also name the parts that a benchmark leaves out.
+    // The configuration needs an address for every part, even if the benchmark does not start that part.
     SMTP_URL: 'smtp://127.0.0.1:9',
     S3_ENDPOINT: 'http://127.0.0.1:9',
     S3_ACCESS_KEY_ID: 'unused',
@@ -100,7 +100,7 @@ export async function onFreshStack(
   }
 }
 
-/** The lane of first attempts that the caller's environment selects, by the variables of the product. */
+/** The variables of the caller's environment that choose the lane for the first attempts of webhooks. */
 export function laneSettings(): Record<string, string> {
   const names = ['WEBHOOK_FIRST_ATTEMPT', 'WEBHOOK_DIRECT_ATTEMPTS'];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));

@@ -27,7 +27,10 @@ export const timingMeasurements = [
 type Measurement = (typeof timingMeasurements)[number];
 
 const callsEach = Number(process.env['TIMING_CALLS'] ?? 2_000);
-/** Parallel calls: they mostly wait for ticks, but each sign-up first hashes two passwords. */
+/**
+ * The number of parallel calls. Most calls only wait for the next tick. A sign-up uses the processor, because it first hashes two
+ * passwords, so fewer sign-ups run in parallel.
+ */
 const atOnce = {
   resend: 16,
   reset: 16,

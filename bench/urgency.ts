@@ -173,7 +173,7 @@ async function untilFirstWords(api: string, student: BenchStudent): Promise<numb
   return performance.now() - startedAt;
 }
 
-/** The rows that an import leaves: students with a token, a mail and a wake each. */
+/** Inserts the rows that an import of students creates. Each student has a token, a mail and a wake. */
 async function queueInvitations(source: DataSource, clubId: Id): Promise<void> {
   await source.query(
     `WITH ids AS MATERIALIZED (

@@ -8,8 +8,8 @@ import { Database } from '../platform/infra/postgres/database.ts';
 import { openDatabase, runOnce } from '../platform/infra/process.ts';
 
 /**
- * Prints a line for each such purchase, without data of its buyer, and the number of lines.
- * @returns the exit code: 0 if there is no such purchase
+ * Prints a line for each purchase whose amount may be wrong, without data of its buyer. Then prints the number of such purchases.
+ * @returns the exit code: 0 if no amount is doubtful, otherwise 1
  */
 export async function listAmounts(
   { database }: Pick<Config, 'database'>,

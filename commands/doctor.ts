@@ -1,5 +1,5 @@
 /**
- * The command `doctor`. It tries every connection in the way of the service, and also ffmpeg, OCR and the subtitles command. It reports
+ * The command `doctor`. It opens every connection as the service does, and also tries ffmpeg, OCR and the subtitles command. It reports
  * what to do about each problem. The command leaves nothing behind except closed runs in Temporal, which the namespace removes after its
  * retention time.
  */
@@ -83,7 +83,10 @@ async function compareZonesOf(
   return mistakesIn(report);
 }
 
-/** A missing ffmpeg may be intended, unless its path is configured. An ffmpeg that cannot create renditions is a mistake (DEC-162). */
+/**
+ * A missing ffmpeg is a mistake only if the operator has configured its path. Otherwise the operator perhaps wants no renditions. An ffmpeg
+ * that cannot create renditions is always a mistake (DEC-162).
+ */
 const ffmpegLook =
   (executable: string): Check['look'] =>
   async (note) => {

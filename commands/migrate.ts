@@ -12,26 +12,31 @@ import type { DataSource, QueryRunner } from 'typeorm';
 
 /** An arbitrary number for the advisory lock that lets only one process migrate at a time. */
 const migrationLock = 4_281_963;
-/** The lock is polled, because CREATE INDEX CONCURRENTLY waits for all running statements, also for a statement that waits for this
- * lock. */
+/**
+ * The process asks for the lock again and again, and never waits in a statement. CREATE INDEX CONCURRENTLY waits for all running
+ * statements, so it would also wait for a statement that waits for this lock.
+ */
 const lookEveryMs = 200;
 
-/** The time for which a migration without its locks is tried again. A backup or a report may hold the locks. */
+/** The time for which a migration is tried again if it does not get its table locks. A backup or a report may hold these locks. */
 const lockedWithinMs = 60 * 60_000;
 /** The pause before the next try, in which the transactions that waited behind the migration can run. */
 const lockPauseMs = 3_000;
 /** TypeORM's table of migrations. */
 const migrationsTable = 'migrations';
 
-/** The time for which migrations that drop columns or tables wait for older processes: the 13 minutes of an answer, and a margin. */
+/**
+ * The time for which migrations that drop columns or tables wait until older processes end. An older process may need 13 minutes, the
+ * longest time of an agent's answer, and this time adds a margin.
+ */
 const contractWithinMs = 15 * 60_000;
 
 /**
  * Runs the pending migrations under an advisory lock.
  * @param source a connection without timeouts, because a migration, or the wait for another process, may take long
- * @param withinMs the maximum time for which such migrations wait until older processes end
+ * @param withinMs the maximum time for which migrations that drop columns or tables wait until older processes end
  * @returns the names of the migrations that ran
- * @throws StartProblem with the names of the older processes that still run after this time
+ * @throws StartProblem when older processes still run after this time; the message names these processes
  */
 export async function migrate(source: DataSource, withinMs = contractWithinMs): Promise<string[]> {
   const holder = source.createQueryRunner();

@@ -68,8 +68,9 @@ export async function main(): Promise<void> {
 }
 
 /**
- * Deletes obsolete versions, waits for the workers of the build, and makes the build current: first in Temporal, then for the relays.
- * Between these two steps the relays of the earlier build continue, and this build runs the workflows that they start.
+ * Deletes obsolete versions, and waits until the workers of this build are ready. Then it makes this build current, first in Temporal and
+ * then for the relays. Between these two steps, the relays of the earlier build still start workflows, and the workers of this build run
+ * them.
  * @throws StartProblem if a task queue has no poller of this build in time
  */
 export async function promote({ withinMs = pollersWithinMs, queues = taskQueues, ...deps }: Promotion): Promise<void> {
@@ -207,7 +208,7 @@ async function describe({ connection, namespace }: PromotionDeps) {
       });
       return workerDeploymentInfo ?? undefined;
     } catch (error) {
-      if (codeOf(error) === codes.notFound) return undefined; // No worker with a version has polled yet.
+      if (codeOf(error) === codes.notFound) return undefined; // no worker has registered a version yet
       // The server's own worker answers this call. In a new namespace that worker perhaps does not run yet.
       if (codeOf(error) !== codes.failedPrecondition || performance.now() > deadline) throw error;
       await sleep(lookEveryMs);

@@ -1,6 +1,6 @@
 /**
- * `node dist/main.js reseal` seals all values under a key of MASTER_KEYS_OLD again, under MASTER_KEY. It runs beside the service, may be
- * killed and restarted at any time, and ends with `resealed …, left …, unreadable …`.
+ * `node dist/main.js reseal` finds all values that a key of MASTER_KEYS_OLD encrypted, and encrypts them with MASTER_KEY. The command may
+ * run while the service runs. It may be killed and restarted at any time. It ends with `resealed …, left …, unreadable …`.
  */
 import { readConfig, type Config } from '../config.ts';
 import { findLastingKey, idOf, otherKeysNeeded, sentenceOf } from '../platform/infra/keys/open-vault.ts';
@@ -16,9 +16,10 @@ const rowsNamed = 1_000;
 const valuesALine = 10_000;
 
 /**
- * Seals all values again that are not under the current key, and prints the progress.
+ * Finds all values that were encrypted with another key, encrypts them with the current key, and prints the progress.
  * @returns the exit code: 0 if a pass found no remaining and no unreadable value
- * @throws StartProblem if Postgres cannot be used, or if the database has no lasting key yet and the configured keys do not belong to it
+ * @throws StartProblem when Postgres cannot be used, or when the database has no lasting key yet and the configured keys do not belong to
+ * this database
  */
 export async function resealAll(
   { database, masterKey, formerMasterKeys }: Pick<Config, 'database' | 'masterKey' | 'formerMasterKeys'>,
@@ -28,7 +29,7 @@ export async function resealAll(
   const source = await openDatabase(database, 'club-reseal');
   try {
     const db = new Database(source, { notify() {} });
-    // Stores the lasting key first. After the reseal, the rows no longer show which key hashed the addresses.
+    // Stores the lasting key first, with which addresses are hashed. After the reseal, the rows no longer show which key this was.
     const lasting = await findLastingKey(db, { masterKey, formerMasterKeys });
     if ('problems' in lasting) {
       if (!lasting.isKept) throw otherKeysNeeded({ masterKey, formerMasterKeys }, lasting.problems);

@@ -26,7 +26,7 @@ const usage =
 /**
  * @param args the given arguments
  * @param locale the locale of the machine, as in `LANG`; the tour uses its language if the service supports it
- * @throws Problem that names the unknown argument and the known arguments
+ * @throws Problem when an argument is unknown; the message names it, and the known arguments
  */
 export function startArguments(args: readonly string[], locale = ''): StartArguments {
   const {

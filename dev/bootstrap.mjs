@@ -1,7 +1,8 @@
 /**
- * Ensures that node_modules exists and is as new as package-lock.json. It is plain JavaScript without dependencies, for any Node from 20
- * on, because it runs before anything is installed. The scripts of package.json and temporal-dev.sh call it. It uses only syntax of Node
- * 12, which distributions still have. So an older Node can run it and print the message that refuses it.
+ * Ensures that node_modules exists and is as new as package-lock.json. The scripts of package.json and temporal-dev.sh call this script. It
+ * is plain JavaScript without dependencies, because it runs before anything is installed. It uses only syntax that Node 12 understands,
+ * because some distributions still have this version. So even a Node that is too old can run the script, and print the message that refuses
+ * it.
  */
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';

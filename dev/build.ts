@@ -28,7 +28,7 @@ const recordFile = 'build.json';
 /**
  * @param directory the directory that receives the build; its old content is removed
  * @returns the record of the build, and its number of files
- * @throws Problem with the messages of the compiler
+ * @throws Problem when the compiler finds errors; the message has the compiler's messages
  */
 export async function buildInto(directory: string): Promise<Build & { files: number }> {
   await rm(directory, { recursive: true, force: true });

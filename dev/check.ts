@@ -44,7 +44,7 @@ const parts: Readonly<Record<string, Part>> = {
 /**
  * @param args the arguments of the command line
  * @returns the parts to run, by name
- * @throws Problem that lists the parts, if the first argument does not name a part
+ * @throws Problem when the first argument does not name a part; the message lists the parts
  */
 export function chosenParts(args: readonly string[], all: Readonly<Record<string, Part>> = parts): Map<string, Part> {
   const [name, ...own] = args;
@@ -83,7 +83,7 @@ export async function runParts(
   return [...chosen.keys()].filter((name) => failed.has(name));
 }
 
-/** @returns the exit code, 1 if the program could not start, and all output */
+/** @returns the exit code and all output of the program; the code is 1 if the program could not start */
 function run({ command: [program, ...always], args }: Part): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
     const child = spawn(program, [...always, ...args], {

@@ -21,7 +21,7 @@ export interface LocateOptions {
  * first working source is stored in the cache. A program of the variable or the PATH is checked first. If its version is wrong or it does
  * not work, a line reports that and it is skipped (DEC-163).
  * @returns an absolute path
- * @throws Problem with a list of the tries, the reason of each failure, and what to do
+ * @throws Problem when no source works; the message lists each try with the reason of its failure, and says what to do
  */
 export async function locate(component: Component, options: LocateOptions = {}): Promise<string> {
   const env = options.env ?? process.env;
@@ -128,7 +128,7 @@ export async function requireComponents(): Promise<void> {
 
 /**
  * Finds or installs every component at the same time.
- * @throws Problem that reports all failures together
+ * @throws Problem when a component is missing; one message reports all failures
  */
 export async function ensureComponents(): Promise<void> {
   const outcomes = await Promise.allSettled(

@@ -1,8 +1,7 @@
 /**
- * `npm run generate` writes every generated file. Then it judges new regular expressions and lowers the allowances for hard sentences, which
- * are generated files, too. If the option `--check` is set, it writes nothing, and fails if a committed file differs from the generated
- * text.
- * `npm run check` has separate parts for patterns and words.
+ * `npm run generate` writes every generated file. Then it judges new regular expressions, and lowers the allowed numbers of hard sentences;
+ * it stores both results in files. If the option `--check` is set, it writes nothing, and fails if a committed file differs from the
+ * generated text. This option leaves out the regular expressions and the sentences, because `npm run check` has separate parts for them.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -68,7 +67,7 @@ async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
   ]);
 }
 
-/** @throws Error with a list of the problems of the message catalogues */
+/** @throws Error when a message catalogue has problems; the message lists the problems */
 function requireRightCatalogues(): void {
   const problems = [
     ...Object.entries(catalogues).flatMap(([language, { messages }]) => catalogueProblems(language, messages)),

@@ -6,7 +6,7 @@ import { runScript, say } from './problem.ts';
 import { dataDirectory } from './project.ts';
 import { startStack } from './stack/stack.ts';
 
-/** The message to `npm start`, its parent process, when everything is up. */
+/** The message that this process sends to its parent, `npm start`, when the whole stack is ready. */
 export interface StackIsUp {
   readonly environment: Readonly<Record<string, string>>;
 }

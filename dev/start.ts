@@ -45,7 +45,7 @@ async function start(): Promise<number> {
   const stops: Stop[] = [];
   let fail: (problem: Problem) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => (fail = reject));
-  /** After this call, the end of the child ends the whole run, unless that end was requested. */
+  /** Ends the whole run as soon as this child ends, unless this process itself stopped the child. */
   const dependOn = (child: Child) => {
     child.exited.then(
       (exit) => exit.wasRequested || fail(new Problem(describeExit(child, exit))),
@@ -78,7 +78,8 @@ async function bringUp(
   await ensurePortsAreFree(ports);
 
   say('Starting Temporal, Postgres, S3 and the mailbox …');
-  // The program that `npm start -- --components` installed, if no program on the PATH is usable. The worker reports it if there is none at all.
+  // Takes a usable ffmpeg from the PATH, or else the ffmpeg that `npm start -- --components` installed. Without an ffmpeg, the worker
+  // reports that.
   const ffmpeg = await locate({ ...components.ffmpeg, sources: [] }, { report: say }).catch((error: unknown) => {
     if (process.env[components.ffmpeg.variable]) throw error;
     say(
@@ -150,7 +151,10 @@ async function startDevelopmentStack(stops: Stop[], dependOn: (child: Child) => 
   return environment;
 }
 
-/** @returns the environment with which API and worker use the fake model, whatever key they had before */
+/**
+ * Starts the fake model. @returns the environment with which API and worker use the fake model, even if the caller's environment has a key
+ * for the real model
+ */
 async function startFakeModel(port: number, stops: Stop[], dependOn: (child: Child) => void): Promise<Environment> {
   const model = startProcess('The fake model', 'dev/fake-model/serve.ts', {
     ...process.env,

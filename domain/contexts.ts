@@ -1,4 +1,7 @@
-/** The part of each context in operations that concern all contexts: a student's removal, a new e-mail address, retention, facts. */
+/**
+ * Some work concerns all contexts: the removal of a student, a new e-mail address, retention, and facts. This file lists what each context
+ * does in this work.
+ */
 import type { Database, Transaction } from '../platform/infra/postgres/database.ts';
 import type { ObjectStore } from '../platform/infra/store/object-store.ts';
 import type { Vault } from '../platform/infra/keys/vault.ts';
@@ -87,8 +90,8 @@ export type ChangeEmail = (
 ) => Promise<void>;
 
 /**
- * Removes one batch of expired rows, or adds up one batch of changes. It is safe to repeat this function, and to run it twice at the same
- * time.
+ * Removes one batch of expired rows, or adds one batch of changes to stored counts. It is safe to repeat this function, and to run it twice
+ * at the same time.
  */
 export interface RetentionJob {
   /** @returns the number of changed rows of each kind, and whether more rows may be due now */
@@ -101,10 +104,10 @@ export interface RetentionJob {
 }
 
 /**
- * Commits the consequences of facts. It must be safe to repeat the call: if a relay dies before it removes the facts, another relay passes
- * the facts again.
+ * Writes what follows from facts, and commits it. It must be safe to repeat the call. If a relay dies before it removes the facts, another
+ * relay passes the same facts again.
  * @returns the result for each fact
- * @throws an error of any fact. The error does not say which fact caused it, so the caller must then pass each fact alone
+ * @throws the error of one of the facts. The error does not say which fact caused it, so the caller must then pass each fact alone
  */
 export type FactConsumer = (
   db: Database,
@@ -114,16 +117,22 @@ export type FactConsumer = (
 ) => Promise<readonly FactResult<CausedWorkflow>[]>;
 
 export interface ConsumerOptions extends FanOutOptions {
-  /** The factor by which waits of automations are shortened; 1 if absent. */
+  /** The factor by which waits of automations are shortened. Without it, the factor is 1. */
   waitSpeed?: number;
 }
 
-/** A workflow to start. The relay itself may make the first attempt of a delivery run, and nothing else. */
+/**
+ * A workflow that the relay must start. If the workflow is the run of a delivery, the relay itself may make the first attempt. For other
+ * workflows it only makes the start.
+ */
 export type CausedWorkflow = DeliveryRun;
 
 /** The parts of one context. */
 export interface ContextParts {
-  /** The kinds of mail that the context requests: the rows that a mail of this kind is about, and whether the mail may still be sent. */
+  /**
+   * The kinds of mail that the context requests. For each kind it says which rows such a mail is about, and whether the mail may still be
+   * sent.
+   */
   mails: MailKinds;
   /** The kinds of records that use library files: the title of a record, and whether its use still counts. */
   mediaUses: MediaUseRules;
@@ -170,7 +179,7 @@ export const contexts = {
   joining: {
     mails: {},
     mediaUses: {},
-    eraseStudent: null, // the part of the community removes memberships
+    eraseStudent: null, // the context `community` removes the memberships of the student
     changeEmail: null,
     retention: [
       {
@@ -333,7 +342,7 @@ export const contexts = {
     mediaUses: assignmentMediaUses,
     eraseStudent: (tx, { studentId }) => purgeStudentFromAssignments(tx, studentId),
     changeEmail: null, // a mail goes to the address that the student has when it is sent
-    retention: [], // the media context removes files that were not sent
+    retention: [], // the context `media` removes the files that were not sent
     factConsumers: [],
   },
   mentorships: {
@@ -372,7 +381,7 @@ export const contexts = {
   campaigns: {
     mails: {},
     mediaUses: campaignMediaUses,
-    eraseStudent: (tx, { studentId }) => purgeStudentFromCampaigns(tx, studentId), // also erases mails of automations and digests
+    eraseStudent: (tx, { studentId }) => purgeStudentFromCampaigns(tx, studentId), // this also erases mails of automations and digests
     changeEmail: null, // a mail uses the address that the student has when it is claimed
     retention: [{ run: ({ db }, now) => retainRecipients(db, now) }],
     factConsumers: [],

@@ -1,4 +1,7 @@
-/** A migration that removes something. The migration waits while a process runs that still reads the thing (docs/how-to/upgrade.md). */
+/**
+ * A migration that removes a part of the schema, such as a column. It waits until no running process reads that part any more
+ * (docs/how-to/upgrade.md).
+ */
 import type { MigrationInterface } from 'typeorm';
 
 export interface Contraction extends MigrationInterface {

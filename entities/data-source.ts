@@ -66,7 +66,10 @@ export const migrations = classes.filter(({ name }) => /\d{13}$/.test(name));
 
 export interface DatabaseSettings {
   url: Secret;
-  /** A second address of the same database. At this address each session has its own connection. */
+  /**
+   * A second address of the same database, without a transaction pooler in between. LISTEN and session locks need this, because each
+   * session has its own connection there.
+   */
   directUrl?: Secret | undefined;
   /** The maximum number of connections of a process. */
   poolSize: number;
@@ -74,14 +77,14 @@ export interface DatabaseSettings {
   connectWithinMs?: number;
 }
 
-/** @returns the address at which LISTEN and session locks work */
+/** @returns the address for LISTEN and session locks: the direct address, or the usual address if no direct address is set */
 export const directUrlOf = ({ directUrl, url }: Pick<DatabaseSettings, 'directUrl' | 'url'>): Secret =>
   directUrl ?? url;
 
 /**
  * @param options.patient whether to use the direct address without timeouts. Migrations need this, because an index over millions of rows
  *   takes minutes without any traffic on the connection
- * @param options.reserved the number of connections of the pool that only the writing of records may use (ENG-18)
+ * @param options.reserved the number of connections of the pool that are reserved for work that writes records (ENG-18)
  * @param options.Pool replaces the driver's pool of connections
  * @returns a data source that is not yet connected: call `initialize()`
  */
@@ -102,8 +105,8 @@ export function createDataSource(
     driver: Object.create(pg, { Pool: { value: Pool } }) as typeof pg,
     connectTimeoutMS: database.connectWithinMs ?? 5_000, // after a longer wait, the connection fails, and readiness reports it
     extra: {
-      // If the server ends a connection before the pool hands it out, an error event without a listener would end the process. The
-      // connection's next query fails anyway.
+      // The server may end a connection before the pool hands it out. Without a listener, the error event of the connection would then end
+      // the process. The listener can ignore the error, because the next query on the connection fails anyway.
       onConnect(connection: pg.Client) {
         connection.on('error', () => undefined);
         return patient ? connection.query(`${withoutLimits}; SET lock_timeout = ${migrationLockMs}`) : undefined;

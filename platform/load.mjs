@@ -41,7 +41,7 @@ function translate(text) {
     module: ts.ModuleKind.ESNext,
     verbatimModuleSyntax: true,
     experimentalDecorators: true,
-    useDefineForClassFields: false, // a column without a value is absent, and not undefined
+    useDefineForClassFields: false, // otherwise a column without a value would be undefined, and not absent
   };
   return ts.transpileModule(text, { compilerOptions }).outputText;
 }

@@ -6,7 +6,8 @@
 import nodeModule from 'node:module';
 import path from 'node:path';
 
-// Without `import.meta.main`, which came with Node 24.2, a program would load and do nothing. Some releases of Node 22 have it.
+// The programs need `import.meta.main`, which came with Node 24.2. Without it, a program would load and do nothing. Some releases of Node
+// 22 have `import.meta.main` too, but they are also refused.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 2)) {
   process.stderr.write(

@@ -66,7 +66,7 @@ describe('the event catalogue', function () {
     });
   }
 
-  it('has a cause for every event type that an endpoint may subscribe to', () => {
+  it('contains a cause for every event type to which an endpoint can subscribe', () => {
     const raised = new Set(causes.flatMap(({ raises }) => raises));
     expect(eventTypes.filter((type) => !raised.has(type))).to.deep.equal([]);
   });

@@ -51,7 +51,7 @@ describe('the configuration', () => {
     expect(config.masterKey.reveal()).to.deep.equal(Buffer.from(masterKey, 'base64'));
   });
 
-  it('accepts any number of keys beside the master key, in their order', () => {
+  it('accepts any number of former master keys, and keeps their order', () => {
     const keysOf = (value: string) =>
       readConfig({ ...required, MASTER_KEYS_OLD: value }).formerMasterKeys.map((key) =>
         key.reveal().toString('base64'),
@@ -61,7 +61,7 @@ describe('the configuration', () => {
     expect(keysOf(`${otherKey}, ${third},`)).to.deep.equal([otherKey, third]);
   });
 
-  it('allows shorter waits only if the API, the worker and their public address are on this machine', async () => {
+  it('allows a faster AUTOMATION_WAIT_SPEED only if the API, the worker and PUBLIC_URL are local', async () => {
     const isOk = (env: Environment) => problemsOf({ ...required, AUTOMATION_WAIT_SPEED: '60', ...env }).length === 0;
     const here: Environment[] = [
       {},
@@ -344,7 +344,7 @@ describe('secrets of the configuration', () => {
     structuredClone: (value) => inspect(structuredClone({ ...(value as object) })),
   };
   for (const [way, print] of Object.entries(ways)) {
-    it(`are not printed by ${way}`, async () => {
+    it(`are hidden in the output of ${way}`, async () => {
       const secret = new Secret('pg-pass-word');
       const texts = [print(secret), print(new Secret(Buffer.from(masterKey, 'base64')))];
       if (!['structuredClone'].includes(way)) texts.push(print(config));

@@ -37,7 +37,7 @@ describe('the import graph', () => {
 
   const imported = (file: string, target: string, isType = false) => ({ file, target, isType });
 
-  it('marks an arrow as backward if it goes up or stays on its level', () => {
+  it('marks an import as backward if the imported folder is on a higher level or on the same level', () => {
     const arrows = arrowsOf([
       imported('domain/identity/a.ts', 'domain/mail/b.ts'),
       imported('domain/mail/b.ts', 'domain/identity/a.ts'),
@@ -51,7 +51,7 @@ describe('the import graph', () => {
     expect(mutualPairs(arrows)).to.deep.equal(['domain/identity ↔ domain/mail']);
   });
 
-  it('allows processes to import types of each other, and no values', () => {
+  it('allows processes to import types of each other, but not values', () => {
     expect(arrowsOf([imported('worker/a.ts', 'workflows/b.ts', true)])).to.deep.equal([]);
     expect(arrowsOf([imported('worker/a.ts', 'workflows/b.ts')]).map(({ isBackward }) => isBackward)).to.deep.equal([
       true,

@@ -13,8 +13,8 @@ const exempt = [
   'entities/migrations/',
   'commands/migrate.ts',
   'entities/extensions.ts',
-  'entities/data-source.ts', // the first statements of a connection, before TypeORM has it
-  'api/rate-limits/postgres-counters.ts', // has its own pool, which abandons statements at a deadline
+  'entities/data-source.ts', // sends the first statements of a connection, before TypeORM gets the connection
+  'api/rate-limits/postgres-counters.ts', // uses a separate pool, which abandons statements at a deadline
 ];
 
 describe('raw queries', () => {

@@ -1,4 +1,4 @@
-/** Tracing at the start of a process, by `--import` or from main.ts. */
+/** Tests how tracing starts at the start of a process: main.ts or the option `--import` starts it. */
 import { expect } from 'chai';
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -48,7 +48,7 @@ describe('telemetry', function () {
     expect(await loadedBy(['./telemetry.ts'], {})).to.deep.equal([]);
   });
 
-  it('loads in API and worker no OpenTelemetry package except the inactive packages of the model client', async () => {
+  it('loads no OpenTelemetry package in API and worker, except inactive ones of the model client', async () => {
     expect(await loadedBy(['./api/server.ts', './worker/main.ts'], {})).to.deep.equal(['@opentelemetry/api']);
   });
 

@@ -1,6 +1,6 @@
 /**
- * Only Node computes with time zones (DEC-154), and statements get instants and dates. Postgres has its own zone rules, which may be older,
- * and it refuses an unknown zone. A statement that computes in UTC names UTC.
+ * Only Node computes local times (DEC-154). Statements get instants and dates as parameters. Postgres has its own time zone rules, which
+ * may be older, and refuses a zone that it does not know. A statement that computes in UTC names UTC.
  */
 import { expect } from 'chai';
 import { globSync, readFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ function zonedIn(text: string): string[] {
 }
 
 describe('time zones in statements', () => {
-  it('use no time zone of a club or database session: pass instants of local-time.ts instead', () => {
+  it('are never the zones of a club or session, because local-time.ts computes all instants', () => {
     const files = globSync(searched, { cwd: projectDirectory }).filter(
       (file) => !exempt.some((place) => file.startsWith(place)),
     );

@@ -1,6 +1,7 @@
 /**
- * The names on which code and data outside this checkout depend: histories, schedules, dashboards, databases, and older processes beside
- * newer ones. A difference from test/wire-names.json changes behaviour, and needs a migration path for existing data.
+ * Tests the names on which code and data outside this checkout depend. Histories, schedules, dashboards and databases contain these names.
+ * Older processes that run together with newer processes use them, too. If a name differs from test/wire-names.json, the behaviour changes,
+ * and existing data needs a migration path.
  */
 import { expect } from 'chai';
 import { globSync, readFileSync } from 'node:fs';
@@ -60,8 +61,10 @@ describe('wire names', () => {
 const distinct = (names: readonly string[]): string[] => [...new Set(names)].toSorted();
 const byName = ({ name: one }: { name: string }, { name: other }: { name: string }) => (one < other ? -1 : 1);
 
-/** The prefix of a type's workflow ids and its task queue, such as `webhook-delivery/ on webhooks`, and its bulk task queue if that
- * differs. */
+/**
+ * For each workflow type, the prefix of its workflow ids and its task queue, such as `webhook-delivery/ on webhooks`. If its bulk work uses
+ * another task queue, the text also names that queue.
+ */
 function workflowIds(): Record<string, string> {
   return Object.fromEntries(
     workflowTypeNames.map((type) => {
@@ -74,7 +77,7 @@ function workflowIds(): Record<string, string> {
   );
 }
 
-/** The activities that a worker registers. A factory only stores its argument, so any argument will do. */
+/** The activities that a worker registers. A factory only stores its argument, so the test can pass an object without real dependencies. */
 function activityNames(): string[] {
   const factories: ((deps: ActivityDeps) => object)[] = Object.values(activities);
   const anything = { db: {} } as ActivityDeps;

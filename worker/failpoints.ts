@@ -1,8 +1,9 @@
 /**
- * A test can stop this process at a failpoint, to see the state that it leaves. `FAILPOINT` names one:
+ * A test can stop this process at a failpoint, to see the state that the process leaves. The variable `FAILPOINT` names one of these
+ * failpoints:
  * - a step of a delivery: `claimed`, `posted`
  * - a first attempt without a run: `direct_claimed`, `direct_posted`, `direct_recorded`
- * - the relay: `fanned_out`, `wake_sent`, `handed_over` (lost direct attempts, to runs)
+ * - the relay: `fanned_out`, `wake_sent`, `handed_over` (lost direct attempts were given to runs)
  * - a step of an answer: `answer_claimed`, `answer_called` (the stream exists, but is not recorded), `answer_begun`, `answer_delta`
  *   (some words are committed), `answer_ending`, `answer_ended`
  * - a step of an indexing: `source_claimed`, `source_ocr` (before OCR), `source_read`, `source_recorded`, `source_batch_removed`

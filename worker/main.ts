@@ -1,4 +1,4 @@
-/** The worker process: the relay, and a Temporal worker for each task queue, with one connection. */
+/** The worker process. It runs the relay, and a Temporal worker for each task queue. All Temporal workers use one connection. */
 import { collectDefaultMetrics } from 'prom-client';
 import { readConfig, type Config } from '../config.ts';
 import { directUrlOf } from '../entities/data-source.ts';

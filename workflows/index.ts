@@ -1,4 +1,4 @@
-/** Every workflow type that workers run. Most are one step, repeated until its row has ended (ENG-1). */
+/** Every workflow type that workers run. Most workflows only repeat one step until the row of the workflow has ended (ENG-1). */
 import type { Activities } from '../activities/index.ts';
 import { answerRules } from '../domain/agents/answers/answers.policy.ts';
 import { inAbout } from '../platform/core/time/durations.policy.ts';
@@ -42,7 +42,7 @@ const campaignWaits = {
 export const campaignRun = stepWorkflow<Activities['campaignRun'], 'sendCampaign'>(
   'sendCampaign',
   {
-    startToCloseTimeout: '5m', // a page claims mails for 10 s; the last take a minute, and their records 2 min while Postgres is down
+    startToCloseTimeout: '5m', // a page claims mails for 10 s; the last mails take a minute, and their records 2 min while Postgres is down
     heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal soon notices a dead worker
   },
   {
@@ -117,9 +117,8 @@ export const mediaExpiry = stepWorkflow<Activities['mediaExpiry'], 'lookAtMediaE
 );
 
 /**
- * The completions of a course that no action of a student causes, for example because a lesson was withdrawn or an access begins. It judges
- * one page of
- * students after another.
+ * Completes a course for students who do nothing at that moment, for example because a lesson was withdrawn, or because their access
+ * begins. The run checks one page of students after another.
  */
 export const courseCompletion = stepWorkflow<Activities['courseCompletion'], 'judgeCompletions'>(
   'judgeCompletions',
@@ -155,7 +154,7 @@ const digestWaits = {
 export const spaceDigest = stepWorkflow<Activities['spaceDigest'], 'sendDigest'>(
   'sendDigest',
   {
-    startToCloseTimeout: '5m', // a page claims mails for 10 s; the last take a minute, and their records 2 min while Postgres is down
+    startToCloseTimeout: '5m', // a page claims mails for 10 s; the last mails take a minute, and their records 2 min while Postgres is down
     heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal soon notices a dead worker
   },
   {
@@ -202,7 +201,7 @@ export const sourceIndex = stepWorkflow<Activities['sourceIndex'], 'indexSource'
   'indexSource',
   {
     startToCloseTimeout: '10m', // reading takes up to two minutes and OCR up to six; a large file needs some more time for the store and Postgres
-    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; a dead worker's lease lasts equally long
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker ends after the same time
   },
   {
     during: 'Indexing: the pending activity says how far it is',
@@ -228,7 +227,7 @@ export const mediaProcessing = stepWorkflow<Activities['mediaProcessing'], 'proc
   'processFile',
   {
     startToCloseTimeout: '6h', // enough to transcode the longest video; Temporal notices a dead worker by its heartbeats
-    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; a dead worker's lease lasts equally long
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker ends after the same time
   },
   {
     during: 'Processing: the pending activity says how far it is',
@@ -245,7 +244,7 @@ export const mediaMove = stepWorkflow<Activities['mediaMove'], 'moveFile'>(
   'moveFile',
   {
     startToCloseTimeout: '6h', // enough for a slow store to copy the largest file; Temporal notices a dead worker by its heartbeats
-    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; a dead worker's lease lasts equally long
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker ends after the same time
   },
   {
     during: 'Copying: the pending activity says so',
@@ -258,7 +257,7 @@ export const mediaTranscription = stepWorkflow<Activities['mediaTranscription'],
   'transcribeFile',
   {
     startToCloseTimeout: '8h', // the command takes up to six hours, and the sound up to one; Temporal notices a dead worker by its heartbeats
-    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; a dead worker's lease lasts equally long
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker ends after the same time
   },
   {
     during: 'Making subtitles: the pending activity says how far it is',
@@ -272,7 +271,7 @@ export const agentAnswer = stepWorkflow<Activities['agentAnswer'], 'generateAnsw
   'generateAnswer',
   {
     startToCloseTimeout: '15m', // an answer streams for minutes; the step ends itself after 13
-    heartbeatTimeout: '20s', // as long as the lease of a dead worker, because an earlier repetition could not claim the answer
+    heartbeatTimeout: '20s', // as long as a lease, because an earlier repetition could not claim the answer of a dead worker
     retry: { ...untilItSucceeds, maximumInterval: '10s' }, // a student waits
   },
   {

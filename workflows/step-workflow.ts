@@ -44,7 +44,7 @@ export const untilItSucceeds = { initialInterval: '1s', backoffCoefficient: 2, m
 /** The shortest wait, so that a clock difference cannot cause a busy loop. */
 const shortestWaitMs = 1_000;
 
-/** The result type of an activity. It is `never`, and so a compile error, if the result is not a `Step`. */
+/** The result type of an activity. If the result is not a `Step`, the type is `never`, so that the code does not compile. */
 type StepOf<Activity> = Activity extends (rowId: string, now: number) => Promise<infer S>
   ? S extends Step
     ? S
@@ -91,7 +91,7 @@ export async function repeat<S extends Step>(
       if (words.ended) setCurrentDetails(words.ended(ended));
       return ended.outcome;
     } else if (!next.done) await waitFor(next as Waiting<S>, words.waitingFor(next as Waiting<S>), () => signaled);
-    // The new run begins with a step, which answers an unanswered signal.
+    // The new run begins with a step. This step does the work for a signal that arrived during the last step.
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<(rowId: string) => Promise<unknown>>(rowId);
   }
 }

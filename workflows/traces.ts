@@ -1,6 +1,7 @@
 /**
- * Carries a trace through a run: from its start and its signals to its activities, and to the run that continues it. It uses no `await`
- * and no command of its own. Therefore histories replay unchanged, and signals are handled at the same time as without this interceptor.
+ * Passes a trace through a run: from the start and the signals of the run to its activities, and to the run that continues it. The
+ * interceptor uses no `await`, and adds no command to the history. Therefore old histories still replay, and signals are handled at the
+ * same time as without the interceptor.
  */
 import type { Headers, WorkflowInterceptorsFactory } from '@temporalio/workflow';
 import { traceHeader } from '../platform/core/traces.policy.ts';

@@ -5,7 +5,8 @@ import { deliveryRules } from '../domain/webhooks/deliveries/schedule.policy.ts'
 import { inAbout } from '../platform/core/time/durations.policy.ts';
 import { repeat, untilItSucceeds } from './step-workflow.ts';
 
-const limits = { startToCloseTimeout: '30s' } as const; // an attempt takes 15 s; longer than the lease's 25 s, so that a retry finds the lease expired
+/** An attempt takes 15 s. The limit is longer than the lease of 25 s, so that a retry finds the lease expired. */
+const limits = { startToCloseTimeout: '30s' } as const;
 
 const { attemptDelivery } = proxyActivities<Activities['webhookDelivery']>({ ...limits, retry: untilItSucceeds });
 const { attemptDelivery: attemptLocally } = proxyLocalActivities<Activities['webhookDelivery']>({

@@ -45,6 +45,6 @@ function corsOf(origins: readonly string[]): Koa.Middleware {
     exposeHeaders:
       'Accept-Ranges,Content-Disposition,Content-Length,Content-Range,ETag,Location,Retry-After,Tus-Extension,Tus-Max-Size,Tus-Resumable,Tus-Version,Upload-Length,Upload-Offset,X-Request-Id',
     maxAge: 600,
-    keepHeadersOnError: false, // an inner layer answers errors, and has already set these headers
+    keepHeadersOnError: false, // our error middleware answers errors, and these headers are already set
   });
 }

@@ -16,7 +16,7 @@ import { createUploadPermits, singleUploads } from './upload-permits.ts';
 
 /** The time limit of a request. The client continues with another request. */
 const longestRequestMs = 3_600_000;
-/** A connection without traffic for this time is closed: its client is gone, or the joining of the parts failed. */
+/** A connection without traffic for this time is closed. Either its client is gone, or the store did not join the parts of the file. */
 const silenceMs = 120_000;
 
 export interface FilesListener {
@@ -34,7 +34,7 @@ export async function openFilesListener(config: Config): Promise<FilesListener> 
     requestTimeout: longestRequestMs,
     headersTimeout: 10_000,
     keepAliveTimeout: 65_000,
-    requireHostHeader: false, // replaces Node's default refusal, which has no envelope
+    requireHostHeader: false, // Node would refuse such a request without our JSON error body
     noDelay: true,
   });
   server.setTimeout(silenceMs);

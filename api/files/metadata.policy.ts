@@ -1,12 +1,12 @@
 /**
- * Checks the metadata of a tus client's creation request (`Upload-Metadata`). The server uses none of it, and refuses unreadable metadata
- * (MED-32).
+ * Checks the header `Upload-Metadata`, which a tus client sends when it creates an upload. The server does not use the metadata, but it
+ * refuses metadata that it cannot read (MED-32).
  */
 
 const key = /^[\x21-\x2b\x2d-\x7e]+$/;
 const base64 = /^[\d+/A-Za-z]*={0,2}$/;
 
-/** @returns the fault of the header as a message to the sender, or undefined */
+/** @returns a message that tells the sender what is wrong with the header; undefined if the header is correct */
 export function metadataFault(header: string): string | undefined {
   const keys = new Set<string>();
   for (const pair of header.split(',')) {

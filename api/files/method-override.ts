@@ -20,13 +20,16 @@ export function methodOverride(): Middleware {
     if (isOverridden) context.method = method;
     await next();
     if (!isOverridden || method !== 'HEAD' || context.respond === false) return;
-    // Node received a POST, and would announce a body that Koa does not send.
+    // Node received a POST, so it would send a Content-Length for a body that Koa does not send.
     context.body = '';
     context.remove('Content-Type');
   };
 }
 
-/** Refuses an override that was not applied, because the request would run with another method. @throws DomainError method_not_allowed */
+/**
+ * Refuses a request whose override header the server did not follow. Otherwise the request would run with a method that its sender did not
+ * mean. @throws DomainError method_not_allowed
+ */
 export function requireOwnMethod(context: Context): void {
   const method = requestedMethod(context);
   if (method !== '' && method !== context.method)

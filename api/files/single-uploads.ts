@@ -1,6 +1,7 @@
 /**
- * Uploads in one request whose size was not declared before (MED-29). The request states the size, the club's storage reserves it, and then
- * exactly that many bytes stream to the bucket. If the reservation of the file ends, the upload is aborted.
+ * Receives a file in one request, if the client did not name its size when it reserved the file (MED-29). The request states the size, and
+ * the service reserves this space in the club's storage. Then exactly that many bytes stream to the bucket. If the reservation of the file
+ * ends, the upload is aborted.
  */
 import { maxBytes } from '../../domain/media/media.policy.ts';
 import { UploadLocked } from '../../domain/media/uploads/locks.ts';

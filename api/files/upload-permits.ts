@@ -13,7 +13,7 @@ import { RefusalToPerson } from '../../domain/language/refusal.ts';
 type Bound = 'student' | 'club' | 'process';
 /** The time after which a refused client tries again. Uploads take long, and clients retry without their user. */
 const retryAfterSeconds = 5;
-/** A writing request keeps its permit at least this long, which is the time of one part at a megabit per second. */
+/** A writing request keeps its permit at least this long. In this time a client that sends a megabit per second sends about one part. */
 const undisturbedMs = 60_000;
 /** To return a permit, a request stores the received bytes, which are at most two parts. */
 const givingWayMs = 10_000;
@@ -79,13 +79,15 @@ interface Holder extends Writer {
 export function createUploadPermits(clock: () => number, settings: Partial<Settings> = {}): UploadPermits {
   const { bounds, writes, ...times } = { ...resumableUploads, ...settings };
   /**
-   * The count excludes requests that are returning their permit, and includes requests that wait for such a permit. So no bound is exceeded
-   * during the
-   * exchange.
+   * The requests that count as holders of a permit. A request that must return its permit no longer counts. The request that waits for this
+   * permit already counts. So the number of holders never exceeds a bound while a permit changes hands.
    */
   const holders = new Set<Holder>();
 
-  /** @returns the bound that refuses a writer, and the holders that could return a permit */
+  /**
+   * @returns the bound that is reached, so that the writer gets no free permit, and the holders that could give up their permit; undefined
+   * if a permit is free
+   */
   function fullBound({ clubId, ownerId }: Writer): { reason: Bound; candidates: readonly Holder[] } | undefined {
     const ofClubs = Map.groupBy(holders, (one) => one.clubId);
     const ofClub = ofClubs.get(clubId) ?? [];

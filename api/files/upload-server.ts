@@ -10,7 +10,10 @@ import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { PartStore } from '../../platform/infra/store/part-store.ts';
 
-/** The time for which a holder may continue after it was asked to stop. The received bytes are stored. 0 would mean three seconds. */
+/**
+ * The time for which the holder of the lock may continue after it was asked to stop, in milliseconds. The bytes received so far are stored.
+ * The value is not 0, because tus reads 0 as its default of three seconds.
+ */
 const releaseMs = 1;
 
 export interface UploadServerDeps {
@@ -91,7 +94,7 @@ const envelopeOf = ({ code, message }: DomainError): string => JSON.stringify({ 
 /** Headers that tus reads in every request but that have no meaning here. Their invalid values would make tus refuse the request. */
 const ignoredHeaders = ['upload-metadata', 'tus-version', 'x-forwarded-proto'] as const;
 
-/** Puts tus answers that have no body or an unstructured text into the envelope. */
+/** The tus server. If tus answers with an error without our JSON error body, this class adds that body. */
 class UploadServer extends Server {
   /** Whether the server's single request is a HEAD request, whose answer has no body. */
   #isHead = false;
@@ -129,7 +132,10 @@ function headerRefusal(status: number): DomainError {
   return new DomainError('internal_error', 'Something went wrong on our side. Continue with HEAD.');
 }
 
-/** For each status with which tus refuses a request, the code and the message of our answer. All other statuses are internal errors. */
+/**
+ * Maps each status with which tus refuses a request to the code and the message of our answer. Every other status becomes an internal
+ * error.
+ */
 const codes: Readonly<Record<number, [ErrorCode, string]>> = {
   400: ['upload_ended', 'The upload is complete, or another request has replaced this one.'],
   404: ['not_found', 'There is no such upload, or it was not created.'],

@@ -1,4 +1,7 @@
-/** Requests of uploads: finds the upload, checks the request, and answers it if no bytes of the file are needed (MED-26, MED-29). */
+/**
+ * Handles the requests to upload addresses: finds the upload, and checks the request. If the request sends no bytes of the file, this
+ * module also answers it (MED-26, MED-29).
+ */
 import { isResumable, maxBytes } from '../../domain/media/media.policy.ts';
 import { uploadsPath } from '../../domain/media/uploads/descriptor.ts';
 import { declareLength, findUploadedFile, type UploadedFile } from '../../domain/media/uploads/open-uploads.ts';
@@ -62,7 +65,7 @@ function answerOptions(context: Context): void {
   context.status = 204;
 }
 
-/** GET is not allowed, because it would return files. @throws DomainError method_not_allowed */
+/** No path allows GET, because the tus server would answer it with the content of the file. @throws DomainError method_not_allowed */
 function requireMethod(context: Context, allowed: readonly string[]): void {
   if (allowed.includes(context.method)) return;
   context.set('Allow', ['OPTIONS', ...allowed].join(', '));
@@ -166,7 +169,9 @@ function answerEnded({ filesUrl }: UploadsDeps, context: Context, { id, length }
     throw new RefusalToPerson('upload_ended', 'refusal.upload_ended', { technical: 'The file has already arrived.' });
 }
 
-/** Two identical creations get equal answers. A deferred length is refused, and so is a creation with data. */
+/**
+ * Reads the size of the file from a request that creates an upload. The size must be in this request, and the request must have no body.
+ */
 function lengthOf(context: Context): number {
   if (context.get('upload-defer-length') !== '' || context.get('upload-concat') !== '')
     throw new DomainError(

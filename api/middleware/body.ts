@@ -9,8 +9,8 @@ import type { ApiDeps, Context, Middleware } from './context.ts';
 const arrivalMs = 30_000;
 
 /**
- * @returns a middleware that puts the parsed value into `context.request.body`, or undefined without a body. If the handler reads the body
- * late, the middleware puts a function that reads the bytes into the state instead.
+ * @returns a middleware that parses the body into `context.request.body`, which is undefined without a body. Some handlers read the body
+ * later themselves. For these handlers, the middleware only stores a function that reads the bytes in `context.state.readBody`.
  */
 export function readJsonBody({ settings }: ApiDeps, { maxJsonBytes, readsBodyLate }: ContractOperation): Middleware {
   const readBytes = bytesReader(Math.min(settings.bodyLimitBytes, maxJsonBytes ?? Infinity));

@@ -17,7 +17,7 @@ export interface RequestState {
   readBody?: () => Promise<Buffer | undefined>;
   /** The body as a stream, if the operation accepts no JSON. */
   bodyStream?: AsyncIterable<Buffer>;
-  /** Charges the club for the change of a student's call. Undefined unless the call was charged. */
+  /** Charges the club's limit when a student's call is about to change data. Undefined if the call was not charged. */
   chargeChange?: () => Promise<void>;
   /** The reason why the caller is refused. It is decided before the rate limit is charged, and thrown after the charge. */
   refusal?: Error;
@@ -35,7 +35,10 @@ export interface ApiDeps {
   clock: () => Date;
   settings: {
     bodyLimitBytes: number;
-    /** Answers whose timing must reveal nothing leave at multiples of this time, in milliseconds. 0 means immediately. */
+    /**
+     * Some answers must not reveal anything by their timing. Such an answer is sent only at a multiple of this time, in milliseconds. 0
+     * means immediately.
+     */
     answerTickMs: number;
     corsOrigins: readonly string[];
     trustedProxies: readonly string[];

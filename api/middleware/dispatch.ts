@@ -80,7 +80,7 @@ export function dispatch(
         return answer;
       });
     const isStream = operation.contentTypes.includes('text/event-stream');
-    // The permit comes before any work, so that no question is accepted whose answer cannot be streamed.
+    // The permit for the stream is taken before any work. So the service never accepts a question if it cannot stream the answer.
     const permit = isStream ? streams.open.take(callerOf(context), (params['clubId'] ?? '').toLowerCase()) : undefined;
     const answer = await handle().catch(async (error: unknown) => {
       permit?.release();

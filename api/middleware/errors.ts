@@ -35,7 +35,9 @@ function answerWith(context: Context, { status, code, headers }: DomainError, me
   if (headers.location !== undefined) context.set('Location', headers.location);
 }
 
-/** Refusals of layers that know no languages. Their own English messages are more precise. */
+/**
+ * The texts of refusals by code layers that do not translate. In English these refusals keep their own messages, which are more precise.
+ */
 const wordsOfCode: Readonly<Partial<Record<ErrorCode, PlainRefusalKey>>> = {
   unauthenticated: 'refusal.unauthenticated',
   not_found: 'refusal.not_found',
@@ -53,7 +55,7 @@ async function messageOf(api: Pick<ApiDeps, 'deps'>, context: Context, error: Do
   return key === undefined || language === defaultLanguage ? error.message : wordingIn(language).say(key);
 }
 
-/** The retry time of a refused caller. Waiting requests have got their lock or were refused before this time (ENG-17). */
+/** A refused caller may try again after this time. Before that, every waiting request gets its lock or is refused (ENG-17). */
 const retryAfterSeconds = 5;
 
 /** Logs an error by kind and source location. The caller gets the request's id, which finds the log line. */

@@ -5,7 +5,10 @@ import { idOf } from '../operation.ts';
 import { ipOf } from './client-ip.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';
 
-/** The token of such a link names a student. So a mailbox provider that unsubscribes many students does not count as one caller. */
+/**
+ * The path of an unsubscribe link, whose token names a student. Each student is counted separately. So a mailbox provider that unsubscribes
+ * many students does not count as one caller.
+ */
 const withWayOut = /\/classroom\/mail\/(?:un|re)subscribe\/([\w-]+)$/;
 
 export function chargeRateLimit({ limiter, settings, deps: { vault } }: ApiDeps): Middleware {

@@ -9,8 +9,8 @@ import type { ApiDeps, Context } from './context.ts';
 const ofStudents = /^\/v1\/(?:auth\/(?!admin\/)|clubs\/[^/]+\/classroom\/)/;
 
 /**
- * Refusals that never read the club's language: Postgres must not be used or is unavailable, or the answer must not reveal whether the club
- * exists.
+ * For these refusals the service never reads the club's language. Either Postgres must not be used or is unavailable, or the answer must
+ * not reveal whether the club exists.
  */
 const byBrowserAlone: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'rate_limited',
@@ -23,8 +23,8 @@ const byBrowserAlone: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /**
- * @returns the languages of a student for `languageOf`, the best first: their own and their club's, or without a session the browser's and
- * the club's. Undefined for administrators and programs, which read English.
+ * Finds the languages for `languageOf`, the best first. A student with a session has a language, and then the club's language. A student
+ * without a session gets the browser's language, or else the club's. @returns undefined for administrators and programs, which read English
  */
 export async function languagesOfReader(
   { deps }: Pick<ApiDeps, 'deps'>,

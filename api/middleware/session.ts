@@ -36,12 +36,12 @@ export function findCaller(api: ApiDeps, operation: ContractOperation): Middlewa
   };
 }
 
-/** The Postgres connections of the request count for the club in its path (ENG-17). */
+/** The Postgres connections that the request uses count toward the share of the club in its path (ENG-17). */
 export const countAsClub: Middleware = async (context, next) => forClub(clubIdOf(context), next);
 
 /**
- * For paths without a club, the connections count for the club in the body, because confirmations wait for a club's count of students too.
- * Requests with only a token share one group, because their club is not yet known.
+ * If the path names no club, the connections count toward the share of the club in the body. A confirmation may also wait for the lock on a
+ * club's count of students. Requests with only a token share one group, because their club is not yet known.
  */
 export const countAsClubOfBody: Middleware = async (context, next) => {
   const { body } = context.request as unknown as { body?: { club_id?: unknown } };
@@ -55,9 +55,8 @@ export const requireCaller: Middleware = async (context, next) => {
 };
 
 /**
- * Checks that the club exists, for operations that need no session. The check runs after the rate limit, which needs no club to charge an
- * address. So the
- * counters still answer while Postgres is down.
+ * Checks that the club exists, for operations that need no session. The rate limit charges the client's address before this check, so it
+ * needs no query for the club. So the rate limit still works while Postgres is down.
  * @throws DomainError forbidden
  */
 export function requireClub({ deps }: ApiDeps): Middleware {
@@ -88,7 +87,7 @@ export function requireScope({ scope }: ContractOperation): Middleware {
   };
 }
 
-/** Replaces a text that cannot be a club's id. The lookup runs as for an id, and finds no caller. */
+/** Stands for a text that cannot be a club's id. So the lookup runs as usual, and finds no caller. */
 const noSuchClub = '00000000-0000-0000-0000-000000000000';
 
 function clubOf(operation: ContractOperation, context: Context): string | undefined {

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { OperationId } from '../../contract/contract.ts';
 import type { ApiDeps, Middleware } from './context.ts';
 
-/** Operations with an address whose answer does not depend on whether an account exists. */
+/** Operations that receive an e-mail address, and whose answer must not reveal whether an account exists. */
 const steady: ReadonlySet<string> = new Set<OperationId>([
   'signUpStudent',
   'resendStudentVerification',

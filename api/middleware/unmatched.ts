@@ -31,19 +31,25 @@ function fits({ parts }: KnownPath, path: string): boolean {
 }
 
 /**
- * Compares two paths at the first segment that differs: a literal segment comes before a parameter, as in `by-slug/{slug}` and
- * `{clubId}/students`.
+ * Compares two paths at the first segment in which one path has a literal and the other path has a parameter. The path with the literal
+ * comes first: `by-slug/{slug}` comes before `{clubId}/students`.
  */
 function isBefore(one: KnownPath, other: KnownPath): boolean {
   const at = one.parts.findIndex((part, index) => part.startsWith('{') !== other.parts[index]?.startsWith('{'));
   return at >= 0 && !one.parts[at]?.startsWith('{');
 }
 
-/** Whether every request to the special path also matches the general path: `…/media/storage` and `…/media/{mediaId}`. */
+/**
+ * Whether every request to the special path also matches the general path. Example: `…/media/storage` is special, and `…/media/{mediaId}`
+ * is general.
+ */
 const covers = (general: KnownPath, special: KnownPath) =>
   general.path !== special.path && fits(general, special.path) && !fits(special, general.path);
 
-/** @returns the methods of the general path that the special path lacks, and that would answer its requests */
+/**
+ * Finds the methods that only the general path has. Without these lists, a handler of the general path would answer a request to the
+ * special path. @returns the methods for each special path
+ */
 export function methodsOfOthers(operations: readonly ContractOperation[]): { koaPath: string; methods: Method[] }[] {
   const known = pathsOf(operations);
   return known

@@ -22,7 +22,7 @@ export function messagesPage<Conversation extends { messages: unknown[] }>(
   return { data: { ...conversation, messages: [...rows] }, total, ...(shortened && { shortened }) };
 }
 
-/** An equal answer whether or not the call had an effect, so that callers cannot probe for accounts (DEC-13). */
+/** The answer is equal whether or not the call had an effect. So callers cannot find out which accounts exist (DEC-13). */
 export function accepted(_done: void): { data: { accepted: true } } {
   return { data: { accepted: true } };
 }

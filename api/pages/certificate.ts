@@ -49,7 +49,7 @@ ${rowsOf(data, wording)
   },
 };
 
-/** @returns the rows of names and values as HTML */
+/** @returns the rows of the certificate's table; each row is a name and its value as HTML */
 function rowsOf(data: Verification, wording: Wording): [string, string][] {
   const { student_name: name, completed_at: completedAt, revoked_at: revokedAt, time_zone: timeZone, hours } = data;
   const day = (at: string) =>

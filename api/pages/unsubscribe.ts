@@ -1,4 +1,7 @@
-/** The pages of a mail's unsubscribe link: the question, the confirmation, and the undo. Reading a page changes nothing. */
+/**
+ * The pages behind a mail's unsubscribe link. One page asks, one page confirms, and one page says that the student gets the mails again.
+ * Opening a page changes nothing.
+ */
 import { readFileSync } from 'node:fs';
 import type { RecordOf } from '../../contract/contract.ts';
 import { languageOf } from '../../domain/language/languages.ts';

@@ -22,7 +22,10 @@ import type { DomainError } from '../../platform/core/errors.ts';
 
 type Charging = Pick<Limiter, 'charge' | 'chargeShared' | 'chargeHere'>;
 
-/** The facts of a call at its charge: after the checks of session and membership, and before the body is read. */
+/**
+ * The properties of a call that decide which counters it is charged to. They are known after the checks of session and membership, and
+ * before the body is read.
+ */
 export interface Call {
   readonly method: string;
   /** The path that the router matches: still percent-encoded, without origin, query and fragment. */
@@ -45,9 +48,9 @@ export interface Call {
  * - A rule "per IP" charges the address, with or without a session.
  * - A rule per club charges the administrator and the club. Each administrator has a share that other administrators cannot use up
  * (LIM-24).
- * - A rule per club, per student or per administrator charges these only if session and membership are valid. A call that is refused, or
- * whose caller is unknown, is charged to a separate counter of its address. When that counter is used up, the call gets 429 instead of
- * 401 or 403. So an outsider can neither use up a club's allowance nor guess sessions without limit.
+ * - A rule per club, per student or per administrator applies only if session and membership are valid. Otherwise the call is charged to a
+ * separate counter of the client's address. When that counter is used up, the call gets 429 instead of 401 or 403. So an outsider cannot
+ * use up a club's allowance, and cannot guess sessions without limit.
  * - An administrator on a classroom path uses the club write limit.
  * - A student on a path of the club is charged as a student; {@link admitChange} charges the club.
  *
@@ -55,9 +58,9 @@ export interface Call {
  *
  * @param now Unix milliseconds
  * @param onBudget is called with the state of the budget that an API key has used, also if the call is refused
- * @throws DomainError `rate_limited` with the seconds to wait; `rate_limit_unavailable` when the counters are down and the route is a
- * classroom credential route. While they are down, administrators' credential routes have a small limit in each process (DEC-29), and
- * every other call passes.
+ * @throws DomainError `rate_limited` with the seconds to wait, when a counter is used up; `rate_limit_unavailable`, when the counters are
+ * down and the route signs students up or in. While the counters are down, the credential routes of administrators have a small limit in
+ * each process (DEC-29). Every other call passes.
  */
 export async function admit(
   limiter: Charging,
@@ -81,8 +84,9 @@ export interface BudgetState extends Pick<Budget, 'counter' | 'limit' | 'windowS
 }
 
 /**
- * Charges the club for a student's call on one of the club's paths, once the call is about to change data. A call without a change costs
- * the club nothing. So a student cannot block the administrators' writes (DEC-53). {@link admit} has charged any other call.
+ * Charges the club for a student's call on one of the club's paths, when the call is about to change data. A call without a change costs
+ * the club nothing. So a student cannot block the administrators' writes (DEC-53). This function does nothing for other calls, because
+ * {@link admit} has already charged them.
  *
  * @param now Unix milliseconds
  * @throws DomainError `rate_limited` with the seconds to wait
@@ -167,7 +171,7 @@ interface Charge {
   readonly subject: string;
   /** The caller, if the callers of one club share the budget. */
   readonly sharedBy?: { readonly kind: SpenderKind; readonly id: string };
-  /** Shared budgets of callers of this kind, which are charged first. */
+  /** Smaller budgets that callers of this kind share. They are charged before the club's budget. */
   readonly narrower?: readonly Budget[];
 }
 
@@ -175,7 +179,7 @@ function isStudentOnClubPath(rule: Rule | undefined, { caller }: Call): boolean 
   return rule?.counter === clubWrites.counter && caller?.kind === 'student';
 }
 
-/** A UUID has two spellings, but the club has one counter. */
+/** A UUID may be written in upper or lower case. Both spellings must charge one counter. */
 const clubOf = (clubId: string) => clubId.toLowerCase();
 
 function chargesOf(rule: Rule, call: Call): readonly Charge[] {

@@ -8,7 +8,8 @@ export type Circuit = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
  * @param clock the clock in milliseconds. If the clock goes backwards, the store is tried again
- * @param onFailure is called with each failure of the store, at most once a second while it is down, plus calls in flight
+ * @param onFailure is called with each failure of the store. While the store is down, that is at most once a second, plus once for each
+ * call that was already running
  * @returns a function that runs work on the store. It rejects with {@link CountersUnavailable} if the work fails, takes longer than
  * `deadlineMs`, or is not tried because the circuit is open.
  */

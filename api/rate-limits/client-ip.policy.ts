@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** The client of a peer without a readable address, because its connection is already closed. All such clients count as one client. */
+/** Stands for a client whose address cannot be read, because its connection is already closed. All such clients count as one client. */
 export const unknownClient = 'unknown';
 
 /**

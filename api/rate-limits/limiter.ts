@@ -1,6 +1,6 @@
 /**
- * Charges calls to the counters of the rate limits. It uses fixed windows. Early retries are charged to the next window in advance
- * (docs/adr/0002).
+ * Charges calls to the counters of the rate limits. It counts in fixed windows of time. A refused call counts in the next window, so a
+ * caller that retries too early waits longer (docs/adr/0002).
  */
 import { createHmac, hkdfSync } from 'node:crypto';
 import type { Secret } from '../../platform/core/secret.ts';
@@ -40,8 +40,8 @@ export interface Limiter {
    */
   chargeShared(budget: SharedBudget, of: { club: string; caller: string }, now: number): Promise<Verdict>;
   /**
-   * Counts a try that may be taken back, such as a sign-in with the correct password ({@link Limiter.takeBack}). A refused try charges no
-   * other window, because the caller is perhaps not the owner of the counter.
+   * Counts a try. {@link Limiter.takeBack} removes the try again, for example after a sign-in with the correct password. A refused try does
+   * not count in the next window. A stranger may have made the try, and the owner of the account must not wait longer for that.
    * @throws CountersUnavailable
    */
   attempt(budget: Budget, subject: string, now: number): Promise<Verdict>;
@@ -56,8 +56,8 @@ export interface Limiter {
   /** @throws CountersUnavailable */
   isRemembered(memory: Memory, subject: string, now: number): Promise<boolean>;
   /**
-   * Counts only in this process, with a much smaller limit (DEC-29). It is for calls that must be neither refused nor unlimited while the
-   * counters are unavailable.
+   * Counts only in this process, with a much smaller limit (DEC-29). While the counters are unavailable, some calls must still pass, but
+   * not without a limit. This function is for these calls.
    */
   chargeHere(subject: string, now: number): Verdict;
   /** Resolves when the counters can be used, or rejects with CountersUnavailable. */
@@ -94,11 +94,10 @@ export interface LimiterOptions {
  * A counter lives from its first charge, which may be one window early, to the end of its window. It stays one more window for slow calls.
  */
 const windowsKept = 3;
-/** A remembered subject is known in the window in which it was stored, and in the next window. */
+/** A stored subject is remembered for the rest of its window and for the whole next window. */
 const windowsRemembered = 2;
 /**
- * The maximum number of subjects that are known to have no free call before the window after the next. Above this number the memory is
- * cleared.
+ * The maximum number of entries in `spent`. When the map has this number of entries, it is cleared.
  */
 const spentRemembered = 10_000;
 
@@ -128,12 +127,15 @@ export function createLimiter({
     : openPostgresCounters(url, deadlineMs);
   const hashKey = Buffer.from(hkdfSync('sha256', masterKey.reveal(), '', 'rate limit subjects', 32));
   const reach = createCircuit(clock, onFailure, deadlineMs);
-  /** Maps a counter to the window in which its current and next window were used up. So a flood of calls causes no load on the store. */
+  /**
+   * The counters that need no look into the store: in the given window, both this window and the next window are used up. So a flood of
+   * calls causes no load on the store.
+   */
   const spent = new Map<string, number>();
 
   const nameOf = (counter: string, subject: string) =>
     `${counter}:${createHmac('sha256', hashKey).update(subject).digest('base64url')}`;
-  /** A budget's counters of one subject at one time. */
+  /** The functions that read and charge the counters of one budget, for one subject and one time. */
   const countersOf = ({ counter, limit, windowSeconds }: Budget, subject: string, now: number) => {
     const name = nameOf(counter, subject);
     const window = windowAt(now, windowSeconds);

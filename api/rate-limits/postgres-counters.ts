@@ -9,7 +9,7 @@ import type { CounterStore } from './counter-store.ts';
 const table = 'rate_limit_counters';
 /** The maximum number of running count statements if a statement is slow: one stalled connection must not block all calls. */
 const countsAtOnce = 3;
-/** One more connection, which removes expired counters. */
+/** The counts get these connections, and the removal of expired counters gets one more. */
 const connections = countsAtOnce + 1;
 const sweepEveryMs = 30_000;
 /** The number of expired counters that one statement deletes. Such a page takes much less time than a statement may take. */
@@ -22,7 +22,9 @@ interface Increment {
   by: number;
 }
 
-/** The keys are sorted, so that two processes that count equal calls lock the rows in one order. An expired counter starts at zero. */
+/**
+ * The keys are sorted, so that two processes that count the same keys lock the rows in the same order. An expired counter starts at zero.
+ */
 const countCalls = {
   name: 'count_calls',
   text: `
@@ -66,7 +68,8 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
         now,
       ],
     });
-    // Each caller gets its own count. The last caller gets the count of the row.
+    // One statement added all calls of a key together. Each call gets the count that it would have got alone, in order. So the last call
+    // gets the count of the row.
     const counts = new Map(rows.map(({ key, points }) => [key, points - sumOf(ofKeys.get(key))]));
     return increments.map(({ key, by }) => {
       const own = (counts.get(key) ?? 0) + by;
@@ -82,7 +85,7 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
       const page = await pool.query(
         `DELETE FROM ${table} WHERE key IN
           (SELECT key FROM ${table} WHERE expire < $1 ORDER BY expire LIMIT ${sweepPage} FOR UPDATE SKIP LOCKED)`,
-        [Date.now()], // expiry times use the machine's clock
+        [Date.now()], // `expire` was also written by this machine's clock, not by Postgres
       );
       cleared += page.rowCount ?? 0;
       if ((page.rowCount ?? 0) < sweepPage) return cleared;

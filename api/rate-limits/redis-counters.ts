@@ -22,7 +22,7 @@ export function openRedisCounters(url: Secret, deadlineMs: number): CounterStore
   const counters = new RateLimiterRedis({
     storeClient: redis,
     keyPrefix: 'rate_limit_counters',
-    points: 0, // the limiter compares the limits, and needs only the count
+    points: 0, // our limiter checks the limits itself, and needs only the count from this library
     duration: 0,
   });
   const firstConnection = redis.connect().catch(() => undefined); // ioredis keeps trying after a failure

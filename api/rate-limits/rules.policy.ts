@@ -23,7 +23,7 @@ export interface Rule extends Budget {
   /** The path in the form of the contract: `{parameter}` matches one segment, a final `*` matches any number of segments. */
   readonly path: string;
   /**
-   * The effect of unavailable counters: the call passes, is counted in its process with a small limit, or gets `503
+   * While the counters are unavailable, the call passes, or counts against a small limit of this process, or gets `503
    * rate_limit_unavailable`.
    */
   readonly whenDown: 'pass' | 'local' | 'refuse';
@@ -145,10 +145,10 @@ export const previewPages: Budget = { counter: 'preview_pages', ...writeRate, sc
 /**
  * All rows. If several rows match, the most specific row applies ({@link ruleFor}). The order has no meaning.
  *
- * - `GET /v1/auth/session` and `DELETE /v1/auth/session` are exempt from the credential limit, because that row is for `POST`. `GET` is a
- * read, and `DELETE` is a write "elsewhere".
- * - `POST /webhooks/billing` does not match `{platform}/{token}`, so it is a write "elsewhere". Plan changes come one by one from one
- * processor, which resends after a 429.
+ * - The credential limit is only for `POST`, so it does not count `GET` and `DELETE` of `/v1/auth/session`. `GET` is a read. `DELETE` falls
+ * under the row for writes "elsewhere".
+ * - `POST /webhooks/billing` does not match `{platform}/{token}`, so it also falls under the row for writes "elsewhere". That is enough,
+ * because one payment processor sends the plan changes one by one, and sends a change again after a 429.
  */
 export const rules: readonly Rule[] = [
   {
@@ -340,7 +340,7 @@ function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    return segment; // malformed encoding matches no literal of the table, but may match a parameter
+    return segment; // a segment with a malformed encoding equals no literal segment of a rule, but may match a parameter
   }
 }
 

@@ -13,7 +13,10 @@ interface Bounds {
   readonly own: number;
   /** The calls of one caller that pass even if the club's budget is used up. */
   readonly share: number;
-  /** The maximum number of calls that the shares of all callers of the kind add to the club's budget. */
+  /**
+   * When the club's budget is used up, callers may still use their shares. This is the maximum number of such calls, for all callers of the
+   * kind together.
+   */
   readonly reserve: number;
 }
 
@@ -21,7 +24,7 @@ interface Bounds {
 const bounds: Readonly<Record<SpenderKind, Bounds>> = {
   admin: { own: 1, share: 1 / 4, reserve: 5 },
   student: { own: 1 / 6, share: 1 / 15, reserve: 2 },
-  /** A file of the club's library, whose token does not say who reserved the file. */
+  /** A file of the club's library counts as a caller, because its upload token does not say who reserved the file. */
   file: { own: 1 / 6, share: 1 / 15, reserve: 5 },
   /** An API key has no share of its own: a program waits, so that the calls of people pass. */
   key: { own: 3 / 4, share: 0, reserve: 0 },
@@ -37,7 +40,10 @@ export interface SharedBudget {
   readonly share: number;
   /** The shared budgets. A call that finds one budget used up does not charge the following budgets. */
   readonly pools: readonly Budget[];
-  /** The budget of the calls that pass by the shares of all callers while the shared budgets (`pools`) are used up. */
+  /**
+   * Limits the calls that pass only because of their caller's share, while the shared budgets (`pools`) are used up. All callers share this
+   * budget.
+   */
   readonly reserve: Budget;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Limits on guesses: sign-ins with a wrong password (LIM-26), and invalid codes of registration links (LIM-27). A try is counted before it
- * runs, so that simultaneous tries do not exceed the limit. It is taken back if it was not a wrong guess.
+ * runs, so that simultaneous tries do not exceed the limit. If the try was not a wrong guess, its count is removed again.
  */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { addressesCounted } from './client-ip.policy.ts';
@@ -28,7 +28,7 @@ interface Source {
 interface SignInTry extends Source {
   /** The account as the caller wrote it. Tries count equally whether or not the account exists. */
   readonly account: string;
-  /** A device with an earlier session of the account, if the caller proves it. */
+  /** The device of the caller, if its token proves an earlier session of the account on this device. */
   readonly device: string | undefined;
   /** While the counters are unavailable, the classroom's routes answer 503 (LIM-18), and the administrators' routes pass (DEC-29). */
   readonly whenDown: 'refuse' | 'pass';
@@ -43,8 +43,8 @@ interface Counted {
 }
 
 /**
- * Makes a sign-in within its limit: ten wrong passwords in a quarter of an hour for all unknown sources together, and ten for each known
- * device or network.
+ * Runs a sign-in unless too many passwords were wrong. The limit is ten wrong passwords in a quarter of an hour. All unknown sources of an
+ * account share one count, and each known device or network has its own count.
  * @throws DomainError rate_limited (even if the account does not exist), and the errors of `signIn`
  */
 export async function trySignIn<T>(limiter: Counting, of: SignInTry, signIn: () => Promise<T>): Promise<T> {
@@ -95,7 +95,7 @@ function networkOf(account: string, ip: string): string {
   return `${account} ${addressesCounted(ip)[0]?.subject ?? ip}`;
 }
 
-/** @param wrong the error code of a wrong guess. Only after this error the try stays counted */
+/** Counts a try, and removes the count again unless the work fails with a wrong guess. @param wrong the error code of a wrong guess */
 async function within<T>(
   limiter: Counting,
   { now, whenDown }: Pick<SignInTry, 'now' | 'whenDown'>,

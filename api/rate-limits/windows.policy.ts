@@ -2,7 +2,7 @@
 
 /**
  * @param now Unix milliseconds
- * @returns the number of the window that contains this moment, counted from the epoch
+ * Numbers the windows from the epoch. @returns the number of the window that contains this time
  */
 export function windowAt(now: number, windowSeconds: number): number {
   return Math.floor(now / (windowSeconds * 1_000));

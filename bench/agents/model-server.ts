@@ -1,4 +1,4 @@
-/** The fake model in a separate process, controlled and read over HTTP. */
+/** Runs the fake model in a separate process. The benchmark controls the model, and reads its records, over HTTP. */
 import type { Script } from '../../dev/fake-model/fake-model.ts';
 
 /** The server's record of one request. Times are in milliseconds of the machine's steady clock. */

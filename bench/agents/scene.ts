@@ -24,7 +24,7 @@ export interface Scene {
   readonly server: ModelServer;
   /** Addresses of the API processes. */
   readonly apis: readonly string[];
-  /** Process ids by role, to measure the cost of each. */
+  /** The process ids by role, to measure the cost of each process. */
   readonly processes: { readonly apis: readonly number[]; readonly worker: number; readonly model: number };
   readonly students: readonly BenchStudent[];
 }

@@ -86,7 +86,7 @@ export async function tellTagged(db: Database, { clubId, studentIds }: Automatio
 /**
  * Waits until `count` runs of the automations match `where`.
  * @param where SQL over `automation_runs`
- * @param unpaced true to give waiting bulk wakes normal priority, so that no run waits for the rate limit of bulk work
+ * @param unpaced true if waiting wakes of bulk work get normal priority, so that no run waits for the rate limit of bulk work
  */
 export async function untilRuns(
   { source }: Database,

@@ -31,7 +31,7 @@ export interface Scene {
   state: () => Promise<SinkState>;
   forget: () => Promise<unknown>;
   clubId: Id;
-  /** The arrival of the transactional mail of each recipient, in `performance.now()`. */
+  /** The time at which the transactional mail of each recipient arrived, on the clock of `performance.now()`. */
   codes: ReadonlyMap<string, number>;
 }
 
@@ -86,7 +86,7 @@ export async function haveStudents(source: DataSource, clubId: Id, count: number
   const atOnce = 20_000;
   for (let remaining = count; remaining > 0; remaining -= atOnce)
     await source.query(
-      // The rows have keys, as the product writes them. Otherwise the worker would add the keys during the measurement.
+      // The rows have their `email_key`, as in the product. Otherwise the worker would add the keys during the measurement.
       `INSERT INTO students (id, club_id, name, email, email_key, verified_at, created_at)
        SELECT id, $1, 'Maria Silva', id || '@example.com', sha256(id::text::bytea), now(), now() FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, $2::int)) AS one`,
       [clubId, Math.min(remaining, atOnce)],

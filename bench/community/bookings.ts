@@ -23,15 +23,15 @@ const connections = 16;
 /** The number of mentors of each side. One side books through the API, the other side makes bare inserts. */
 const mentors = 100;
 /**
- * The number of students. A student may book 30 times an hour. The number is not a multiple of the number of mentors, so each student
- * meets every mentor.
+ * The number of students. Many students are needed, because a student may book only 30 times an hour. The number is not a multiple of the
+ * number of mentors, so each student meets every mentor.
  */
 const students = 2_001;
 const minutes = 15;
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** One booking of a side. Sixteen parallel bookings have different mentors and students. */
+/** One booking, made by the API or by a bare insert. Sixteen bookings run in parallel, and each has another mentor and another student. */
 interface Booking {
   mentor: number;
   student: number;

@@ -65,7 +65,7 @@ const readsWith = (storage: ObjectStore): Readonly<Record<string, Read<Club>>> =
 const window = (clubId: Id) => ({ id: `${clubId}/2026-01-01`, clubId, takesUntil: new Date() });
 
 export async function measureLists(): Promise<void> {
-  // This function is never called, because no space has a cover and no post has a file.
+  // The measured lists never use this store, because no space has a cover and no post has a file.
   const storage = createObjectStore(
     readConfig({
       DATABASE_URL: 'postgres://nobody',
@@ -185,7 +185,7 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
        UNION ALL SELECT club_id, 'reports_open', '00000000-0000-0000-0000-000000000000', false, count(*) FROM community_reports WHERE settled_at IS NULL GROUP BY 1
        UNION ALL SELECT club_id, 'moderations', '00000000-0000-0000-0000-000000000000', false, count(*) FROM community_moderations GROUP BY 1`,
     );
-    // Autovacuum would also leave the tables in this state.
+    // In production, autovacuum keeps the tables in this state.
     await run(`VACUUM ANALYZE ${tables.join(', ')}`);
     await run(`CHECKPOINT`);
   } finally {

@@ -65,8 +65,8 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
   const students = Math.max(50, records / 20);
   const mentors = Math.max(10, records / 1_000);
   const each = records / mentors;
-  // This number of mentors have their session of a day at the same hour, each with different students. The next mentors meet these students
-  // an hour later.
+  // Each mentor has one session a day. This number of mentors have it at the same hour, and each of them meets another student. The next
+  // mentors meet these students an hour later.
   const atATime = Math.max(1, students / each);
   const club = { clubId, mentorId: nth(1, 1), mentorshipId: nth(2, 1), studentId: nth(3, 1) };
   const client = new pg.Client({ connectionString: url });
@@ -126,7 +126,7 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
        SELECT club_id, 'sessions_' || status, lpad(to_hex(floor(extract(epoch FROM starts_at) / 86400)::bigint), 32, '0')::uuid, false, count(*)
          FROM mentorship_sessions GROUP BY 1, 2, 3`,
     );
-    // Autovacuum would also leave the tables in this state.
+    // In production, autovacuum keeps the tables in this state.
     await run(`VACUUM ANALYZE ${tables.join(', ')}`);
     await run(`CHECKPOINT`);
   } finally {

@@ -58,7 +58,8 @@ export async function measureZip(): Promise<void> {
       });
     const download = (from: string) =>
       rateOf(async () => {
-        const [answer] = (await once(get(from), 'response')) as [IncomingMessage]; // the client of the store reads in the same way
+        // Like the S3 client above, this reads with Node's own HTTP client.
+        const [answer] = (await once(get(from), 'response')) as [IncomingMessage];
         if (answer.statusCode !== 200) throw new Error(`The archive was answered ${answer.statusCode}.`);
         let bytes = 0;
         for await (const piece of answer) bytes += (piece as Buffer).length;
@@ -101,7 +102,10 @@ function* pieces(): Generator<Buffer> {
   for (let remaining = fileBytes; remaining > 0; remaining -= piece.length) yield piece;
 }
 
-/** Inserts a student with access to a repository of ten files. All ten files are this object. */
+/**
+ * Inserts a student with access to a repository of ten files. All ten files have the content of one object in the store. @param key the key
+ * of this object
+ */
 async function addReader(
   source: DataSource,
   clubId: string,

@@ -35,7 +35,7 @@ export interface Gold {
   writer: string;
   /** The script that creates the file. */
   made: string;
-  /** The difficulties that the file tests. */
+  /** The difficult features of the file that the file is meant to test, for example empty cells. */
   covers: readonly string[];
   /** The text that a person reads, in reading order. Empty if the file must be refused. */
   text: readonly GoldBlock[];
@@ -44,11 +44,11 @@ export interface Gold {
   cells: readonly GoldCell[];
   /** The texts of headers and merged cells, which a reader may repeat for each row or passage. */
   repeatable: readonly string[];
-  /** Words in the file that a person does not see. They change no share, whether they are read or not. */
+  /** Words in the file that a person does not see. The result is equal whether a reader finds these words or not. */
   hidden: readonly string[];
   /** Words that must not be read. */
   absent: readonly string[];
-  /** Other spellings that count as right, by the word in the text. */
+  /** For a word of the text, other spellings of this word that also count as right. */
   same: Readonly<Record<string, readonly string[]>>;
   /** The reader must refuse the file with one of these codes. Empty if the file must be read. */
   refused: readonly string[];

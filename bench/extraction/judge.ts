@@ -20,9 +20,9 @@ export interface Share {
 
 export interface Judgement {
   /**
-   * Words of the gold text that were read, as a share of the gold words and all extra words. A wrong word instead of a gold word counts
-   * twice: one word is missing, and one word is extra. Each word counts as often as it occurs. Unreadable words are left out; hidden words
-   * and repeated headers are not extra.
+   * The share of words that were read correctly. The gold text has the correct words. The share is the number of gold words that were read,
+   * divided by the number of gold words plus extra words. A wrong word instead of a gold word counts twice, as a missing word and as an
+   * extra word. Each word counts as often as it occurs. Unreadable words do not count. Hidden words and repeated headers are not extra.
    */
   words: Share;
   /**
@@ -32,8 +32,8 @@ export interface Judgement {
   /** The share of the numbers of the gold text whose words are adjacent in the result. */
   numbers: Share;
   /**
-   * The share of the cells of the gold text whose value is in one passage with the header of its column. Either a line above has the header
-   * at the same position between its bars, or the value is written `header: value`. An empty cell keeps its position.
+   * The share of table cells whose value is in one passage with the header of its column. There are two ways to write the header. A
+   * Markdown row above has the header in the same column, or the passage has `header: value`. An empty cell also counts as a column.
    */
   cells: Share;
   /** The share of expected warnings and refusals that the reader returned. */
@@ -238,7 +238,7 @@ const normalized = (text: string) => canonical(text).replaceAll('\\|', '|').repl
 const isEmptyCell = (cell: string | undefined) => cell === undefined || ['', '-', '–', '—'].includes(cell);
 
 /**
- * @param page the page with missing words; undefined if the file has no pages
+ * @param page the page on which the reader lost words; undefined if the file has no pages
  * @param code the code of the expected warning; undefined accepts any warning about a loss
  */
 function isWarned(warnings: readonly SourceWarning[], page: number | undefined, code?: string): boolean {

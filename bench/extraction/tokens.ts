@@ -19,8 +19,8 @@ const blank = '␣';
 const ends = '.,;:!?…()[]{}"\'“”‘’«»„|•◦▪‣●○■□☐☑☒–—·*،؛؟।';
 
 /**
- * The text in one spelling. White space is a blank or a line feed. Superscripts and subscripts are `10^3` and `H_2O`, also if they were
- * written as `10³`, `10^{3}` or `10^(3)`. Marks without width are removed, except the joiners U+200C and U+200D.
+ * Changes a text to one spelling, so that two texts can be compared. White space becomes a blank or a line feed. `10³`, `10^{3}` and
+ * `10^(3)` become `10^3`, and subscripts become `H_2O`. Marks without width are removed, except the joiners U+200C and U+200D.
  */
 export function canonical(text: string): string {
   return text

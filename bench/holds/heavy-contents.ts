@@ -1,4 +1,7 @@
-/** The most expensive contents to read that the bounds allow. Generated bodies do not contain them. */
+/**
+ * The contents that cost the most time to read, among the contents that the contract allows. The generated bodies do not contain such
+ * contents.
+ */
 import type { DataSource } from 'typeorm';
 import type { OperationId } from '../../contract/contract.ts';
 import type { World } from '../../test/proofs/fuzz/world/world.ts';
@@ -56,7 +59,8 @@ const campaign = (name: string, content: object): HeavyContent => ({
 const automation = (name: string, content: object): HeavyContent => ({
   name: `an automation of ${name}`,
   write: (source, { valueOf }) =>
-    // Later the versions are copied, and the copies get the next numbers.
+    // `version_count` is 1000, so that the next version does not collide with a copied version. `multiplyRows` copies the versions, and
+    // numbers the copies.
     source.query(
       `UPDATE automations SET draft = jsonb_set(draft, '{steps}', $2::jsonb), version_count = 1000 WHERE id = $1`,
       [valueOf('own.workflow'), JSON.stringify([{ id: 'mail', kind: 'send_email', email: content }])],

@@ -3,7 +3,10 @@ import { isObject, type JsonObject } from '../../contract/openapi.ts';
 import { propertiesOf, schemaAt } from '../../test/proofs/fuzz/requests/values.ts';
 import { isRecord, type Json } from '../../test/proofs/fuzz/requests/step.ts';
 
-/** The bytes of all values in JSON. The rest of the default `BODY_LIMIT_BYTES` is for names and brackets. */
+/**
+ * The maximum number of bytes of all values in JSON. The default of `BODY_LIMIT_BYTES` is larger, because a body also contains names and
+ * brackets.
+ */
 const mostBytes = 900_000;
 /** The number of items for a list without a bound. */
 const manyItems = 1_000;
@@ -33,7 +36,7 @@ function grown(unresolved: JsonObject, value: Json, filler: string, room: Room):
   );
 }
 
-/** Chooses the alternative with the value's kind. */
+/** Finds the schema of a value. If the schema has alternatives (`oneOf`), this is the alternative whose `kind` equals the value's kind. */
 function chosen(schema: JsonObject, value: Json): JsonObject {
   const { oneOf } = schema;
   if (!Array.isArray(oneOf)) return schema;

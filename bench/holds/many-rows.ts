@@ -20,7 +20,8 @@ const longestTexts: readonly (readonly [table: string, column: string, character
 ];
 
 /**
- * Gives the records of a club their longest texts, of four-byte characters. @returns the columns that cannot be filled, with the reason
+ * Fills the text columns of a club's records with texts of the maximum length. Each character has four bytes. @returns the columns that
+ * cannot be filled, each with its reason
  */
 export async function lengthenTexts(source: DataSource, clubId: Id): Promise<string[]> {
   const failed: string[] = [];
@@ -37,7 +38,7 @@ export async function lengthenTexts(source: DataSource, clubId: Id): Promise<str
 
 /** The number of rows, which is more than a page. */
 const copies = 120;
-/** Tables of the engine and of sessions, which no operation lists. */
+/** Tables whose rows no operation lists, such as the tables of the engine and of sessions. */
 const unlisted = /^(facts|wakes|.*_sessions|pending_|rate_|vault_|one_time_|transactional_|.*_tallies|.*_months|clubs)/;
 
 interface Column {

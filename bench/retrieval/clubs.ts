@@ -91,8 +91,8 @@ export async function addPassages(
 const usualFileLength = 100;
 
 /**
- * Creates a club with copies of another club's passages, by default in files of a hundred passages. The index of words has the state that
- * upkeep would give it. Triggers are off, because each copy has the words of its original.
+ * Creates a club with copies of another club's passages, by default in files of a hundred passages. The index of words is as complete as
+ * after the upkeep of the worker. Triggers are off, because each copy already has the words of its original.
  */
 export async function copyClub(
   source: DataSource,

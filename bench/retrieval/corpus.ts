@@ -1,6 +1,7 @@
 /**
- * A corpus: documents with pages in Markdown, one folder for each language, and the PDFs that a club would upload. See {@link
- * readCorpus}, {@link pdfOf}, {@link readQuestions}, and {@link standsOn}, which says whether a citation is on a page.
+ * Reads a corpus, which is a set of documents in Markdown, with a folder for each language ({@link readCorpus}). Creates the PDFs that a
+ * club would upload ({@link pdfOf}). Reads the questions about the documents ({@link readQuestions}). {@link standsOn} tells whether a
+ * cited text is on a page.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -15,7 +16,7 @@ export type CorpusLanguage = (typeof corpusLanguages)[number];
 
 /** A heading, a paragraph, an item of a list, or the title of a box. */
 export interface CorpusBlock {
-  /** 1 to 3 for a heading, the outermost first. */
+  /** The level of a heading, from 1 for the highest heading to 3. */
   level?: number;
   kind: 'heading' | 'paragraph' | 'item' | 'label';
   text: string;
@@ -34,7 +35,7 @@ export interface GoldQuestion {
   id: string;
   language: CorpusLanguage;
   document: string;
-  /** The pages that answer the question, each of them alone. */
+  /** The pages that answer the question. Each page alone is enough for an answer. */
   pages: number[];
   tags: string[];
   question: string;

@@ -108,7 +108,10 @@ async function measureQuality(source: DataSource, clubs: Clubs, { documents, que
   }
 }
 
-/** Ranking was tuned only on every other question of each language. */
+/**
+ * The groups of a question. The ranking was tuned with half of the questions, those with an even number. The other half shows whether the
+ * ranking is also good for new questions.
+ */
 function groupsOf({ id, language, tags }: GoldQuestion): string[] {
   const half = Number(id.slice(-2)) % 2 === 0 ? 'tuned on' : 'held out';
   return ['all', half, language, ...tags.map((tag) => `${language} ${tag}`)];

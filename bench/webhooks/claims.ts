@@ -56,7 +56,7 @@ async function fill(source: DataSource, clubs: number, factsOfEach: number): Pro
   await source.query(`VACUUM ANALYZE facts`);
 }
 
-/** Leases as many rows as a claim, by their known keys. */
+/** Leases the same number of rows as a claim does, but finds them by their known keys. */
 const leaseKnown = prepared<object, { clubIds: readonly string[]; ids: readonly string[] }>(
   'bench_lease_known',
   (value) => `UPDATE facts SET lease_until = clock_timestamp() + interval '30 s'

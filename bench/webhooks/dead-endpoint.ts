@@ -4,7 +4,7 @@ import { sendTest } from '../../domain/webhooks/events/test-event.ts';
 import { waitUntil } from '../support.ts';
 import { commitFact, type BenchClub, type Scene } from './scene.ts';
 
-/** The time limit until an attempt has failed. Attempts begin immediately, so the limit is long enough for a slow machine. */
+/** The time within which an attempt must fail. Attempts begin immediately, so this time is enough even for a slow machine. */
 const attemptLimitMs = 20_000;
 /** The breaker must be open after this number of facts. Five failures open it. */
 const maxFacts = 20;

@@ -1,5 +1,6 @@
 /**
- * A proxy to Postgres that delays answers. Each statement takes longer by the delay if it waits for the answer to the previous statement.
+ * A proxy to Postgres that delays every answer. If a client waits for each answer before its next statement, the delay counts for each
+ * statement.
  */
 import { once } from 'node:events';
 import net from 'node:net';

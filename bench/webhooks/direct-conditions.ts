@@ -16,8 +16,8 @@ const snapshotSeconds = Number(process.env['DIRECT_SNAPSHOT_SECONDS'] ?? 60);
 const history = { short: 10_000, long: Number(process.env['DIRECT_HISTORY'] ?? 5_000_000) };
 
 /**
- * Measures a backlog at receivers that refuse some messages. A refused message is handed to a run. Then its endpoint must first accept a
- * message of a run.
+ * Measures a backlog at receivers that refuse some messages. A workflow run repeats each refused message. An endpoint that refused a
+ * message gets no direct attempts until it has accepted a message of a run.
  */
 export async function measureRefused(scene: Scene): Promise<void> {
   const { db, worker, clear } = scene;

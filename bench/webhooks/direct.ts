@@ -67,7 +67,9 @@ export async function measureBacklog(scene: Scene): Promise<void> {
   reportBeside('direct/s', measured);
 }
 
-/** Commits facts at each rate. Measures how many are recorded a second, and their time from commit to arrival. */
+/**
+ * Commits facts at each rate. Measures how many deliveries are recorded a second, and the time from the commit of a fact to its arrival.
+ */
 export async function measureArriving(scene: Scene): Promise<void> {
   const { db, worker } = scene;
   const { urls, arrivals } = await addListeners(scene);

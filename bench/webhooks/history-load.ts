@@ -1,4 +1,4 @@
-/** Fills the history of one endpoint with a given number of deliveries. Retention would leave such a history. */
+/** Fills the history of one endpoint with a given number of deliveries, none of which is older than retention allows. */
 import pg from 'pg';
 import { withoutLimits } from '../../entities/data-source.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
@@ -50,7 +50,7 @@ export async function loadHistory(db: Database, databaseUrl: string, history: Hi
     }
     for (const index of indexes) await client.query(index);
     while ((await rollUpTallies(db, chunk)) > 0);
-    // Autovacuum would also leave the tables in this state.
+    // In production, autovacuum keeps the tables in this state.
     await client.query(`VACUUM ANALYZE ${[...tables, 'webhook_tallies', 'webhook_tally_changes'].join(', ')}`);
     await client.query(`CHECKPOINT`); // the load's pending writes must not count for later measurements
     const { rows } = await client.query<{ id: Id }>(
@@ -77,7 +77,8 @@ async function dropIndexes(client: pg.Client): Promise<string[]> {
 
 async function loadChunk(client: pg.Client, history: History, from: number, to: number): Promise<void> {
   const { clubId, endpointId, deliveries, pending, end } = history;
-  // The deliveries are spread evenly over the hours. The mixed bits make type, status and time independent of each other.
+  // The deliveries are spread evenly over the hours. `mixed` is a hash of the row's number. It chooses type and status, so that neither
+  // depends on the time or on the other.
   const rows = `
     SELECT n, $1::uuid AS club_id, $2::uuid AS endpoint_id,
            date_trunc('milliseconds', $3::timestamptz - make_interval(secs => ${historySeconds}::float8 * (${deliveries} - n) / ${deliveries})) AS created_at,

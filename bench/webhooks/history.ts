@@ -98,7 +98,7 @@ async function list({ source }: Database, history: History, filter: Partial<Deli
   await listDeliveries(new Queries(source.manager), history.clubId, history.endpointId, page, history.end);
 }
 
-/** @throws Error if there was nothing to claim. An empty claim is quick, so it would make the figure too good */
+/** @throws Error when the delivery cannot be claimed. A claim that finds no delivery is quick, so it would make the figure too good */
 async function claim({ source }: Database, id: string, now: Date): Promise<void> {
   if ((await claimAttempt(source, id, now.getTime())) === undefined) throw new Error(`${id} could not be claimed`);
 }

@@ -5,7 +5,8 @@ import { commitFact, withCost, type BenchClub, type Scene } from './scene.ts';
 
 const receivers = 60;
 /**
- * The interval of facts for each hanging endpoint. Three attempts of each endpoint hang at any time, as long as no delivery is held back.
+ * The interval between two facts for one hanging endpoint. An attempt hangs for 15 s. So three attempts of each endpoint hang at any time,
+ * unless the service holds deliveries back.
  */
 const hungEveryMs = 5_000;
 const healthyEveryMs = 200;

@@ -8,7 +8,10 @@ import { commitFact, type BenchClub, type Listener } from './scene.ts';
 /** If a fact has not arrived this long after the last commit, the run is invalid. */
 const arrivalLimitMs = 60_000;
 
-/** Calls `act` with 0, 1, 2 …, at this interval in milliseconds (later if it takes longer), as long as `goOn` returns true. */
+/**
+ * Calls `act` with 0, 1, 2 …, as long as `goOn` returns true. @param everyMs the interval between two calls; if `act` takes longer, the
+ * next call follows immediately
+ */
 export async function steadily(
   everyMs: number,
   act: (index: number) => Promise<unknown>,

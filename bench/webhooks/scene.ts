@@ -38,7 +38,10 @@ export interface Scene {
   launch: Bench['launch'];
   /** A receiver on this machine. @returns its address */
   addReceiver(respond: NonNullable<ReceiverOptions['respond']>): Promise<{ url: string }>;
-  /** A receiver that immediately accepts everything and records the arrivals. @param arrivals the arrivals, which other listeners share */
+  /**
+   * A receiver that immediately accepts everything and records the arrivals. @param arrivals a map that several listeners fill together; a
+   * new map if absent
+   */
   addListener(arrivals?: Map<Id, number>): Promise<Listener>;
   /** A club with its endpoint for each of these addresses. */
   addClubs(urls: readonly string[]): Promise<BenchClub[]>;
@@ -220,7 +223,7 @@ export async function deliverBacklog(
   const timeoutMs = limitFor(count);
   const arrived = () => arrivals.size - arrivedBefore;
   const progressSoFar = () => `${arrived()} have arrived`;
-  // Counting rows costs CPU of the measured machine, so rows are counted only after all deliveries have arrived.
+  // Counting rows in Postgres uses the CPU of the machine that is measured. So rows are counted only after all deliveries have arrived.
   await waitUntil(`${count} facts arrive`, () => arrived() >= count, { timeoutMs, progressSoFar });
   const areRecorded = async () => (await countSucceeded(db, clubs)) - before >= count;
   await waitUntil(`${count} deliveries are recorded`, areRecorded, { timeoutMs, progressSoFar });

@@ -23,7 +23,7 @@ const clientOf = (endpoint) =>
   new S3Client({ endpoint, region: env.S3_REGION ?? 'us-east-1', forcePathStyle: true, credentials: root });
 const client = clientOf(env.S3_ENDPOINT);
 
-// The permissions of docs/how-to/deploy.md#buckets, and of the CORS rules, which the API sets.
+// The permissions that docs/how-to/deploy.md#buckets lists. The API sets the CORS rules, so it also needs the permissions for these rules.
 const onBuckets = ['s3:ListBucket', 's3:ListBucketVersions', 's3:ListBucketMultipartUploads'];
 const onCors = ['s3:GetBucketCORS', 's3:PutBucketCORS'];
 const onObjects = [
@@ -77,7 +77,10 @@ async function keepUser({ access, secret }) {
   }
 }
 
-/** Sends a request to the interface for users: any request of the client, whose method, path and body are replaced before it is signed. */
+/**
+ * Sends a request to the store's interface that manages users. The S3 client has no such request. So this function sends another request of
+ * the client, and replaces its method, path and body before it is signed.
+ */
 async function ask(path, query, body) {
   const admin = clientOf(env.S3_ADMIN_ENDPOINT);
   const headers = { 'content-type': 'application/xml', 'content-length': String(Buffer.byteLength(body)) };

@@ -4,7 +4,7 @@ set -eu
 
 directory=${1:-$(dirname "$0")/../secrets}
 mkdir -p "$directory"
-chmod 700 "$directory" # each container gets single files, and reads them as its own user
+chmod 700 "$directory" # only the owner may enter; containers mount single files, so their users can read these
 cd "$directory"
 
 # Writes a secret, unless it exists. $1: the name of the file; $2: its content
@@ -25,5 +25,5 @@ keep s3-root-access-key-id root
 keep s3-root-secret-access-key "$(random 24)"
 keep s3-access-key-id club-learning
 keep s3-secret-access-key "$(random 24)"
-# The mail catcher of compose.yaml. Replace it by your own mail server.
+# This is the address of the mail catcher in compose.yaml. Replace it by the address of your own mail server.
 keep smtp-url smtp://mail:1025

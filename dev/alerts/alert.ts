@@ -12,8 +12,9 @@ export interface Alert {
 }
 
 /**
- * The growth of a counter. A labelled counter does not exist before its first count, so `increase` misses its first step. If its process
- * existed before the counter, the whole count is used. After a gap in the scrapes, or in a new process, only `increase` is used.
+ * Writes an expression for the growth of a counter. A counter with labels does not exist before its first count, so `increase` alone would
+ * miss the first count. If the counter is new but its process is older, the expression uses the whole count. In a new process, or after a
+ * gap in the scrapes, it uses only `increase`.
  * @param counter a selector @param by labels to keep @returns the growth within the window, in all processes together
  */
 export function growth(counter: string, window: string, by: readonly string[] = []): string {

@@ -41,7 +41,7 @@ export const clubAlerts = {
     lasting: '0m',
     severity: 'warning',
     summary:
-      'Model calls of dead workers cost the operator {{ $value | humanize }} millionths of a dollar within an hour.',
+      'Calls to the model whose workers died cost the operator {{ $value | humanize }} millionths of a dollar within an hour.',
   },
   SourcesFail: {
     expr: badShare('agent_sources_total', 'outcome="failed"', { share: 0.5, atLeast: 10, window: '1h' }),

@@ -32,7 +32,7 @@ export const engineAlerts = {
     expr: 'max by (workflow) (workflow_rows_due) > 1000',
     lasting: '15m',
     severity: 'warning',
-    summary: 'More rows of {{ $labels.workflow }} are due than its workers process: {{ $value }}.',
+    summary: '{{ $value }} rows of {{ $labels.workflow }} are due. Its workers do not process them fast enough.',
   },
   RowsLate: {
     expr: 'max by (workflow) (workflow_rows_due_age_seconds) > 300',

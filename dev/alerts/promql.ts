@@ -1,11 +1,14 @@
-/** Parses PromQL as far as a check of names needs: the series and labels that an expression uses. */
+/**
+ * Finds the series and labels that a PromQL expression uses, so that a check can compare their names. It parses no more of PromQL than
+ * that.
+ */
 
 export interface Asked {
   /** The metric. */
   readonly name: string;
   /** Labels of its matchers. */
   readonly labels: readonly string[];
-  /** The text before it, which shows its aggregation. */
+  /** The text of the expression before this metric, which shows how the metric is aggregated. */
   readonly before: string;
 }
 
@@ -28,7 +31,7 @@ export function seriesIn(expr: string): Asked[] {
   return series;
 }
 
-/** @returns the labels that the expression groups or matches by */
+/** @returns the labels of the clauses that group or match series, such as `by (a, b)` and `on (a)` */
 export function groupingLabelsIn(expr: string): string[] {
   return [...expr.matchAll(labelLists)].flatMap(([, , list = '']) => list.match(/\w+/g) ?? []);
 }

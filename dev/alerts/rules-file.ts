@@ -14,7 +14,10 @@ export type AlertName = keyof typeof alerts;
 /** @returns the link to the alert's row, from the project's directory */
 export const runbookOf = (name: string): string => `docs/how-to/operate.md#${name.toLowerCase()}`;
 
-/** The base address of the pages, such as a repository: an external label of the Prometheus server. */
+/**
+ * The base address of the pages, such as the address of a repository. The operator sets this address as the external label `runbooks` of
+ * the Prometheus server.
+ */
 const pages = '{{ with $externalLabels.runbooks }}{{ . }}/{{ end }}';
 
 /** @returns the file, which Prometheus loads unchanged */

@@ -15,7 +15,7 @@ export const webhookAlerts = {
     expr: 'max(webhook_deliveries_pending) - max(webhook_deliveries_parked) > 1000 + 2 * (max(webhook_deliveries_pending offset 1h) - max(webhook_deliveries_parked offset 1h))',
     lasting: '10m',
     severity: 'warning',
-    summary: '{{ $value }} deliveries wait without being parked, more than twice as many as an hour ago.',
+    summary: '{{ $value }} deliveries wait that are not parked. That is more than twice as many as an hour ago.',
   },
   PartitionMissing: {
     expr: 'max(webhook_default_partition_rows) > 0',
@@ -28,7 +28,8 @@ export const webhookAlerts = {
     expr: 'max(webhook_deliveries_parked) > 100000',
     lasting: '1h',
     severity: 'warning',
-    summary: '{{ $value }} deliveries are parked. They will take hours when their endpoints recover.',
+    summary:
+      '{{ $value }} deliveries are parked. When their endpoints recover, sending these deliveries will take hours.',
   },
   AttemptsFail: {
     expr: `${growth(`webhook_attempts_total{${ours}}`, '15m', ['outcome'])} > on () group_left () 0.3 * ${growth('webhook_attempts_total', '15m')} and ${growth(`webhook_attempts_total{${ours}}`, '15m', ['outcome'])} >= 20`,

@@ -3,7 +3,7 @@ import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 export interface ServerEvent {
   readonly event: string;
-  /** The JSON of its data lines. */
+  /** The parsed JSON from the event's `data` lines. */
   readonly data: unknown;
 }
 

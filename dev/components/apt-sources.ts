@@ -48,7 +48,10 @@ function addressesInStanzas(text: string): string[] {
   });
 }
 
-/** @returns the words of a field, whose value may continue on lines that begin with a blank */
+/**
+ * Reads a field of a stanza. The value of the field may continue on the next lines, if these lines begin with a blank. @returns the words
+ * of the value
+ */
 function wordsOf(stanza: string, field: string): string[] {
   const words: string[] = [];
   let isField = false;

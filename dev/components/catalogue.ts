@@ -63,7 +63,10 @@ const github = 'https://github.com';
 
 const installGo = 'install Go 1.25 or newer (https://go.dev/dl) and try again: it is then built from source';
 
-/** `npm start` uses only the first two; the others are for tests, and `npm start -- --components` installs them. */
+/**
+ * The programs that development and tests need. `npm start` uses only the first two programs of this list. The other programs are for
+ * tests, and `npm start -- --components` installs them.
+ */
 export const components = {
   temporal: {
     title: 'Temporal',
@@ -113,7 +116,7 @@ export const components = {
       }),
     ],
     advice: [installGo, `download it: ${github}/versity/versitygw/releases/tag/v${versitygwVersion}`],
-    // A build by Go prints "git" as its version.
+    // A program that `go install` built prints "git" as its version.
     flawOf: versionFlaw({ pattern: /^Version *: *(?:v?(\d+\.\d+\.\d+)|git)/m, oldest: versitygwVersion }),
     check: answersVersion,
   },

@@ -106,7 +106,7 @@ function complaintsIn(message: string): string {
   return complaints.findLast((words) => words !== undefined) ?? lines[0] ?? '';
 }
 
-/** Renders a page with a script, as the tests do. @throws Error with the reason if the rendering fails */
+/** Renders a page that contains a script, as the tests do. @throws Error when the rendering fails; the message gives the reason */
 export async function drawsPage(program: string): Promise<void> {
   const { chromium } = await import('playwright-core');
   const browser = await chromium

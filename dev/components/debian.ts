@@ -1,4 +1,7 @@
-/** Programs of another Debian release than the machine's, with their libraries, separate from installed programs. */
+/**
+ * Downloads programs, with their libraries, from a Debian release that the machine does not run. These programs stay separate from
+ * installed programs.
+ */
 import { chmod, glob, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { runCommand } from '../stack/commands.ts';

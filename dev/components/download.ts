@@ -14,7 +14,10 @@ import type { Source } from './catalogue.ts';
 export interface Download {
   /** Address of a .tar.gz. */
   readonly url: string;
-  /** Address of a list with one line for each file, if the publisher has one: `<sha256>  <file name>`, or longer. */
+  /**
+   * Address of the publisher's list of checksums, if there is a list. It has one line for each file: `<sha256> <file name>`, perhaps with
+   * further words.
+   */
   readonly checksums?: string;
 }
 
@@ -29,8 +32,8 @@ const stallTimeoutMs = 30_000;
 const progressEveryBytes = 20_000_000;
 const maxRedirects = 5;
 /**
- * The maximum number of bytes in memory, more than any file has. undici 7 ends the process when a server closes the connection while the
- * response is paused (https://github.com/nodejs/undici/issues/5360), so the response is never paused.
+ * The maximum number of bytes that wait in memory. No file is as large, so undici never pauses a response. That is necessary: if a server
+ * closes the connection of a paused response, undici 7 ends the whole process (https://github.com/nodejs/undici/issues/5360).
  */
 const bufferBytes = 1_000_000_000;
 
@@ -61,7 +64,7 @@ export async function unpackDownload(
   await rm(file);
 }
 
-/** Moves the executable to the top of the directory, out of the archive's own directory if it has one. */
+/** Moves the executable to the top of the directory. In some archives, the executable is inside a directory. */
 async function promote(directory: string, member: string): Promise<void> {
   const [top = '', ...below] = member.split('/');
   if (below.length === 0) return;

@@ -47,7 +47,7 @@ const codecs = [
 ];
 const pressTimeoutMs = 60_000;
 
-/** Encodes a second of video and sound with each codec. @throws Error with the reason if the encoding fails */
+/** Encodes a second of video and sound with each codec. @throws Error when an encoding fails; the message gives the reason */
 export async function pressesVideo(program: string): Promise<void> {
   const formats = ['-f', 'lavfi', '-i', 'testsrc=s=64x64:d=1', '-f', 'lavfi', '-i', 'sine=d=1'];
   for (const pressed of codecs) {

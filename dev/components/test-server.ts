@@ -9,16 +9,19 @@ import { untilPortAnswers } from '../stack/readiness.ts';
 import type { Source } from './catalogue.ts';
 import { findOnPath, versionFlaw } from './version.ts';
 
-/** The server needs Java 11; Java 8 calls itself 1.8. */
+/** The server needs Java 11 or newer. Java 8 prints 1.8 as its version, so it counts as older than 11. */
 const javaFlaw = versionFlaw({ pattern: /version "(\d+(?:\.\d+)?)/, oldest: '11', args: ['-version'] });
 const pom = fileURLToPath(new URL('./temporal-test-server.pom.xml', import.meta.url));
-/** Java has taken more than a minute on two cores beside other builds. A server that exits is noticed immediately. */
+/**
+ * The limit is long, because a start has taken more than a minute while other builds used both cores. A server that exits is noticed
+ * immediately.
+ */
 const startTimeoutMs = 180_000;
 
 const wrapper = `#!/bin/sh
 # Temporal's time-skipping test server. Usage: temporal-test-server PORT
 directory=$(cd "$(dirname "$0")" && pwd)
-# It lives for seconds: compiling as little as possible starts it soonest.
+# The server lives only for seconds. So Java compiles as little as possible, to start fast.
 exec "\${JAVA_HOME:+$JAVA_HOME/bin/}java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp "$directory/jars/*" io.temporal.testserver.TestServer "$@"
 `;
 

@@ -3,7 +3,10 @@ import { askProgram, firstWords, lookUp } from '../../platform/infra/programs/pr
 import { messageOf } from '../problem.ts';
 
 interface Wanted {
-  /** Matches the version in the program's output. A match without a group is a build without a version. */
+  /**
+   * Matches the version in the program's output. If the pattern matches but its group does not, the program is a build without a version,
+   * and is accepted.
+   */
   readonly pattern: RegExp;
   readonly oldest: string;
   /** Arguments that print the version; `--version` if absent. */
@@ -41,7 +44,7 @@ export function versionFlaw({
  * Finds a program that an installation or a proof needs, and that this project does not install.
  * @param flawOf returns a clause that says why a program is unusable; if absent, a program must answer `--version`
  * @returns the path of the first usable program on the PATH
- * @throws Error with the reason why each program on the PATH is unusable
+ * @throws Error when no program on the PATH is usable; the message says why each program is unusable
  */
 export async function findOnPath(
   name: string,

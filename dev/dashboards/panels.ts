@@ -50,25 +50,25 @@ export const boards: Readonly<Record<string, Board>> = {
       },
       { title: 'Facts and wakes sent, a minute', unit: perMinute, queries: [pace('relay_sent_total', 'kind')] },
       {
-        title: 'Facts and wakes not carried on, a minute',
+        title: 'Facts and wakes that could not be sent, a minute',
         unit: perMinute,
         queries: [pace('relay_errors_total', 'kind')],
       },
       { title: 'Facts and wakes that fail', unit: 'short', queries: [newestGauge('relay_failing', 'kind')] },
       {
-        title: 'For how long facts and wakes fail',
+        title: 'Age of the oldest failure of a fact or wake',
         unit: 's',
         queries: [newestGauge('relay_failing_age_seconds', 'kind')],
       },
       { title: 'Rows that are due', unit: 'short', queries: [newestGauge('workflow_rows_due', 'workflow')] },
       {
-        title: 'For how long the oldest is due',
+        title: 'Age of the oldest row that is due',
         unit: 's',
         queries: [newestGauge('workflow_rows_due_age_seconds', 'workflow')],
       },
       { title: 'Rows whose steps fail', unit: 'short', queries: [newestGauge('workflow_rows_failing', 'workflow')] },
       {
-        title: 'For how long steps of a row fail',
+        title: 'Age of the oldest failure of a step',
         unit: 's',
         queries: [newestGauge('workflow_rows_failing_age_seconds', 'workflow')],
       },
@@ -78,7 +78,7 @@ export const boards: Readonly<Record<string, Board>> = {
         queries: [pace('workflow_step_faults_total', 'workflow')],
       },
       {
-        title: 'Sweeper: age of its round, runs woken',
+        title: 'Sweeper: age of its last round, and runs that it woke',
         unit: 'short',
         queries: [
           newestGauge('sweeper_round_age_seconds'),
@@ -194,7 +194,7 @@ export const boards: Readonly<Record<string, Board>> = {
       { title: 'Files processed, a minute', unit: perMinute, queries: [pace('media_files_total', 'outcome')] },
       { title: 'Files moved, a minute', unit: perMinute, queries: [pace('media_moves_total', 'outcome')] },
       {
-        title: 'Files whose subtitles a command was to make, a minute',
+        title: 'Requests for subtitles by the command, a minute',
         unit: perMinute,
         queries: [pace('media_transcriptions_total', 'outcome')],
       },
@@ -208,7 +208,7 @@ export const boards: Readonly<Record<string, Board>> = {
         ],
       },
       {
-        title: 'Uploads refused or given way, a minute',
+        title: 'Uploads that were refused, or gave up their permit, a minute',
         unit: perMinute,
         queries: [
           [pace('upload_writes_refused_total', 'reason')[0], 'refused: {{reason}}'],

@@ -1,13 +1,13 @@
 /**
- * Controls the fake model from another process, on the same port beside the model's own path:
+ * Lets another process control the fake model. The control uses the same port as the model, but other paths:
  *
  *     PUT    /control/next      [script, …]                          scripts for the next requests
  *     PUT    /control/rules     [{"contains": words, "script": …}, …] scripts for questions that contain the words
  *     GET    /control/requests  the received requests, and the sent events with their times
  *     DELETE /control           forgets all of it
  *
- * A rule without words is for all questions. The answer is 204, or 200 with JSON. A script that is not an object is refused, and so is an
- * unknown path.
+ * A rule without words applies to all questions. The answer is 204, or 200 with JSON. A script that is not an object is refused. An unknown
+ * path is refused, too.
  */
 import type { ServerResponse } from 'node:http';
 import type { Rule, Script } from './script.ts';

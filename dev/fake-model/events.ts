@@ -118,7 +118,7 @@ function citationOf(request: ModelRequest, cited: Cited | ScriptedCitation) {
   };
 }
 
-/** Cuts an answer at its token limit: between two deltas, and with citations only if their text is complete. */
+/** Cuts an answer at its token limit. The cut is between two deltas. The citations of the block that is cut are left out. */
 function withinCap(answer: NonNullable<Script['blocks']>, cap: number) {
   const blocks: { deltas: string[]; citations: readonly ScriptedCitation[] }[] = [];
   let tokens = 0;

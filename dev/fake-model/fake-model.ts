@@ -34,7 +34,10 @@ export interface FakeModel {
   readonly url: string;
   /** The received requests, the oldest first, including requests that were refused as invalid. */
   readonly requests: readonly SeenRequest[];
-  /** Queues scripts for the next requests, one script for each request, in order. The rule has priority over the queue. */
+  /**
+   * Queues scripts for the next requests, one script for each request, in order. If {@link FakeModel.rule} has set a rule, its scripts have
+   * priority over the queue.
+   */
   next(...scripts: readonly Script[]): void;
   /** Sets the rule, a function that chooses the script of each request; undefined removes the rule. */
   rule(rule: Rule | undefined): void;

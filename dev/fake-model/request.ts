@@ -5,7 +5,7 @@
 import { isPriced } from '../../domain/agents/prompt/prices.policy.ts';
 import { Refusal } from './refusals.ts';
 
-/** A mark at a block: the cache stores the prefix that ends with this block. */
+/** Marks a block of the prompt. The cache then stores the prefix of the prompt that ends with this block. */
 export interface CacheControl {
   readonly type: 'ephemeral';
   readonly ttl?: '5m' | '1h';

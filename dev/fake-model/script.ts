@@ -1,7 +1,7 @@
 /**
  * Instructions of a test for the fake model's answer to a request. They are plain data, so that another process can send them too. Events
- * are counted in the order of sending: 1 is message_start, 2 the first content_block_start, 3 a ping, 4 the first delta. A model that
- * thinks sends four more after the first.
+ * are counted in the order of sending: 1 is message_start, 2 the first content_block_start, 3 a ping, 4 the first delta. If the model
+ * thinks, it sends four further events after event 1.
  */
 import type { RefusalStatus } from './refusals.ts';
 import type { ModelRequest } from './request.ts';
@@ -18,7 +18,10 @@ export type StopReason =
   | 'refusal'
   | 'model_context_window_exceeded';
 
-/** The target of a citation. Missing values come from the request. Given values are sent even if they are wrong. */
+/**
+ * The target of a citation. If the script leaves a value out, the fake model takes the value from the request. It sends the values of the
+ * script unchanged, even if they are wrong.
+ */
 export interface ScriptedCitation {
   readonly result: number;
   readonly start: number;

@@ -46,7 +46,7 @@ export class SeenRequest {
   }
 }
 
-/** Milliseconds of a clock that all processes of the machine share and that no process sets. */
+/** Reads a clock that all processes of the machine share. No process can set this clock, so it never jumps. @returns milliseconds */
 export function steadyMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

@@ -1,9 +1,10 @@
 /**
- * The token counts of a request. Four bytes of text count as one token, which is about right for English. An image counts as 1,600 tokens,
- * the maximum of the service for an image of usual size. Each message adds three tokens. The cache works like the service's cache. It
- * stores a
- * prefix that ends at a block with `cache_control` and has at least 1,024 tokens. It stores the prefix for five minutes (or an hour) since
- * the last read. A breakpoint finds the stored prefix at its own block or at one of the twenty blocks before.
+ * Counts the tokens of a request. Four bytes of text count as one token, which is about right for English. An image counts as 1,600 tokens,
+ * which is the real model's maximum for an image of usual size. Each message adds three tokens.
+ *
+ * The cache works like the cache of the real model. A block with `cache_control` is a breakpoint. The cache stores the prefix that ends
+ * with this block, if the prefix has at least 1,024 tokens. A prefix stays for five minutes (or an hour) after its last read. A breakpoint
+ * uses a stored prefix that ends at its own block, or at one of the twenty blocks before.
  */
 import { createHash } from 'node:crypto';
 import { everyBlock, type Block, type ModelRequest } from './request.ts';
@@ -29,7 +30,7 @@ function tokensOf(text: string): number {
 }
 
 export class PromptCache {
-  /** When the storage of each prefix ends, by the hash of the prefix. */
+  /** Maps the hash of each stored prefix to the time at which it expires. */
   readonly #kept = new Map<string, { until: number; lifeMs: number }>();
 
   /**

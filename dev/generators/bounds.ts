@@ -41,7 +41,7 @@ export interface Bound {
   /** The owner of the share: a club, a person, a source, a file or a process. */
   readonly of: string;
   readonly most: string;
-  /** The answer to a caller beyond the bound, or another effect. */
+  /** The answer to a call that exceeds the bound, or what happens instead. */
   readonly beyond: string;
 }
 
@@ -74,7 +74,10 @@ const callsOf = (what: string, { limit, windowSeconds, scope }: Budget): Bound =
   beyond: '`429 rate_limited`',
 });
 
-/** The budget and share of callers of one kind in the writes of their club (LIM-24). */
+/**
+ * The bounds of one kind of caller: how much of the club's limit for writes one caller may use, and which share no other caller can use up
+ * (LIM-24).
+ */
 function sharesOf(kind: SpenderKind): Bound[] {
   const budget = kind === 'file' ? limits.libraryUploadCreations : limits.clubWrites;
   const { own, share, reserve } = sharedBudget(budget, kind);
@@ -83,7 +86,7 @@ function sharesOf(kind: SpenderKind): Bound[] {
   return [
     callsOf(`${what}: budget of each caller`, own),
     { ...callsOf(`${what}: share of each caller, which others cannot use up`, { ...own, limit: share }), of: name },
-    callsOf(`${what}: all shares together, in addition to the limit (${name})`, reserve),
+    callsOf(`${what}: calls beyond the limit that all shares together allow (${name})`, reserve),
   ];
 }
 
@@ -116,7 +119,7 @@ const calls: Section = {
   ],
 };
 
-const halfOfFree = 'as many permits as are still free (DEC-121)';
+const halfOfFree = 'its own permits are at most as many as the free permits (DEC-121)';
 
 const placesOf = (what: string, { process, student }: Readonly<Record<'process' | 'student', number>>) =>
   [
@@ -139,13 +142,13 @@ const places: Section = {
       what: 'Facts and wakes that a relay handles',
       of: 'club',
       most: number(maxPerClub),
-      beyond: 'waits; other rows go first',
+      beyond: 'waits, while rows of other clubs are handled',
     },
     { what: 'Facts and wakes that a relay handles', of: 'process', most: number(maxInFlight), beyond: 'waits' },
     {
       what: 'Files that are processed, read for agents, or moved',
       of: 'club',
-      most: 'as many permits as are still free (ENG-20)',
+      most: 'its own permits are at most as many as the free permits (ENG-20)',
       beyond: 'waits; other files go first',
     },
     ...(['indexing', 'moves'] as const).map((queue) => ({
@@ -193,7 +196,12 @@ const places: Section = {
       most: number(transcriptionRules.maxOutputBytes),
       beyond: '`command_failed`',
     },
-    { what: 'Steps on the queue `media`', of: 'process', most: '4 to 8, by its cores (DEC-54)', beyond: 'waits' },
+    {
+      what: 'Steps on the queue `media`',
+      of: 'process',
+      most: '4 to 8, according to the number of cores (DEC-54)',
+      beyond: 'waits',
+    },
   ],
 };
 
@@ -260,7 +268,7 @@ const rows: Section = {
       beyond: '`409 too_many_imports`',
     },
     {
-      what: 'Valid upload addresses of a library to which no file has been sent, including addresses of deleted files',
+      what: 'Upload addresses of a library that are still valid and still unused, including addresses of deleted files',
       of: 'club',
       most: number(mediaRules.maxLibraryAddresses),
       beyond: '`409 too_many_uploads`',
@@ -278,7 +286,7 @@ const rows: Section = {
       beyond: '`409 too_many_uploads`',
     },
     {
-      what: 'Wrong codes in a day for requests whose mail was not sent',
+      what: 'Wrong codes a day, after the service did not send the mail with the code',
       of: 'account, source (/24, /48)',
       most: `${withheldTriesADay.account}, ${withheldTriesADay.network}`,
       beyond: '`410 token_gone`',
@@ -296,7 +304,7 @@ const rows: Section = {
       beyond: '`429 rate_limited` (DEC-62)',
     },
     {
-      what: 'Mails of one template that prove an address, to one address of the club',
+      what: 'Mails of one template to one address of the club, if the mail lets a person prove the address',
       of: 'club',
       most: `${requestRules.mailsAnHour} an hour, then one every ${timeOf(requestRules.oneMoreEveryMs)}`,
       beyond: 'the mail is not sent, or is sent later (DEC-141)',
@@ -305,7 +313,7 @@ const rows: Section = {
       'MAIL_WARM_UP',
       'Invitations of a new club on its first, second … day',
       'club',
-      'sent on the next day with room (DEC-65)',
+      'sent on the next day whose limit is not reached (DEC-65)',
     ),
     ...Object.entries(plans).flatMap(([plan, { allowances }]) => {
       const of = `club on \`${plan}\``;
@@ -324,7 +332,7 @@ const rows: Section = {
           beyond: beyond(allowances.storage_bytes.overage),
         },
         {
-          what: 'AI a month, in US dollars',
+          what: 'Cost of AI in a month, in US dollars',
           of,
           most: number(allowances.ai_budget.included / 100),
           beyond: beyond(allowances.ai_budget.overage),
@@ -340,13 +348,13 @@ const sizes: Section = {
   bounds: [
     settingOf('BODY_LIMIT_BYTES', 'A JSON body, in bytes', 'call', '`413 body_too_large`'),
     {
-      what: 'Values and levels of a JSON body',
+      what: 'The number of values in a JSON body, and the depth of their nesting',
       of: 'call',
       most: `${number(jsonBounds.values)}, ${jsonBounds.depth}`,
       beyond: '`400 malformed_request`',
     },
     {
-      what: 'Values and levels of a notice',
+      what: 'The number of values in a notice, and the depth of their nesting',
       of: 'call',
       most: `${number(noticeBounds.values)}, ${noticeBounds.depth}`,
       beyond: '`400 malformed_request`',

@@ -57,7 +57,10 @@ export type MessageKey = keyof MessageArguments;
 `;
 }
 
-/** Counts that people see are small, so a category that only millions have falls back to `other`. */
+/**
+ * Only the plural categories of counts up to 1,000 are needed, because people see small counts. If a category exists only for millions, the
+ * text `other` is used instead.
+ */
 const categoriesOf = (language: string) => {
   const rules = new Intl.PluralRules(language);
   return [...new Set(Array.from({ length: 1_001 }, (_, count) => rules.select(count)))];
@@ -111,7 +114,7 @@ function messageProblems(language: string, text: string, english: Message): stri
 /** The folders whose code uses messages; tests and catalogues do not count. */
 const codeFolders = ['activities', 'api', 'dev', 'domain', 'worker'];
 
-/** @returns keys of the catalogue that no code uses. A key with `${…}` in code stands for every key of its form. */
+/** @returns keys of the catalogue that no code uses. If code builds a key with `${…}`, every key that it can build counts as used. */
 export function unusedKeys(projectDirectory: string, keys: readonly string[] = Object.keys(en)): string[] {
   const unused = new Set(keys);
   const files = codeFolders.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: projectDirectory }));

@@ -9,7 +9,8 @@ import { taskQueues } from '../../platform/engine/workflow-types.ts';
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * Variables that the chart sets itself, with the path of their value. A fixed variable has none, because a port or a mount depends on it.
+ * Variables that the chart sets itself. Each has the path in values.yaml from which its value comes. A variable with `undefined` has a
+ * fixed value, because a port or a mount depends on it.
  */
 export const setByChart: Readonly<Record<string, string | undefined>> = {
   API_HOST: undefined,

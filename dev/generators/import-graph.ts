@@ -1,10 +1,10 @@
-/** The import graph of the product: which folder imports from which, and the arrows against the order of folders. */
+/** Finds the imports between the folders of the product, and the imports that break the order of folders. */
 import fs, { readFileSync } from 'node:fs'; // globSync is imported from its module object, so that an older Node can print the message that refuses it.
 import path from 'node:path';
 
 /**
- * The order of folders, lowest first. A file imports from its own unit and from earlier levels. A unit is a folder, or a file
- * with its own level. Units of one level do not import each other.
+ * The order of folders, the lowest first. Each line is a level, and each path in it is a unit: a folder, or a single file. A file may
+ * import from its own unit and from lower levels. Units of one level do not import from each other.
  */
 const levels: readonly (readonly string[])[] = [
   ['platform/core', 'platform/start.mjs'],

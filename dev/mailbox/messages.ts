@@ -30,7 +30,7 @@ export interface Message extends Summary {
   readonly text: string;
   /** The HTML of the message. Absent if the message has only text. */
   readonly html?: string;
-  /** Headers by name in lower case. If a header occurs several times, its last value. */
+  /** The headers by name in lower case. If a header occurs several times, the last value is stored. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

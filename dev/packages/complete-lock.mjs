@@ -1,7 +1,8 @@
 /**
  * Run `node dev/packages/complete-lock.mjs` after a change of dependencies. It adds the optional packages for other platforms to
- * package-lock.json. npm omits them if the configured registry does not have them, and then `npm ci` refuses the lock file on every machine.
- * The added entries have version and platform; npm finds the rest when it needs it.
+ * package-lock.json. npm leaves these packages out if the configured registry does not have them. But without them, `npm ci` refuses the
+ * lock file on every machine. An added entry has only a version and a platform; npm reads its address and checksum when it installs the
+ * package.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 

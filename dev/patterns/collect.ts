@@ -13,7 +13,7 @@ export interface Pattern {
   place: string;
 }
 
-/** A pattern that is built at run time, so its cost cannot be judged in advance. */
+/** A regular expression that the code builds while it runs. So its cost cannot be judged in advance. */
 export interface RuntimePattern {
   place: string;
   code: string;

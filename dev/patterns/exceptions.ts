@@ -1,8 +1,11 @@
-/** Patterns that recheck refuses and that stay, each with its reason. Callers already depend on these patterns of the contract. */
+/**
+ * Patterns of the contract that the checker `recheck` refuses, but that we keep because callers already depend on them. Each pattern has
+ * the reason why it does no harm.
+ */
 export const exceptions: ReadonlyMap<string, string> = new Map([
   [
     String.raw`/^(19[7-9]\d|2\d{3})-.{5}[Tt].{6}[0-5].*([Zz]|\d{2}:?\d{2})$/u`,
-    'Linear, because it matches only at the start, and each step back after `.*` looks at five characters at most.',
+    'The pattern is linear. It matches only at the start. When `.*` gives a character back, the next try looks at five characters at most.',
   ],
   [
     String.raw`/^[^\r\n]*\S[^\r\n]*$/u`,
@@ -10,7 +13,7 @@ export const exceptions: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/** Patterns that are built at run time and stay, by their file, each with its reason. */
+/** Places in the code that build a pattern while the code runs, and that we accept. Each place has its reason. */
 export const madeAtRunTime: ReadonlyMap<string, string> = new Map([
   [
     'contract/validators.ts: new RegExp(pattern, flags)',

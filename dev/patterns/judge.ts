@@ -4,7 +4,7 @@ import type { Pattern } from './collect.ts';
 /** A long time limit for busy machines. recheck decides most patterns in milliseconds, and the slowest in some seconds. */
 const timeoutMs = 120_000;
 
-/** @returns the reason why the pattern must not stay; undefined for a pattern that is linear in the length of every text */
+/** @returns the reason why the pattern is refused; undefined if the time of a match grows only linearly with the length of the text */
 export async function faultOf({ source, flags }: Pick<Pattern, 'source' | 'flags'>): Promise<string | undefined> {
   process.env['RECHECK_BACKEND'] = 'pure'; // This checker works equally on every platform, without an external program.
   const { checkSync } = await import('recheck');

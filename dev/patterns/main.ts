@@ -49,7 +49,7 @@ async function main(options: readonly string[]): Promise<void> {
   if (faults.length > 0) process.exitCode = 1;
 }
 
-/** @returns an empty list if another version of the checker judged them */
+/** @returns the patterns that were judged linear before; an empty list if another version of the checker judged them */
 function linearBefore(checker: string): string[] {
   if (!existsSync(verdictsFile)) return [];
   const verdicts = JSON.parse(readFileSync(verdictsFile, 'utf8')) as Verdicts;

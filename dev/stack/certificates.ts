@@ -64,7 +64,8 @@ export async function authorityIn(directory: string): Promise<{ authority: Autho
   const { certificate, keys } = await generateAuthority();
   await mkdir(directory, { recursive: true });
   await writeFile(keyFile, await privateKeyPem(keys.privateKey), { mode: 0o600 });
-  // The certificate is written last and atomically. Without it the pair counts as missing.
+  // The certificate is written last, and atomically. If a run ends before that, the next run finds no certificate and creates a new pair of
+  // key and certificate.
   await writeFile(`${file}.new`, certificate.toString('pem'));
   await rename(`${file}.new`, file);
   return { authority: authorityOf(certificate, keys.privateKey), file };

@@ -1,6 +1,6 @@
 /**
- * Child processes. Their output goes to a file. To stop one, this module sends a signal to its own id, and later SIGKILL. Children end with
- * this process, however it ends.
+ * Child processes. Their output goes to a file. To stop a child, this module sends a signal to the child's process id, and SIGKILL if the
+ * child does not end in time. Children end when this process ends, even if it is killed.
  */
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs';
@@ -49,8 +49,9 @@ export interface Child {
 const usualGraceMs = 10_000;
 
 /**
- * The guard of one child: a shell that waits on a pipe from this process. A line means that the child has ended. The end of the pipe
- * means that this process has ended, even by SIGKILL; then the guard ends the child. $1: process id, $2: signal.
+ * A shell script that guards one child. It waits on a pipe from this process. If a line arrives, the child has ended, and the guard ends,
+ * too. If the pipe closes without a line, this process has ended, perhaps by SIGKILL. Then the guard ends the child. $1: process id of the
+ * child, $2: signal.
  */
 const guardScript = `
 if read -r line; then exit 0; fi

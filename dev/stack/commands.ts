@@ -18,7 +18,7 @@ const heartbeatMs = 15_000;
 /**
  * Runs one command without a shell.
  * @returns the standard output of the command, and then its standard error
- * @throws Error with the last lines of the output, or with the reason why the command did not start
+ * @throws Error when the command fails or does not start; the message has the last lines of the output, or the reason
  */
 export function runCommand(command: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const startedAt = Date.now();

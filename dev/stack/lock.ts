@@ -1,6 +1,7 @@
 /**
- * Allows one run for each data directory. The lock is a file with the address on which its holder listens, and a holder counts only if it
- * answers. So the file of a killed run locks nothing, even if another process now has its process id.
+ * Allows one run for each data directory. The lock is a file with the port on which its holder listens. Another run connects to this port,
+ * and respects the lock only if the holder answers. So the file of a killed run locks nothing, even if another process now has the same
+ * process id.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';

@@ -7,7 +7,7 @@ export interface PartContext {
   readonly directory: string;
   /** The file of its output. */
   readonly logFile: string;
-  /** Whether the data must survive a power cut. They must in the stack of a person, but not in tests. */
+  /** Whether the data must survive a power cut. The data of a person's stack must survive, but the data of tests need not. */
   readonly durable: boolean;
   /** Whether its data are removed with its directory. */
   readonly temporary: boolean;
@@ -24,8 +24,8 @@ export interface Part {
 export type PartName = 'temporal' | 'postgres' | 'storage' | 'mailbox';
 
 /**
- * The parts. If the environment has the first of the variables, another system runs that part. The stack does not start it, and passes all
- * its variables on unchanged.
+ * The parts of the stack, each with its variables. If the first variable of a part is set, another system already runs this part. Then the
+ * stack does not start the part, and passes all variables of the part on unchanged.
  */
 export const parts: Readonly<
   Record<PartName, { title: string; ports: readonly PortName[]; variables: readonly [string, ...string[]] }>

@@ -7,7 +7,10 @@ import { Problem } from '../problem.ts';
 /** The development stack listens only on this address, because it is not for other machines. */
 export const host = '127.0.0.1';
 
-/** Every fixed port, with its purpose and the variable that changes it. All are below the range of outgoing connections. */
+/**
+ * Every fixed port, with its purpose and the variable that changes it. The system gives higher ports to outgoing connections, so no
+ * connection takes one of these ports.
+ */
 export const fixedPorts = {
   postgres: { variable: 'POSTGRES_PORT', port: 15_432, purpose: 'Postgres' },
   temporal: { variable: 'TEMPORAL_PORT', port: 7233, purpose: 'the Temporal server' },
@@ -71,7 +74,7 @@ export async function quietPorts<N extends string>(names: readonly N[]): Promise
 /**
  * Checks that none of these ports is in use.
  * @param patienceMs the time to wait for the ports, because the processes of a killed run need a moment to end
- * @throws Problem with a line for each port in use: its purpose, and the variable that changes it
+ * @throws Problem when a port is in use; for each such port, a line names its purpose, and the variable that changes the port
  */
 export async function ensurePortsAreFree(ports: Partial<Record<PortName, number>>, patienceMs = 0): Promise<void> {
   const requestedPorts = Object.entries(ports) as [PortName, number][];

@@ -50,7 +50,7 @@ const careless = {
 /** Tests open about 2,000 connections. Each connection derives keys from the password, by default in 4,096 rounds. */
 const carelessInitial = ['--no-sync', '--set=scram_iterations=1'];
 
-/** The sessions of a killed server live until their statements end, and prevent the start of a new server. */
+/** After a server was killed, its sessions continue until their statements end. Until then, no new server can start. */
 const sessionsOfKilled = { words: 'pre-existing shared memory block', endWithinMs: 35_000, pauseMs: 200 };
 
 /** Starts the server and creates the database. Its data stay in the part's directory. */
@@ -143,8 +143,8 @@ async function initialize(
 }
 
 /**
- * Postgres refuses to start if its pid file names a living process of the same user. After a killed run, or in a new container, that can
- * be any process. So the file is removed unless the process is a Postgres, which gets time to end.
+ * Postgres refuses to start if its pid file names a living process of the same user. After a killed run, or in a new container, this
+ * process can be any program. If it is a Postgres, this function waits until it has ended. If not, the function removes the file.
  */
 async function removeStalePidFile(data: string): Promise<void> {
   const file = path.join(data, 'postmaster.pid');

@@ -16,7 +16,7 @@ const pauseMs = 50;
 /**
  * Tries every 50 ms until the attempt does not throw.
  * @param what the awaited event, as the error message names it
- * @throws Problem if the process has ended, or, after the timeout, with the last failure
+ * @throws Problem when the process has ended, or when the time is over; the message then has the last failure
  */
 export async function until<T>(what: string, attempt: () => Promise<T>, wait: Wait): Promise<T> {
   const deadline = Date.now() + wait.timeoutMs;

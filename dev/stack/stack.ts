@@ -39,7 +39,7 @@ export interface StackOptions {
 }
 
 export interface Stack {
-  /** All variables that config.ts needs, and MAILBOX_URL; without the variables of omitted parts. */
+  /** All variables that config.ts needs, and MAILBOX_URL. The variables of parts that were left out are missing. */
   readonly environment: Readonly<Record<string, string>>;
   /** The mailbox, unless it is omitted or replaced. */
   readonly mailbox?: Mailbox;
@@ -124,7 +124,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           requestedParts.filter((name) => !started.has(name)).flatMap((name) => parts[name].variables),
         ),
         MASTER_KEY: secrets.masterKey,
-        NEW_CLUB_PLAN: 'professional', // A person who tries the product on this stack pays nothing.
+        NEW_CLUB_PLAN: 'professional', // new clubs get this plan without a payment, because this stack is only for development
         CLUBS_PER_ADMINISTRATOR: '10000',
         MAIL_WARM_UP: 'off',
         MAIL_DNS_SERVERS: '127.0.0.1:9', // No server listens at this address, so the stack queries no public name server.

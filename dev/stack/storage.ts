@@ -28,7 +28,7 @@ export async function startStorage(secretAccessKey: string, port: number, contex
   const objects = path.join(context.directory, 'objects');
   // Metadata is stored in files beside the objects, because not every file system has extended attributes.
   const metadata = path.join(context.directory, 'metadata');
-  // This directory lets buckets enable versioning. Our buckets do not enable it.
+  // The server needs this directory if a bucket enables versioning. Our buckets do not enable it.
   const versions = path.join(context.directory, 'versions');
   await Promise.all([objects, metadata, versions].map((directory) => mkdir(directory, { recursive: true })));
 

@@ -20,11 +20,11 @@ export interface TemporalPorts {
 const retention = '3 days';
 
 const dynamicConfig = {
-  // Without fairness, a club's task waits behind all earlier tasks of another club (ENG-9). Fairness also enables the task matcher that it
-  // needs (matching.useNewMatcher), as measured on server 1.29.1.
+  // Without fairness, a club's task waits behind all earlier tasks of another club (ENG-9). Fairness needs the setting
+  // `matching.useNewMatcher`. On server 1.29.1 we measured that fairness switches this setting on itself.
   'matching.enableFairness': true,
-  // These four limits protect shared clusters. This server has only the clients of one machine, and a refused call would only be retried
-  // later.
+  // These are Temporal's limits of calls a second, which protect a cluster with many users. Here they are very high, because only this
+  // machine calls the server, and a refused call would only be retried later.
   'frontend.rps': 20_000,
   'frontend.namespaceRPS': 20_000,
   'history.rps': 20_000,

@@ -22,9 +22,12 @@ export interface Scene {
   readonly begin: <Key extends TourKey>(number: number, key: Key, ...values: ValuesOf<Key>) => void;
   /** Prints a sentence. */
   readonly tell: <Key extends TourKey>(key: Key, ...values: ValuesOf<Key>) => void;
-  /** Prints a sentence, a colon, and a detail such as a link, unchanged so that it can be copied. */
+  /** Prints a sentence, a colon, and a detail such as a link. The detail is printed unchanged, so that a person can copy it. */
   readonly show: <Key extends TourKey>(detail: string, key: Key, ...values: ValuesOf<Key>) => void;
-  /** The receiver of the tour. `/hooks/club` refuses its first request, and `/hooks/shaky` every request while `isBroken`. */
+  /**
+   * The receiver of webhooks in the tour. `/hooks/club` refuses its first request. `/hooks/shaky` refuses every request while `isBroken` is
+   * true.
+   */
   readonly receiver: Receiver;
   isBroken: boolean;
   readonly mailbox: Mailbox;
@@ -148,7 +151,7 @@ function announced(say: Say, words: TourWords): (request: Request) => Promise<Re
   };
 }
 
-/** @throws Problem with the code and message of the error if the call was refused */
+/** @throws Problem when the call was refused; the message has the code and the message of the error */
 export function requireOk<T>(result: {
   data?: T;
   error?: { error: { code: string; message?: string } };

@@ -33,9 +33,9 @@ export interface TourOptions {
 
 /**
  * Plays the tour, with new names each time.
- * @returns a function `stop`, which ends the tour's receiver of webhooks. The promise resolves when the tour is over, and until `stop` is
- *   called the receiver accepts deliveries of the tour's club
- * @throws Problem that names the failed step
+ * @returns a function `stop`, when the tour is over. The tour's receiver of webhooks still accepts deliveries of the tour's club until the
+ * caller calls `stop`
+ * @throws Problem when a step of the tour fails; the message names the step
  */
 export async function runTour({
   environment,

@@ -14,8 +14,8 @@ export interface Dates {
 const noDates: Dates = { dueAt: null, closesAt: null };
 
 /**
- * An extension can only move dates that the assignment has, and only to a later time. If the assignment's own date is later, that date
- * applies. A moved deadline also moves the closing time to at least the deadline.
+ * Applies a student's extension. The extension moves only dates that the assignment has, and only to a later time. If the assignment's own
+ * date is later, the own date applies. If the closing time would be before the moved deadline, it moves to the deadline.
  * @returns the dates in force for one student
  */
 export function datesInForce(own: Dates, extension: Dates = noDates): Dates {
@@ -33,9 +33,10 @@ export function isClosed({ closesAt }: Dates, now: Date): boolean {
 }
 
 /**
- * Work is late if it was first sent after both deadlines: the deadline at that time and the current deadline. So a later deadline can make
- * late work punctual, but an earlier deadline does not make earlier work late. Work that is sent exactly at the deadline is in time.
- * @param first the time at which the work was first sent, and the deadline in force at that time
+ * Work has two deadlines: the deadline at the time when it was first sent, and the deadline now. Work is late only if it was first sent
+ * after both of them. So late work becomes punctual if the deadline moves to a later time. Work that was in time does not become late if
+ * the deadline moves to an earlier time. Work that is sent exactly at the deadline is in time.
+ * @param first `sentAt` is the time at which the student first sent the work. `dueAt` is the deadline at that time
  * @param dueAt the deadline in force now
  */
 export function isLate(first: { sentAt: Date; dueAt: Date | null }, dueAt: Date | null): boolean {

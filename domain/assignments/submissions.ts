@@ -95,7 +95,7 @@ const listOfStatus = {
   changes_requested: 'submissions_changes_requested',
 } as const satisfies Record<SubmissionStatus, string>;
 
-/** Uses tallies, because the number of a club's submissions has no limit. */
+/** Reads the numbers from tallies, which are stored counts. It does not count rows, because a club can have any number of submissions. */
 async function countOfClub(db: Queries, clubId: Id): Promise<Counts> {
   const count = await countEach(db, clubId, { lists: Object.values(listOfStatus), subjectIds: [noClub] });
   const of = (status: SubmissionStatus) => count({ list: listOfStatus[status], subjectId: noClub, marked: false });
@@ -122,7 +122,10 @@ export async function readSubmission(
   return { ...(await presentWhole(db, storage, row)), student: presentStudent(row) };
 }
 
-/** @returns a page of the student's own submissions, the last sent first, with or without access to their lessons */
+/**
+ * @returns a page of the student's own submissions. The submission that was sent last is first. The page also has submissions to whose
+ * lessons the student has lost access
+ */
 export async function listOwnSubmissions(
   db: Queries,
   reader: Reader,
@@ -175,7 +178,10 @@ const extensionOf = (row: { extendedDueAt: Date | null; extendedClosesAt: Date |
   closesAt: row.extendedClosesAt,
 });
 
-/** @returns whether the work is late: as recorded at the approval, or else by the dates in force now */
+/**
+ * @returns whether the work is late. If the work is approved, the value was recorded at the approval. Otherwise the value follows from the
+ * current dates
+ */
 function lateOf(row: SubmissionRow): boolean {
   const { dueAt } = datesInForce(row, extensionOf(row));
   return row.lateAtApproval ?? isLate({ sentAt: row.firstSubmittedAt, dueAt: row.firstDueAt }, dueAt);

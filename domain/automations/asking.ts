@@ -1,4 +1,7 @@
-/** The queries of a look at a run. They return the answer of each rule separately, so that the path of the run can show the answers. */
+/**
+ * Evaluates the rules of an automation for one run, when the run looks at its row. The query returns the answer of each rule separately,
+ * because the record of the run shows each answer.
+ */
 import type { AccessKind } from '../../entities/automations/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
@@ -10,7 +13,7 @@ export interface Question {
   studentId: Id;
   exitWhen: Condition | undefined;
   condition: Condition | undefined;
-  /** The access whose loss ends the run. Absent if the loss of access does not end the run. */
+  /** If the student loses this access, the run ends. Absent if a loss of access does not end the run. */
   access: { kind: AccessKind | null; id: Id | null } | undefined;
   /** Whether the student's access may begin or end because of its dates while the run waits. */
   watchesAccess: boolean;
@@ -19,13 +22,16 @@ export interface Question {
 export interface Answers {
   exitWhen: boolean[];
   condition: boolean[];
-  /** Whether the student has the access to which the run belongs. Null if the look does not need it. */
+  /** Whether the student has the access for which the run was started. Null if `access` of the question is absent. */
   open: boolean | null;
   /** The next time at which the student's access begins or ends because of its dates. */
   nextChange: Date | null;
 }
 
-/** @param world common table expressions that shadow the tables, as `WITH …` @returns all answers, as of the same moment */
+/**
+ * @param world a `WITH …` clause. Its expressions have the names of the real tables, so the query reads them instead of the tables @returns
+ * all answers, as of the same moment
+ */
 export async function answer(db: Queries, question: Question, now: Date, world: Sql = raw('')): Promise<Answers> {
   const { runId, studentId, exitWhen, condition, access, watchesAccess } = question;
   const context = { student: sql`${studentId}::uuid`, now, runId };
@@ -44,8 +50,8 @@ export async function answer(db: Queries, question: Question, now: Date, world: 
 }
 
 /**
- * The access that the trigger named: a delivery, a course, or the deliveries of a product. If the trigger named none of these, any access
- * counts.
+ * Whether the student has the access for which the run was started. The trigger has named a delivery, a course, or a product with its
+ * deliveries. If the trigger has named nothing, any access of the student counts.
  */
 function isOpen(studentId: Id, { kind, id }: { kind: AccessKind | null; id: Id | null }, now: Date): Sql {
   const which = {

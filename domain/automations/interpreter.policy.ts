@@ -1,6 +1,6 @@
 /**
- * Decides what a run does at a look (AUTO-10). The functions are pure: they turn answers from Postgres into a decision. Runs, dry runs
- * and the model in tests all use them.
+ * Decides what a run does when it looks at its row (AUTO-10). The functions are pure: they get values from Postgres, and return a decision.
+ * Runs, dry runs and the model in tests all use them.
  */
 import type { AutomationStatus, ExitReason } from '../../entities/automations/values.ts';
 import type { EventType } from '../../platform/core/event-types.ts';
@@ -9,12 +9,15 @@ import type { Condition, Rule } from '../conditions/conditions.ts';
 import { minutesOf } from './bounds.policy.ts';
 import { firstOf, stepKinds, type Definition, type PlacedStep, type Step } from './versions/definition.policy.ts';
 
-/** The facts on which the decision of a look depends. */
+/** The values on which the decision depends. */
 export interface Seen {
   automation: AutomationStatus;
   /** Whether `exit_when` is true. False if the automation has no `exit_when`. */
   exits: boolean;
-  /** Whether access existed before and does not exist any more. True only if the automation ends runs in this case. */
+  /**
+   * Whether the student had the access of the run before, and does not have it any more. True only if the automation ends its runs in this
+   * case.
+   */
   accessLost: boolean;
   /** Whether the condition of the step is true. False if the step has no condition. */
   holds: boolean;
@@ -35,8 +38,8 @@ export type Decision =
   | { kind: 'fail'; code: 'unknown_step_kind' };
 
 /**
- * The decision checks first the reasons that end a run, then the condition, then the deadline. A paused automation does nothing. An
- * archived automation ends its runs.
+ * Makes the checks in a fixed order. First it checks the reasons that end a run. Then it checks the condition of the step, and at last the
+ * deadline. The runs of a paused automation do nothing. The runs of an archived automation end.
  */
 export function decide(placed: PlacedStep, facts: Seen): Decision {
   const { step, following } = placed;
@@ -87,8 +90,8 @@ export function deadlineOf({ kind, wait }: Step, timeZone: string, now: Date): D
 }
 
 /**
- * Whether a run that enters the step waits immediately. That is possible because the reasons to exit were just checked. At a step with a
- * condition or an effect, the run needs a look first.
+ * Whether a run that enters this step can wait without another look. The look that led to this step has just checked the reasons to exit. A
+ * step with a condition or an effect needs a look first.
  */
 export const sleepsAt = ({ step: { kind, wait } }: PlacedStep): boolean =>
   kind === 'wait' && wait !== undefined && wait.kind !== 'until_condition';
@@ -103,13 +106,13 @@ export const asksCondition = ({ step }: PlacedStep): Condition | undefined =>
     ? step.condition
     : undefined;
 
-/** @returns whether the answers of the rules make the condition true. A condition without rules is never true (AUTO-11) */
+/** @returns whether the condition is true, if its rules have these answers. A condition without rules is never true (AUTO-11) */
 export function combine({ match, rules }: Condition, answers: readonly boolean[]): boolean {
   if (rules.length === 0 || answers.length !== rules.length) return false;
   return match === 'all' ? answers.every(Boolean) : answers.some(Boolean);
 }
 
-/** The changes that may affect the answers for a waiting run. */
+/** The changes after which a waiting run must evaluate its rules again. */
 export interface Watch {
   /** Types of facts. */
   types: EventType[];

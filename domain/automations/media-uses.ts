@@ -6,8 +6,8 @@ import type { MediaUseRules } from '../media/use-rules.ts';
 import { endUsesOf } from '../media/uses/uses.ts';
 
 /**
- * Whether runs can still start in `automation_versions version` of `automations automation`, or are in it. The uses of an old version
- * remain until the next publication, but no list shows these uses.
+ * Whether a version still has active runs, or can still get new runs. The query must name `automation_versions version` and `automations
+ * automation`. The uses of an old version remain until the next publication, but no list shows these uses.
  */
 const liveVersion = sql`(automation.published_id = version.id AND automation.status IN ('active', 'paused')
   OR EXISTS (SELECT FROM automation_runs run WHERE run.version_id = version.id AND run.status = 'active'))`;
@@ -24,7 +24,7 @@ export const automationMediaUses = {
   },
 } as const satisfies MediaUseRules;
 
-/** Ends the uses of versions that have no runs and in which no run can start. The caller holds the lock of the automation. */
+/** Deletes the uses of versions that have no active runs and cannot get new runs. The caller holds the lock of the automation. */
 export async function endUsesOfOldVersions(tx: Transaction, automationId: Id): Promise<void> {
   const oldVersions = sql`
     SELECT version.id FROM automation_versions version JOIN automations automation ON automation.id = version.automation_id

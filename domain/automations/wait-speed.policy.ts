@@ -1,4 +1,4 @@
-/** The end of a run's wait at a step. On a developer's machine waits can be shortened. The functions are pure. */
+/** Computes when a run's wait at a step ends. A developer can shorten all waits on the developer's machine. The functions are pure. */
 import type { Step } from './versions/definition.policy.ts';
 import { deadlineOf } from './interpreter.policy.ts';
 

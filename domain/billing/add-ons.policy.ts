@@ -11,8 +11,8 @@ const waits = [5 * second, 30 * second, 2 * minute, 10 * minute, 30 * minute, ho
 export const addOnLeaseSeconds = 60;
 
 /**
- * After this time no new charge is requested, and only an earlier charge is searched for. The processor stores an idempotency key for at
- * least 24 hours. After that, a request with the same key would cause a second charge.
+ * After this time the service requests no new charge. It only searches for a charge that an earlier request has made. The processor stores
+ * an idempotency key for at least 24 hours. After that, a request with the same key would cause a second charge.
  */
 export const chargesUntilMs = 23 * hour;
 

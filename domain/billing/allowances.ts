@@ -10,7 +10,8 @@ import { RefusalToPerson } from '../language/refusal.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 
 /**
- * The reader of a refusal. A message to an administrator mentions the plan. A message to any other reader does not (AUTH-10).
+ * The person who gets the message of a refusal. A message to an administrator mentions the plan. A message to any other person does not
+ * mention the plan (AUTH-10).
  */
 export type Addressee = 'administrator' | 'person';
 
@@ -36,7 +37,7 @@ export async function requireFeature(
 
 /** Seats for students that a transaction has reserved. No other transaction of the club can reserve seats until this transaction ends. */
 export interface LockedSeats {
-  /** The number of students beyond the allowance, including these seats. This number is recorded when students are added. */
+  /** The number of students above the plan's allowance, after these seats are used. The number is recorded when the students are added. */
   excess: number;
 }
 
@@ -60,8 +61,8 @@ export async function lockSeats(
   more: number,
   addressee: Addressee = 'administrator',
 ): Promise<LockedSeats> {
-  // The count is locked before the changes are rolled up, because the opposite order can deadlock: one transaction would lock changes and
-  // wait for the count, while another transaction has locked the count and reserves more seats.
+  // Locks the count before it adds the changes to the count. The opposite order can deadlock: one transaction would lock the changes and
+  // wait for the count. Another transaction would already have locked the count, and would wait for the changes.
   await lockStudentCount(tx, clubId);
   const row = await tx.one<
     Terms & { students: number }

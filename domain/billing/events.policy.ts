@@ -55,7 +55,7 @@ const readers: Record<string, (object: unknown, planOfPrice: PlanOfPrice) => Say
   'customer.subscription.deleted': (subscription, planOfPrice) => ({
     ...readSubscription(subscription, planOfPrice),
     status: 'canceled',
-    priceUnknown: false, // the subscription ends, and its price does not matter
+    priceUnknown: false, // the subscription has ended, so the plan does not need its price
   }),
 };
 const rank = new Map(Object.keys(readers).map((type, index) => [type, index]));
@@ -79,7 +79,7 @@ function readSubscription(subscription: unknown, planOfPrice: PlanOfPrice): Says
   const items: unknown[] = Array.isArray(data) ? data : [];
   const planOf = (one: unknown) =>
     planOfPrice({ id: textAt(one, 'price', 'id'), lookupKey: textAt(one, 'price', 'lookup_key') });
-  // Besides the plan, a subscription can have items of other prices, such as overage.
+  // Besides the item of the plan, a subscription can have items for other things, such as overage. Their prices belong to no plan.
   const item = items.find((one) => planOf(one) !== undefined) ?? items[0];
   const plan = planOf(item);
   return {
@@ -113,7 +113,10 @@ const saysNothing = {
   priceUnknown: false,
 } as const satisfies Says;
 
-/** @param event the event as the processor sent it @returns the data about a plan; undefined if the value is not an event */
+/**
+ * @param event the event as the processor sent it @returns the values of the event that decide a plan, or undefined if the input is not an
+ * event of the processor
+ */
 export function readEvent(event: unknown, planOfPrice: PlanOfPrice): ReadEvent | undefined {
   const [id, type, created] = [textAt(event, 'id'), textAt(event, 'type'), timeAt(event, 'created')];
   if (id === null || type === null || created === null) return undefined;
@@ -131,8 +134,8 @@ export interface PlanState {
 }
 
 /**
- * Derives a club's plan from its events. The result depends on the events and their own times, never on the order of arrival. The newest
- * subscription that has not ended counts, or else the newest ended subscription.
+ * Derives a club's plan from the events of its subscriptions. The result depends on the events and on their own times, never on the order
+ * of arrival. The newest subscription that has not ended decides the plan. If all subscriptions have ended, the newest of them decides.
  * @param openingPlan the plan of the club without any subscription
  */
 export function planStateOf(events: readonly PlanEvent[], openingPlan: PlanName): PlanState {
@@ -162,8 +165,8 @@ function stateOfSubscription(events: readonly PlanEvent[]): PlanState | undefine
     events.findLast((event) => event[field] !== null)?.[field] ?? null;
   const plan = last('plan');
   if (plan === null) return undefined;
-  // A canceled subscription never becomes active again. A successful charge that arrives later has paid for the time before the
-  // cancellation.
+  // A canceled subscription never becomes active again. If a successful charge arrives after the cancellation, it has paid for the time
+  // before the cancellation.
   const canceled = events.some(({ status }) => status === 'canceled');
   return {
     plan: canceled ? planAfterCancellation : plan,

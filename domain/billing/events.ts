@@ -67,7 +67,7 @@ async function clubOf(tx: Transaction, event: ReadEvent): Promise<Id | null> {
   return (await clubOfCustomer(tx, event.customerId)) ?? (await clubNamed(tx, event)) ?? null;
 }
 
-/** The club of the customer, from the first event that named one. */
+/** Finds the club of a customer by an earlier event that has both. */
 async function clubOfCustomer(tx: Transaction, customerId: string | null): Promise<Id | undefined> {
   const row = await tx.one<
     Pick<BillingEvent, 'clubId'>

@@ -1,6 +1,6 @@
 /**
- * Records how far a club exceeds the allowances for which its plan bills overage: when records are added, and at the beginning of each new
- * month (BILL-7).
+ * Records how far a club exceeds the allowances for which its plan bills overage. It does so when a record is added, and again at the
+ * beginning of each month (BILL-7).
  */
 import { OverageTurn } from '../../entities/billing/overage-turn.ts';
 import type { Resource } from '../../entities/billing/values.ts';

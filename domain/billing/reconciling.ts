@@ -11,8 +11,9 @@ import { addOns } from './plans.policy.ts';
 import type { AddOnDeps } from './settling.ts';
 
 /**
- * Finds each payment since the given time whose purchase has no row. Restores this row with the id in the payment. Its workflow finds the
- * payment and settles the purchase. It is safe to repeat this function, because a purchase with a row does not change.
+ * Finds each payment since the given time that has no row in `add_ons`. For such a payment the function creates the row again, with the id
+ * that the payment contains. The workflow of this row then finds the payment and settles the purchase. It is safe to repeat this function,
+ * because it does not change a row that exists.
  * @returns the ids of the restored purchases
  * @throws Error without a processor
  */

@@ -70,7 +70,8 @@ export function settleAddOn(deps: AddOnDeps, id: Id, now: number): Promise<AddOn
 
 /**
  * Charges a claimed add-on, and records the outcome.
- * @param wakeAfter whether to wake the add-on's workflow if the add-on stays pending. Every caller except that workflow passes true
+ * @param wakeAfter whether to wake the add-on's workflow if the add-on stays pending. The workflow itself passes false, because it
+ * continues by itself. All other callers pass true
  */
 export async function chargeClaimed(
   deps: AddOnDeps,
@@ -112,8 +113,8 @@ async function savePaymentMethod(db: Queries, { id, fence }: ClaimedAddOn, payme
 }
 
 /**
- * A lost lease does no harm, because the add-on's workflow then continues. The workflow is woken in this case too, if the caller has
- * requested that.
+ * Records the outcome of a charge. If this call has lost its lease, the record does nothing, and the add-on's workflow continues the work.
+ * If the outcome is unknown, the function wakes this workflow when `wakeAfter` is true. It does so even after a lost lease.
  */
 async function record(
   tx: Transaction,

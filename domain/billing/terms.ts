@@ -1,10 +1,10 @@
-/** The terms of a club's plan and add-ons for a resource, as SQL and as limits. */
+/** Selects the terms of a resource for a club, from its plan and its add-ons. It also computes limits from these terms. */
 import type { AddOnKind, PlanName, Resource } from '../../entities/billing/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { plans, type Allowance } from './plans.policy.ts';
 
-/** The plan of a club: the plan from billing, or else the plan with which the club was opened (DEC-20). */
+/** The plan of a club. If billing has no plan for the club, the plan is the plan with which the club was opened (DEC-20). */
 export const planOf = (clubId: Id | Sql) =>
   sql`(SELECT coalesce((SELECT plan FROM club_plans WHERE club_id = ${clubId}), (SELECT opening_plan FROM clubs WHERE id = ${clubId})))`;
 

@@ -39,7 +39,7 @@ export interface LogoFile extends Size {
 export interface PrintedLook {
   /** `#rrggbb`; null for the standard accent, for which each kind of document has its own colours. */
   accentColor: string | null;
-  /** The file of the logo. Null if the club has no logo, if its file is not public, or if no picture could be created from the file. */
+  /** The file of the logo. Null if the club has no logo, if the logo's file is not public, or if no picture could be made from the file. */
   logo: LogoFile | null;
 }
 
@@ -72,7 +72,7 @@ export async function hasPrintableLogo(db: Queries, clubId: Id): Promise<boolean
 function smallestSufficient(files: readonly LogoFile[], printSize: Size): LogoFile | undefined {
   const { mostFileBytes, leastShare } = printedLogoRules;
   const usable = files
-    // If a vector image has no size, the library renders it with a size of one pixel.
+    // The image library gives a vector image without a size a size of one pixel. Such a picture is not used.
     .filter(({ sizeBytes, width, height }) => sizeBytes <= mostFileBytes && width * height > 1)
     .toSorted((one, other) => one.width * one.height - other.width * other.height || one.sizeBytes - other.sizeBytes);
   const isSufficient = ({ width, height }: Size) =>
@@ -132,7 +132,7 @@ async function makeLogo(
     const bytes = await readWhole(storage, key, sizeBytes, signal);
     return bytes ? ((await makePrintPicture(bytes, { box, mostBytes, signal })) ?? 'unreadable') : 'unavailable';
   };
-  // Waits for the abort signal too, because a store that ignores the signal must not delay the document.
+  // Some stores ignore the abort signal. So this code also waits for the signal itself, and such a store does not delay the document.
   return Promise.race([permits.run({ clubId }, make, signal), aborted(signal)]);
 }
 

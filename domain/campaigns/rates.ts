@@ -13,8 +13,8 @@ export async function readRates(db: Queries, { id, clubId }: Pick<Campaign, 'id'
 }
 
 /**
- * @returns the reason why the campaign must pause, decided by the mails after the last time when an administrator resumed it after such a
- *   pause
+ * @returns the reason why the campaign must pause. If an administrator has resumed the campaign after such a pause, only the later mails
+ * decide
  */
 export async function reasonOfRates(db: Queries, campaign: Campaign): Promise<'bounces' | 'complaints' | undefined> {
   const { sent, bounced, complained } = await readRates(db, campaign);

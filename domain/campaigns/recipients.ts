@@ -106,7 +106,7 @@ async function countSending(db: Queries, campaignId: Id): Promise<number> {
   return countRow?.mails ?? 0;
 }
 
-/** The lists of mails of each campaign, by status. Tallies count these lists. */
+/** The name of each list of a campaign's mails, by the status of the mails. Tallies store the length of each list. */
 const statusLists = { sent: 'mails_sent', skipped: 'mails_skipped', failed: 'mails_failed' } as const;
 const eventLists = {
   delivered: 'mails_delivered',
@@ -157,9 +157,9 @@ export async function readStatistics(db: Queries, clubId: Id, campaignId: Id): P
 }
 
 /**
- * Keeps only ids, times and statuses in a removed student's recipient rows. A mail that is being sent completes normally, and its record
- * contains no address. Clicks and bounces are deleted but still counted. An unknown outcome stays recorded, because the mail may have
- * arrived and must not count as refused.
+ * Keeps only ids, times and statuses in the mail rows of a removed student. A mail that is being sent completes normally, but the record of
+ * its result contains no address. Clicks and bounces are deleted, but the counts still include them. An unknown outcome stays recorded. The
+ * student may have got this mail, so the mail must not count as refused.
  */
 export async function purgeStudentFromCampaigns(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`UPDATE mails SET student_name = ${removedStudentName}, student_email = '', address_key = NULL,

@@ -1,7 +1,6 @@
 /**
- * Sends one page of a campaign's mails. A separate transaction claims each mail immediately before the mail is given to the mail server.
- * Another transaction records the outcome. The service never repeats a mail that may have arrived without a request of the club (CAMP-6,
- * CAMP-9).
+ * Sends one page of a campaign's mails. One transaction claims a mail immediately before the mail is given to the mail server. Another
+ * transaction records the outcome. If a mail may have arrived, the service sends it again only if the club requests it (CAMP-6, CAMP-9).
  */
 import type { Campaign } from '../../entities/campaigns/campaign.ts';
 import { MailSender } from '../../entities/mail/mail-sender.ts';
@@ -59,7 +58,8 @@ interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCoun
 }
 
 /**
- * The row of a candidate after the claim. A mail that was not claimed may lack the values of a claim, and a removed student has no address.
+ * The row of a candidate after the claim statement. If the mail was not claimed, the values of a claim may be absent. If the student was
+ * removed, the address is absent.
  */
 type ClaimRow =
   | (Claimed & { status: 'sending'; goesOn: boolean })
@@ -133,9 +133,10 @@ async function leaveOutIneligible({ db }: SendingDeps, campaign: Campaign, most:
 }
 
 /**
- * Claims one mail for each idle connection, if campaign, student and address still allow it. The candidates have different addresses,
- * because one statement read them. The statement locks the candidates by id before it checks any other condition. Just after a freeze,
- * Postgres's statistics contain no pending mails. So Postgres could choose a plan that reads all pending mails for each claim.
+ * Claims one mail for each idle connection, if the campaign, the student and the address still permit the mail. One statement has read the
+ * candidates, so they have different addresses. The claim statement first locks the candidates by id, and only then checks all other
+ * conditions. The reason is Postgres's statistics, which contain no pending mails just after a freeze. Postgres could then choose a plan
+ * that reads all pending mails for each claim.
  */
 async function claimAll(
   { db, vault }: SendingDeps,
@@ -261,8 +262,8 @@ async function record(
   else {
     const again = new Date(now.getTime() + outcome.waitMs);
     await db.transaction(async (tx) => {
-      // Locks the campaign. Without this lock, a concurrent cancellation, which skips pending mails, would miss a mail that becomes pending
-      // again.
+      // Locks the campaign. A cancellation skips the pending mails. Without this lock, a cancellation at the same time would miss a mail
+      // that becomes pending again here.
       const current = await findCampaign(tx, campaign.clubId, campaign.id, 'FOR SHARE');
       const status = current.status === 'canceled' ? 'skipped' : 'pending';
       await tx.run(sql`UPDATE mails SET lease_until = NULL, next_attempt_at = ${again}, ${settledAs(status, error(outcome.lastError))}
@@ -275,7 +276,8 @@ async function record(
 }
 
 /**
- * Counts refusals in a row. Too many refusals pause the campaign. A success after another success writes nothing.
+ * Counts the refusals in a row. Too many refusals pause the campaign. A success sets the count to 0. If the count is already 0, a success
+ * writes nothing.
  * @returns whether the campaign continues
  */
 async function countRefusals(db: Database, scene: Scene, more: 0 | 1, now: Date): Promise<boolean> {

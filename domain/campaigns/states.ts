@@ -31,7 +31,7 @@ export async function scheduleCampaign(
   at: string | undefined,
   now: Date,
 ): Promise<Record> {
-  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // the transaction then reads the result from the cache
+  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // caches the problems of the e-mail for the transaction
   return db.transaction(async (tx) => {
     const campaign = await findCampaign(tx, clubId, campaignId, 'FOR NO KEY UPDATE');
     if (campaign.status !== 'draft')

@@ -58,7 +58,7 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
   const { db } = deps;
   const at = new Date(now);
   const campaign = await db.manager.findOneBy(Campaign, { id: campaignId });
-  if (!campaign) return { done: true, outcome: 'draft' }; // the campaign was a draft and was deleted
+  if (!campaign) return { done: true, outcome: 'draft' }; // only a draft can be deleted, so the campaign was a draft
   const waiting = (waitingFor: Awaited, until?: number): CampaignStep => ({
     done: false,
     ...(until !== undefined && { at: until }),
@@ -126,9 +126,9 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
 }
 
 /**
- * Removes recipients who were removed as students during the freeze. The freeze sees the students as they were at its beginning. When it
- * inserts mails, the foreign key waits for a concurrent removal, which does not see these mails. A later removal waits for the freeze, and
- * then sees the mails.
+ * Removes the data of students who were removed while the recipients were frozen. The freeze reads the students at its beginning, so it may
+ * add a mail for such a student. The foreign key of the mail makes the freeze wait for the removal, but this removal does not see the new
+ * mail. If a removal begins later, it waits for the freeze, and then sees the mail.
  */
 async function purgeRemovedMeanwhile(tx: Transaction, campaignId: Id): Promise<void> {
   const removedRecipients = await tx.rows<{
@@ -230,7 +230,8 @@ async function finishOrWait(
 
 /**
  * Returns the wait and records that there is more to do. If the run is lost, the sweeper finds the campaign by its row.
- * @param leased the end of the next lease. The mail with this lease must not stay open for longer
+ * @param leased the earliest end of a lease of a mail that is being sent. The step runs again at this time at the latest, so that this mail
+ * does not stay open for longer
  */
 async function rest(
   { db }: SendingDeps,

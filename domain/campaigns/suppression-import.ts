@@ -20,7 +20,7 @@ type Fault = RecordOf<'SuppressionImport'>['errors'][number];
 /**
  * Suppresses all addresses of the column `email`, or none of them. Only the keys of the addresses are stored. The same file may be imported
  * again.
- * @param body the file, which is read piece by piece. The iteration throws body_too_large
+ * @param body the file, which is read piece by piece. Reading it throws body_too_large if the file is too large
  * @throws DomainError invalid_request (the header line is unreadable, or the file has more than 50,000 rows or a line of more than 128 KB),
  *   suppression_limit_reached
  */

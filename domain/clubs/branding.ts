@@ -53,8 +53,8 @@ export async function setBranding(
   return db.transaction(async (tx) => {
     const logoMediaId = input.logo_media_id?.toLowerCase() ?? null;
     if (logoMediaId !== null) await requireLogo(tx, clubId, logoMediaId);
-    // The uses are written before the row of the branding, because files come before the club in the order of locks. The foreign key of
-    // that row locks the club's row.
+    // Files come before the club in the order of locks. The foreign key of the branding's row locks the club's row. So the uses of the
+    // files are written before the branding's row.
     await setUses(tx, clubId, { kind: 'branding', id: clubId }, logoMediaId === null ? [] : [logoMediaId]);
     await tx.run(sql`
       INSERT INTO club_branding (club_id, logo_media_id, accent_color, reply_to, legal_footer, links, updated_at)

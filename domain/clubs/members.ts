@@ -66,8 +66,8 @@ export async function listMembers(db: Queries, clubId: Id, page: PageRequest, no
 /**
  * Invites a person by e-mail. A new invitation to the same address replaces the open invitation. If the club has sent the address too
  * many mails, the mail is deferred, and the answer says until when (DEC-141).
- * @throws DomainError role_not_permitted if the caller is not an owner and the new or the replaced invitation is for an owner;
- *   already_member
+ * @throws DomainError role_not_permitted, when the caller is not an owner, and the new invitation or the invitation that it replaces is for
+ * an owner; already_member, when a member has this address
  */
 export async function inviteMember(
   { db, vault }: VaultDeps,
@@ -117,9 +117,9 @@ export async function inviteMember(
 }
 
 /**
- * Uses the invitation's token. The invited person becomes a member. If the e-mail address has no account, the person also gets a new
- * account. The reader of the mail owns the address, so the account is confirmed too. The club is locked before the token is used. So the
- * inviter's role cannot change at the same time, and all changes of members take locks in the same order.
+ * Accepts an invitation by its token, and makes the invited person a member. If the e-mail address has no account, the person gets a new
+ * account. Only the owner of the address can read the mail, so the account counts as confirmed. The function locks the club before it uses
+ * the token. So the inviter's role cannot change at the same time, and all changes of members take locks in the same order.
  * @throws DomainError weak_password; token_gone; invalid_request if a new account lacks a name or a password
  */
 export async function acceptInvitation(
@@ -158,8 +158,8 @@ async function nameOf(tx: Transaction, clubId: Id): Promise<string> {
 }
 
 /**
- * Checks again whether the inviter may give the role, because a process of the previous release does not end the invitations of a demoted
- * inviter.
+ * Checks again whether the inviter may still give the role. During an upgrade, processes of the previous release may still run. They do not
+ * end the invitations of a demoted inviter.
  * @throws DomainError token_gone if the inviter may no longer give the role
  */
 async function requireGiver(
@@ -171,8 +171,9 @@ async function requireGiver(
 }
 
 /**
- * A confirmed account keeps its name and password, because the invitation gives access to the club and not to the account. An unconfirmed
- * account may belong to a stranger. So the account is set up again for the person who has proved to own the address.
+ * Returns the account of the invited person. A confirmed account keeps its name and password, because the invitation gives access to the
+ * club and not to the account. An unconfirmed account may belong to a stranger. So the invited person, who owns the address, sets its name
+ * and password again.
  */
 async function accountFor(
   tx: Transaction,
@@ -188,7 +189,7 @@ async function accountFor(
   if (input.name === undefined || input.passwordHash === null) {
     throw new DomainError('invalid_request', 'name and password are required, because this e-mail has no account yet.');
   }
-  requireUnknown(input.password ?? '', { email, names: [input.name, clubName] }); // after an error the token stays valid
+  requireUnknown(input.password ?? '', { email, names: [input.name, clubName] }); // if this check fails, the token stays valid
   const account = await tx.one<{
     id: Id;
   }>(sql`INSERT INTO administrators (id, name, email, password_hash, verified_at, created_at) VALUES (${newId()}, ${plainName(input.name)}, ${email}, ${input.passwordHash}, ${now}, ${now})

@@ -9,7 +9,7 @@ const givenBy: Readonly<Record<Role, readonly Role[]>> = {
   support: [],
 };
 
-/** @param giver undefined for a person who is not a member @returns the roles that the giver may give */
+/** @param giver undefined for a person who is not a member @returns the roles that a member with this role may give to other members */
 export function rolesGivenBy(giver: Role | undefined): readonly Role[] {
   return giver === undefined ? [] : givenBy[giver];
 }

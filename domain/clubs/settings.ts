@@ -29,7 +29,7 @@ export async function findClubLanguage(db: Queries, clubId: Id): Promise<string 
 }
 
 /**
- * Changes the fields that are present. A change of the language indexes the club's whole content again.
+ * Changes the fields that are present. If the language changes, the whole content of the club is indexed again.
  * @throws DomainError invalid_request (the time zone is unknown), slug_taken, slug_limit_reached
  */
 export async function updateClub(
@@ -39,7 +39,8 @@ export async function updateClub(
   now: Date,
 ): Promise<ClubRecord> {
   return db.transaction(async (tx) => {
-    // The slug is a key, so a change of the slug needs the stronger lock. A transaction that takes the stronger lock later could deadlock.
+    // The slug is a key, so a change of the slug needs the lock FOR UPDATE. The transaction takes this lock from the beginning. If it began
+    // with the weaker lock, it could deadlock later.
     const lock = input.slug === undefined ? sql`FOR NO KEY UPDATE` : sql`FOR UPDATE`;
     const before = await readClub(tx, clubId, lock);
     if (input.time_zone !== undefined) requireTimeZone(input.time_zone);

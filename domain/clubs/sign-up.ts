@@ -53,7 +53,8 @@ export async function signUpAdministrator(
     }
     const existingAdministrator = await findAdministratorByEmail(tx, email);
     if (existingAdministrator?.passwordHash !== before) return false;
-    // After the first offer of another password than the account's, the owner must choose a password by a reset (ADR 5).
+    // This sign-up may have offered a password that differs from the account's password. After the first such offer, the owner must choose
+    // a password by a reset (ADR 5).
     await noteOffer(tx, vault, 'administrator', existingAdministrator.id, { passwordHash, same }, now);
     const template = existingAdministrator.verified ? 'administrator_already_registered' : 'administrator_verify_email';
     await requestMail(
@@ -64,7 +65,8 @@ export async function signUpAdministrator(
     );
     return true;
   });
-  // The account's password has changed after the comparison, for example because a form was sent twice. So the comparison is repeated.
+  // The account's password has changed since the function compared it, for example because a form was sent twice. So the whole sign-up is
+  // repeated.
   if (!isComplete) await signUpAdministrator(deps, input, now);
 }
 

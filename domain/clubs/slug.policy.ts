@@ -5,8 +5,8 @@ import { withoutEnds } from '../../platform/core/text/ends.policy.ts';
 const maxLength = 40;
 
 /**
- * Host names that the operator's own sites may have, that programs look up automatically (`wpad`, `autodiscover`), or that people would
- * mistake for the operator's (`login`).
+ * Names that a club must not have as its slug, because they are also host names. Some are names of the operator's own sites. Programs look
+ * some of them up automatically (`wpad`, `autodiscover`). People would think that others, such as `login`, belong to the operator.
  */
 const reserved = new Set(
   'account accounts admin api app assets auth autoconfig autodiscover billing blog cdn classroom club dashboard dev docs email files ftp help imap localhost login mail media ns1 ns2 payments pop postmaster security smtp sso staging static status support test webmail wpad www'.split(

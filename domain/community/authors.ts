@@ -11,10 +11,10 @@ export interface AuthorRow {
   administratorName: string | null;
 }
 
-/** Selects from the joins of `authors`. */
+/** The columns of an author. The statement must contain the joins of `authors`. */
 export const authorColumns = sql`student.name AS "studentName", student.avatar_key AS "studentAvatarKey", administrator.name AS "administratorName"`;
 
-/** Joins the authors to `posts` or `comments`, whose alias is `written`. */
+/** Joins the authors to the table `posts` or `comments`. The statement must give this table the alias `written`. */
 export const authors = sql`LEFT JOIN students student ON student.id = written.student_id
   LEFT JOIN administrators administrator ON administrator.id = written.administrator_id`;
 

@@ -15,8 +15,9 @@ import { memberCounts } from './counts.ts';
 type CommunitySpaceRecord = RecordOf<'CommunitySpace'>;
 
 /**
- * Selects from `spacesOf`. The subquery of `unread` has an ORDER BY, so that Postgres reads the index beginning at the read mark. Without
- * it, Postgres assumes that a space with few posts has many. It then scans the posts of all spaces and finds none.
+ * The columns of a space, for a statement with `spacesOf`. The subquery of `unread` has an ORDER BY, so that Postgres reads the index from
+ * the student's read mark on. Without the ORDER BY, Postgres expects too many posts in a space that has few. It would then scan the posts
+ * of all spaces and find none.
  */
 const spaceColumns = columns(CommunitySpace, ['id', 'name', 'posting', 'private', 'description'], 'space').and<{
   hasAccess: boolean;
@@ -75,7 +76,7 @@ export async function readVisibleSpace(
   return read(db, storage, reader, sql`space.id = ${spaceId} AND ${isSeen}`, now);
 }
 
-/** Reads a space for a current or former member, also if the student does not see the space any more. @throws DomainError not_found */
+/** Reads a space for a current or former member. It also works if the student no longer sees the space. @throws DomainError not_found */
 export async function readSpaceOfMember(
   db: Queries,
   storage: ObjectStore,

@@ -193,7 +193,10 @@ export async function lockComment(
   return { post, comment: await findRow(tx, voice, post.id, commentId, sql`FOR NO KEY UPDATE OF written`) };
 }
 
-/** @param lock the lock of the post @returns finds a comment that the voice may read @throws DomainError not_found, not_entitled */
+/**
+ * @param lock the lock to take on the row of the post, if any @returns finds a comment that the voice may read @throws DomainError
+ * not_found, not_entitled
+ */
 export async function findVisibleComment(
   db: Queries,
   voice: Voice,
@@ -226,7 +229,7 @@ export async function reactToComment(
 }
 
 /**
- * Removes the voice's reaction to a comment. It is safe to repeat this function.
+ * Removes the reaction of the voice (a student or an administrator) to a comment. It is safe to repeat this function.
  * @throws DomainError not_found, not_entitled (the student has no access)
  */
 export async function takeBackReactionToComment(

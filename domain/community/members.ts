@@ -82,7 +82,8 @@ export async function removeMember({ db }: DatabaseDeps, member: MemberRef, now:
 }
 
 /**
- * Ends the membership of a student, if there is one, and prevents a new one until the ban is lifted. It is safe to repeat this function.
+ * Ends the membership of a student, if the student is a member. The student cannot become a member again until the ban is lifted. It is
+ * safe to repeat this function.
  * @throws DomainError not_found
  */
 export async function banMember(

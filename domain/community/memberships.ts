@@ -28,7 +28,7 @@ interface Standing {
 }
 
 /**
- * @returns the student's access and membership of the space. The caller holds the lock of the student.
+ * @returns whether the student has access to the space and sees it, and the student's membership. The caller holds the lock of the student
  * @throws DomainError not_found (no space of the club)
  */
 async function standingOf(db: Queries, { clubId, id }: Reader, spaceId: Id, now: Date): Promise<Standing> {

@@ -41,8 +41,9 @@ const publicIdOf = (id: Id): string => BigInt(`0x${id.replaceAll('-', '')}`).toS
 const postExists = () => new DomainError('post_exists', 'A post or a comment with this id was published already.');
 
 /**
- * Posts and comments of all clubs share one set of ids, because a reaction or a report names its target only by id. The advisory lock makes
- * transactions that choose the same id wait for each other.
+ * Chooses the id of a new post or comment. A reaction or a report names a post or a comment only by its id. So posts and comments of all
+ * clubs share one set of ids. The function takes an advisory lock for the requested id. So two transactions that choose the same id run one
+ * after the other.
  * @param requestedId the id that the caller has chosen
  * @returns the requested id, or a new id
  * @throws DomainError post_exists
@@ -191,7 +192,7 @@ export async function lockPost(tx: Transaction, voice: Voice, publicId: string):
 }
 
 /**
- * Locks the post of a comment before the comment is deleted, even if the author does not see the post any more.
+ * Locks the post of a comment before the comment is deleted. It also finds a post that the author of the comment no longer sees.
  * @throws DomainError not_found
  */
 export async function lockPostUnseen(tx: Transaction, voice: Voice, publicId: string): Promise<PostRow> {
@@ -226,8 +227,8 @@ export async function updatePost(
 }
 
 /**
- * The author may always delete a post, even after the author's access has ended. A repeated call changes nothing while lists still show the
- * deleted post. After that, the post is not found.
+ * The author may always delete a post, even after the author's access has ended. If comments of other people remain, lists still show the
+ * deleted post without text. A repeated call then changes nothing. If lists no longer show the post, a repeated call does not find it.
  * @throws DomainError not_found, not_entitled
  */
 export async function deletePost({ db }: MediaDeps, voice: Voice, publicId: string, now: Date): Promise<void> {

@@ -27,7 +27,10 @@ export async function removeReaction(tx: Transaction, voice: Voice, targetId: Id
   await tx.manager.delete(CommunityReaction, { targetId, authorId: voice.id, kind });
 }
 
-/** @returns a function that looks up the reactions to a post or a comment: the kinds with a count above 0, in the order of the contract */
+/**
+ * @returns a function that returns the reactions to a post or a comment. It returns each kind of reaction with a count above 0, in the
+ * order of the contract
+ */
 export async function reactionsTo(
   db: Queries,
   voice: Voice,

@@ -157,8 +157,8 @@ export async function updateSpace(
 }
 
 /**
- * Begins the run that brings the space's memberships up to date, or restarts it from the beginning. The caller holds the lock of the
- * space.
+ * Starts the run that updates the memberships of a space. If this run is already active, it begins again from the first student. The caller
+ * holds the lock of the space.
  */
 async function beginFill(tx: Transaction, clubId: Id, spaceId: Id, now: Date): Promise<void> {
   await tx.manager.update(CommunitySpace, { id: spaceId }, { fillLooksAt: now, fillAfter: null, fillBarrier: null });

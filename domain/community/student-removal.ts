@@ -1,4 +1,7 @@
-/** Removes a student from the community: memberships, reactions, reports, and all texts by and about the student (COMM-16). */
+/**
+ * Removes a student from the community (COMM-16). It removes the student's memberships, reactions and reports. It also removes all texts
+ * that the student wrote, and all texts about the student.
+ */
 import { CommunityMembership } from '../../entities/community/community-membership.ts';
 import { CommunityReaction } from '../../entities/community/community-reaction.ts';
 import { CommunityReport } from '../../entities/community/community-report.ts';
@@ -22,8 +25,8 @@ export async function purgeStudentFromCommunity(tx: Transaction, studentId: Id, 
     WHERE target_id IN (${posts}) OR target_id IN (${comments})`);
   await tx.run(sql`UPDATE community_moderations SET reason = NULL
     WHERE reason IS NOT NULL AND (comment_id IN (${comments}) OR (comment_id IS NULL AND post_id IN (${posts})))`);
-  // The locks come first. So the statements below see every reply that was being written, and a later reply finds that its parent is
-  // deleted.
+  // The first statements take the locks. So the statements after them see every reply that was being written. A later reply finds that its
+  // parent is deleted.
   await tx.run(sql`${posts} AND state = 'published' ORDER BY id FOR NO KEY UPDATE`);
   await tx.run(sql`${comments} AND state = 'published' ORDER BY id FOR NO KEY UPDATE`);
   await tx.run(sql`DELETE FROM community_post_files WHERE post_id IN (${posts})`);

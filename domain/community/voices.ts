@@ -1,6 +1,6 @@
 /**
- * The people who write in the community, and their rights: a student needs access and a membership, and an administrator may write
- * everywhere (COMM-3).
+ * The voices of the community and their rights. A voice is a student or an administrator who writes. A student needs access and a
+ * membership, and an administrator may write everywhere (COMM-3).
  */
 import { CommunitySpace } from '../../entities/community/community-space.ts';
 import { notFound } from '../../platform/core/errors.ts';
@@ -18,7 +18,7 @@ export interface Voice {
   id: Id;
 }
 
-/** The facts of a space that decide whether a voice may write. */
+/** The properties of a space that decide whether a voice may write. */
 export interface OpenSpace {
   id: Id;
   posting: CommunitySpace['posting'];
@@ -81,7 +81,7 @@ export function isOwn({ kind, id }: Voice, row: Sql): Sql {
   return kind === 'student' ? sql`${row}.student_id = ${id}` : sql`${row}.administrator_id = ${id}`;
 }
 
-/** A condition on a post or a comment: the voice sees it, even if it is hidden. */
+/** A condition that the voice sees a post or a comment. An administrator and the author also see a hidden one. */
 export function isVisible(voice: Voice, row: Sql): Sql {
   if (voice.kind === 'admin') return sql`${row}.state <> 'deleted'`;
   return sql`${row}.state <> 'deleted' AND (${row}.hidden_at IS NULL OR ${isOwn(voice, row)})`;

@@ -39,7 +39,9 @@ export interface ConditionContext {
   /** The student's id in the statement, such as `` sql`student.id` ``. */
   student: Sql;
   now: Date;
-  /** The run whose e-mails count for rules about e-mails. If no run is given, rules about e-mails are false. */
+  /**
+   * The run of the automation. A rule about an e-mail is about the e-mails of this run. Without a run, each rule about e-mails is false.
+   */
   runId?: string;
 }
 
@@ -53,7 +55,7 @@ export function meets({ match, rules }: Condition, context: ConditionContext): S
   return sql`(${each.reduce((left, right) => (match === 'all' ? sql`${left} AND ${right}` : sql`${left} OR ${right}`))})`;
 }
 
-/** @returns the rule as SQL, with its negation */
+/** @returns the rule as SQL. If the rule is negated, the SQL is negated, too */
 function answer(rule: Rule, context: ConditionContext): Sql {
   return rule.negate ? sql`NOT ${holds(rule, context)}` : holds(rule, context);
 }
@@ -85,7 +87,7 @@ function holds(rule: Rule, { student, now, runId }: ConditionContext): Sql {
       return sql`EXISTS (SELECT FROM course_completions completion
         WHERE completion.student_id = ${student} AND completion.course_id = ${rule.course_id})`;
     case 'course_progress':
-      // The percentage is rounded down. A course without published lessons is at 0.
+      // The percentage is rounded down. A course without published lessons has a progress of 0 percent.
       return sql`coalesce((SELECT 100 * count(*) FILTER (WHERE progress.completed) / nullif(count(*), 0)
          FROM lessons lesson LEFT JOIN lesson_progress progress ON progress.lesson_id = lesson.id AND progress.student_id = ${student}
         WHERE lesson.course_id = ${rule.course_id} AND lesson.published_at IS NOT NULL), 0) >= ${rule.percent}`;

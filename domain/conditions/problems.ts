@@ -28,7 +28,7 @@ const fieldsOf: Readonly<Record<RuleKind, Readonly<Partial<Record<Field, 'requir
   email_clicked: { step_id: 'required' },
 };
 
-/** The kind of record that each field's ids name. */
+/** For each field of a rule, the kind of record that the field's ids name. */
 const tableOf = {
   delivery_ids: 'delivery',
   cohort_ids: 'cohort',

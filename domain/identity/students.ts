@@ -80,7 +80,7 @@ export async function listStudents(
 
 const newestFirst = sql`student.created_at DESC, student.id DESC`;
 
-/** The condition under which the club's list contains a student. */
+/** The SQL condition that the list of the club's students contains a student. */
 function isListed(clubId: Id, { verified }: StudentFilter): Sql {
   return all([
     sql`student.club_id = ${clubId} AND student.removed_at IS NULL`,

@@ -1,7 +1,7 @@
 /**
- * Memberships of spaces follow access. The transaction that grants, ends or moves access, or opens an account, also updates memberships
- * (COMM-8, COMM-9). This module uses only tables, so that the contexts of accounts and access can call it. The community depends on those
- * contexts.
+ * Keeps memberships of spaces equal to the access of students. The transaction that grants, ends or moves access, or opens an account, also
+ * updates memberships (COMM-8, COMM-9). The community depends on the contexts of accounts and access, so these contexts cannot call the
+ * community. They call this module, which uses only tables and depends on no context.
  */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
@@ -9,9 +9,9 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { hasLeftDigests } from './digests.ts';
 
 /**
- * Makes students members of the spaces that every student with access joins. Also records for each membership whether `member_count` counts
- * it. A student who left, was removed or is banned does not become a member again. The cost depends on the students and on the spaces of
- * their club, and not on the number of members. It is safe to repeat this function.
+ * Makes students members of the spaces that every student with access joins. It also records for each membership whether `member_count`
+ * counts it. A student who left, was removed or is banned does not become a member again. The cost depends on the number of students and on
+ * the number of the club's spaces, but not on the number of members. It is safe to repeat this function.
  * @param studentIds students whose rows the transaction has locked or just inserted
  * @param spaceId if present, limits the work to this space
  */
@@ -21,8 +21,8 @@ export async function followAccess(
   now: Date,
 ): Promise<void> {
   const ofSpace = spaceId === undefined ? sql`` : sql`AND space.id = ${spaceId}`;
-  // A student whose access begins later becomes a member now, but is counted only after the access has begun. So no run is needed when the
-  // access begins.
+  // If a student's access begins later, the student becomes a member now. The membership counts only after the access has begun. So no job
+  // must add the member at that time.
   await tx.run(sql`
     WITH held AS MATERIALIZED (
       SELECT enrollment.student_id, opening.space_id, bool_or(enrollment.starts_at <= ${now}) AS open,
@@ -76,7 +76,10 @@ async function lockStudents(tx: Transaction, studentIds: readonly Id[]): Promise
 
 /** A page takes some milliseconds, and locks its students for this time. */
 const studentsPerPage = 500;
-/** The longest wait for transactions that were writing students when the run began. Such transactions last some seconds at most. */
+/**
+ * Some transactions may already be writing students when the run begins. The run waits for them at most this time. Such transactions last
+ * some seconds at most.
+ */
 const barrierWaitMs = 2_000;
 
 export type SpaceFillStep = { done: true; outcome: 'filled' } | { done: false; at?: number; waits?: true };
@@ -89,18 +92,18 @@ interface Fill {
 }
 
 /**
- * The transactions of this database that have begun to write students. Every other transaction either sees the space when it reads spaces,
- * or has to lock a student. The run waits for that lock. The run is not delayed by reads, by writes of other tables, or by other databases
- * of the server.
+ * Selects the transactions of this database that have begun to write students. Other transactions need no wait. They either see the space
+ * when they read spaces, or must lock a student, and the run waits for that lock. Reads, writes of other tables, and other databases of the
+ * server do not delay the run.
  */
 const writersOfStudents = sql`SELECT virtualtransaction FROM pg_locks
    WHERE locktype = 'relation' AND relation = 'students'::regclass AND mode = 'RowExclusiveLock' AND granted
      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 /**
- * The step of `space-fill/<space>`: brings the memberships of a space up to date, one page of the club's students at a time (COMM-9).
- * It first waits for every transaction that may have added students without seeing the current space (ADR 31). A change of the space
- * restarts the run from the beginning.
+ * The step of `space-fill/<space>`. It updates the memberships of a space, one page of the club's students at a time (COMM-9). Some
+ * transactions may have added students before they could see the current space. The step first waits for these transactions (ADR 31). If
+ * the space changes, the run begins again with the first student.
  * @param now Unix milliseconds
  */
 export async function fillSpace({ db }: { db: Database }, spaceId: Id, now: number): Promise<SpaceFillStep> {
@@ -133,8 +136,8 @@ export async function fillSpace({ db }: { db: Database }, spaceId: Id, now: numb
 }
 
 /**
- * Uses the order of accounts, which has an index. The last student of the page before may have been removed, but the row still marks the
- * beginning of the page.
+ * Reads students in the order in which their accounts were opened, because this order has an index. The last student of the previous page
+ * may have been removed. But the row of this student still exists, so the next page begins after it.
  */
 async function pageOfStudents(tx: Transaction, clubId: Id, after: Id | null): Promise<Id[]> {
   const from =

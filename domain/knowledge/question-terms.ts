@@ -6,8 +6,9 @@ import { rankingRules, type Term } from './retrieval.policy.ts';
 import { wordsOf } from './search-words/search-words.policy.ts';
 
 /**
- * Omits the language's stop words (`the`, `how`). A word that the material does not contain is compared by trigrams. The comparison uses
- * the club's words with the same first letter and about the same length.
+ * Finds the words of the question in the club's material. It leaves out the language's stop words (`the`, `how`). If the material does not
+ * contain a word, the function finds words with a similar spelling by trigrams. It compares the word only with words of the club that have
+ * the same first letter and about the same length.
  * @param question any text; no character in it is an operator
  */
 export async function termsOf(db: Queries, clubId: Id, question: string): Promise<Term[]> {

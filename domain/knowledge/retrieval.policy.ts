@@ -1,6 +1,6 @@
 /** The ranking of passages: which words of a question select them, and the weight of each word (docs/adr/0014-retrieval.md). */
 
-/** A stem of the club's material that a word of the question may mean. */
+/** A stem of a word in the club's material. It has the same meaning as a word of the question, or a similar spelling. */
 export interface Term {
   /** The index of the question's word, from 0. If several stems belong to a word, only the best of them counts. */
   word: number;
@@ -26,13 +26,16 @@ export const rankingRules = {
   misspelled: 6,
   /** The number of passages that are ranked. This limit also bounds the cost of a search in which every word is common. */
   candidates: 1_000,
-  /** The score of a word in the text (the score approaches this maximum with more occurrences), in headings, and in the title. */
+  /**
+   * The maximum scores of a word in the text, in the headings, and in the title. In the text, the score comes nearer to the maximum with
+   * each further occurrence.
+   */
   fields: { text: 1, headings: 0.3, title: 0.25 },
-  /** The share of its neighbours' score that a passage gets in the second ranking. */
+  /** There are two rankings. In the second ranking, a passage also gets this share of the score of its neighbours. */
   neighbours: 0.25,
   /** The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009). */
   fusion: 60,
-  /** The maximum number of passages of one page that may come before the first passages of all other pages. */
+  /** At most this number of passages of one page are ranked before the best passages of the other pages. */
   ofOnePage: 2,
   /** In sources without pages, this number of passages counts as a page. */
   withoutPages: 5,
@@ -45,7 +48,7 @@ export const rankingRules = {
  * @returns the rarest first
  */
 export function weigh(terms: readonly Term[], total: number): WeighedTerm[] {
-  let before = 0; // the number of passages with rarer terms. When this number is too high, no further term selects passages
+  let before = 0; // the number of passages that contain the rarer terms. If this number is too high, further terms do not select passages
   return terms
     .toSorted((a, b) => a.passages - b.passages || a.word - b.word || (a.lexeme < b.lexeme ? -1 : 1))
     .slice(0, rankingRules.terms)

@@ -23,7 +23,7 @@ export interface Retrieved {
   /** The times of each block, in whole seconds of a video or sound. Null for other sources. */
   fromSeconds: number[] | null;
   toSeconds: number[] | null;
-  /** The score is comparable only within one result of `retrieve`. The third passage of a page is ranked lower than its score suggests. */
+  /** Scores can only be compared within one result of `retrieve`. The third passage of a page has a lower rank than its score suggests. */
   score: number;
 }
 
@@ -63,8 +63,8 @@ export async function retrieve(db: Queries, request: RetrievalRequest): Promise<
     );
   const choosing = lexemes.filter((_, place) => terms[place]?.chooses);
   const matches = await search(choosing);
-  // The words that select passages are the rarest words of the club. The material of this agent may contain only other words of the
-  // question.
+  // First the rarest words of the question select passages. But these words are rare in the club, and the material of this agent may
+  // contain only the other words. So a second search uses all words.
   return matches.length < limit && choosing.length < lexemes.length ? search(lexemes) : matches;
 }
 
@@ -98,8 +98,8 @@ const passageColumns = columns(
 const sourceColumns = columns(AgentSource, { sourceId: 'id', sourceKind: 'kind', sourceTitle: 'title' }, 'material');
 
 /**
- * The passages of the agent's material that the club's index finds: `&&` needs any lexeme, and `@>` needs all lexemes. OFFSET 0 prevents a
- * plan in which Postgres reads the index once for each source of the material.
+ * The passages of the agent's material that the club's index finds. The operator `&&` finds passages with any of the lexemes, and `@>`
+ * finds passages with all lexemes. OFFSET 0 prevents a slow plan, which would read the index once for each source of the material.
  */
 const chosenBy = (condition: Sql) => sql`
     SELECT * FROM (

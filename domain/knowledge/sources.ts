@@ -1,6 +1,6 @@
 /**
- * Keeps the club's index equal to its material: one row of `agent_sources` for each visible lesson and file that an agent's material
- * names, and no other row. A transaction that changes such material calls `syncSources`.
+ * Keeps the club's index equal to its material. Each visible lesson or file in the material of an agent has one row of `agent_sources`, and
+ * no other row exists. A transaction that changes such material must call `syncSources`.
  */
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
@@ -13,12 +13,12 @@ import type { SourceKind } from '../../entities/knowledge/values.ts';
 /** The scope of a change: the lessons and files that it may have added, removed or changed. */
 export interface SourceScope {
   lessonIds?: readonly Id[];
-  /** Courses, of which the scope includes all lessons. */
+  /** Courses. All their lessons belong to the scope. */
   courseIds?: readonly Id[];
   mediaIds?: readonly Id[];
-  /** Agents, of which the scope includes the whole material. */
+  /** Agents. Their whole material belongs to the scope. */
   agentIds?: readonly Id[];
-  /** Whether the scope includes the whole index, and all material that the index should contain. */
+  /** Whether everything belongs to the scope: all rows of the index, and all material that the index should contain. */
   wholeClub?: boolean;
   /** Whether the content has changed, so that sources in the index are read again. A changed title is detected without this flag. */
   contentChanged?: boolean;
@@ -28,9 +28,9 @@ export interface SourceScope {
  * Updates the index to the club's current material: adds missing sources, removes unwanted sources with their passages (citations keep
  * their words), and requests a new reading of changed sources.
  *
- * Locks the club's row until the transaction ends, so that the later of two simultaneous changes sees the earlier change. The club's row is
- * locked after the rows of agents, courses, lessons and media, and before the rows of sources (docs/explanation/architecture.md#locks). So
- * call this function after all other writes of the change.
+ * Locks the club's row until the transaction ends. So of two changes at the same time, the second sees the first. The order of locks is:
+ * first the rows of agents, courses, lessons and media, then the club's row, then the rows of sources
+ * (docs/explanation/architecture.md#locks). So call this function after all other writes of the change.
  */
 export async function syncSources(tx: Transaction, clubId: Id, scope: SourceScope, now: Date): Promise<void> {
   await tx.run(sql`SELECT 1 FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
@@ -105,7 +105,10 @@ async function itemsIn(tx: Transaction, kind: SourceKind, clubId: Id, scope: Sou
   return [...named, ...rows.map(({ id }) => id)];
 }
 
-/** The ids and titles of these lessons and files of the club, and whether each is `wanted`. A removed lesson is never published. */
+/**
+ * The ids and titles of these lessons and files of the club. `wanted` says whether the index should contain the lesson or file. A removed
+ * lesson is not published, so it is not wanted.
+ */
 const itemsOf = (clubId: Id, lessonIds: readonly Id[], mediaIds: readonly Id[]) => sql`
     SELECT lesson.id AS lesson_id, NULL::uuid AS media_id, lesson.title,
            lesson.published_at IS NOT NULL AND course.status = 'published' AND (
@@ -137,8 +140,8 @@ async function syncItems(
         WHERE (source.lesson_id = ANY (${lessonIds}) OR source.media_id = ANY (${mediaIds}))
           AND (NOT item.wanted OR ${contentChanged}::boolean OR source.title <> item.title)
         ORDER BY source.id FOR UPDATE OF source),
-     -- A worker with a claim of the source loses it, because its version is no longer wanted. The run of the source removes the remaining
-     -- rows.
+     -- Each removed source gets a new wanted version. So a worker that has claimed the source loses its claim. The run of the source
+     -- removes the other rows of the source.
      gone AS (
        UPDATE agent_sources source SET removed_at = ${now}, lesson_id = NULL, media_id = NULL, ${wantedAnew(now)}
          FROM concerned WHERE source.id = concerned.id AND NOT concerned.wanted RETURNING source.id),

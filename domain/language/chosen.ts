@@ -31,7 +31,10 @@ export type ClubLanguage = RecordOf<'Club'>['language'];
 
 const clubLanguages = [...offeredLanguages, ...searchedLanguages] as const satisfies readonly ClubLanguage[];
 
-/** @param tag the stored tag @returns the club's language; English for the tag of a later release */
+/**
+ * @param tag the stored tag @returns the club's language. A tag that this release does not know gives English. A later release may have
+ * stored such a tag
+ */
 export function clubLanguageOf(tag: string): ClubLanguage {
   return clubLanguages.find((known) => known === tag) ?? 'en';
 }

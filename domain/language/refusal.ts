@@ -30,7 +30,7 @@ export class RefusalToPerson extends DomainError {
   }
 
   /**
-   * @param tags BCP 47 tags with the preferred tag first, as for `languageOf`; null for no tag
+   * @param tags BCP 47 tags, with the preferred tag first. Null means no tag. `languageOf` chooses the language in the same way
    * @returns the message for the reader
    */
   messageIn(...tags: readonly (string | null | undefined)[]): string {

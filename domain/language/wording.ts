@@ -140,7 +140,7 @@ function dates(locale: string, timeZone: string, options: Intl.DateTimeFormatOpt
 /** @returns a name such as `Central European Time`; the IANA name if the language has no name for the zone */
 function zoneName(locale: string, timeZone: string, at: Date): string {
   const zone = zoneHere(timeZone);
-  // For a date around a clock change, the name would also contain the country.
+  // Uses a date in January, because the name of the zone would also contain the country if the date were near a clock change.
   const january = new Date(Date.UTC(at.getUTCFullYear(), 0, 15));
   const generic = partOf(dates(locale, zone, { timeZoneName: 'longGeneric' }), january);
   return /\d/.test(generic) ? zone : generic;

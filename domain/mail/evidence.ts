@@ -5,8 +5,9 @@ import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 export const provenAt: Sql = sql`least(delivered_at, bounced_at, soft_bounced_at, complained_at, opened_at, clicked_at, machine_opened_at, machine_clicked_at)`;
 
 /**
- * The SET clauses of an UPDATE of `mails` that makes a mail `sent` because of an event. They do not change a mail that a worker is handing
- * over, because that worker records the result.
+ * The SET clauses of an UPDATE of `mails`, after an event has proved that the mail was sent. They change the status to `sent`. If a worker
+ * is
+ * still handing the mail over, the status stays, because that worker records the result.
  * @param at the time of the event
  */
 export const sentByEvidence = (at: Sql): Sql => sql`
@@ -16,9 +17,9 @@ export const sentByEvidence = (at: Sql): Sql => sql`
   sent_at = CASE WHEN status = 'sending' THEN sent_at ELSE least(sent_at, ${at}) END`;
 
 /**
- * The SET clauses of an UPDATE that ends the hand-over of `mails`. They write the outcome, or `sent` if an event has already proved that
- * the mail was sent.
- * @param status `skipped` if the campaign has ended
+ * The SET clauses of an UPDATE of `mails` at the end of a hand-over. They write the outcome. If an event has already proved that the mail
+ * was sent, they write `sent` instead.
+ * @param status the outcome. It is `skipped` if the campaign has ended
  */
 export const settledAs = (status: 'failed' | 'pending' | 'skipped', lastError: Sql): Sql => sql`
   status = CASE WHEN ${provenAt} IS NULL THEN ${status}::text ELSE 'sent' END,

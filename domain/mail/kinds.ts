@@ -1,4 +1,4 @@
-/** For its own mails, each context defines which rows a mail is about, and whether the mail may still be sent. */
+/** Each context defines, for its own mails, the rows that a mail is about, and whether the mail may still be sent. */
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import type { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import type { CalendarEvent } from '../../platform/core/time/calendar.policy.ts';
@@ -21,7 +21,7 @@ export type MailRow = Pick<
 
 /** The values of a mail from the rows that it is about. Words that a mail must not contain are omitted (DEC-64). */
 export interface MailSubject {
-  /** The id of the row that the template's path names with `{id}`. */
+  /** The id of a row. It replaces `{id}` in the template's path. */
   id?: Id;
   endpointUrl?: string;
   lessonTitle?: string;

@@ -2,7 +2,7 @@
 const day = 86_400_000;
 
 /**
- * A visit is recorded only within this time after its mail was sent. A notice is recorded only within this time after its event. Each
- * record is removed after the same time.
+ * The service keeps each record of a visit or a notice for this time. A visit that comes later than this time after its mail is not
+ * recorded. A notice that comes later than this time after its event is not recorded.
  */
 export const eventRetentionMs = 90 * day;

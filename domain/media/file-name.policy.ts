@@ -7,7 +7,7 @@ const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 const directionMarks = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
 /**
- * @returns the normalized name; undefined for an invalid name: a path, only dots or spaces, or with invisible characters
+ * @returns the normalized name; undefined for an invalid name, which is a path, has only dots or spaces, or has invisible characters
  */
 export function tidyFileName(input: string): string | undefined {
   const name = input.normalize('NFC').trim();

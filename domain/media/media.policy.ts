@@ -16,7 +16,7 @@ export type MediaError =
 export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
 export type ImageType = (typeof imageTypes)[number];
 
-/** Text types, which only the announcement distinguishes, because their content can be any of them. */
+/** The text types. The content of a text does not show which of these types it has, so the service accepts the announced type. */
 export const textTypes = ['text/markdown', 'text/html', 'text/csv', 'text/plain'] as const;
 export type TextType = (typeof textTypes)[number];
 
@@ -67,7 +67,7 @@ export function isAllowedType(mime: string): boolean {
   return contentTypes.some((type) => type === mime);
 }
 
-/** The type of a file by its content. */
+/** The type that the content of a file shows. */
 export type ContentType = (typeof contentTypes)[number];
 
 const megabyte = 1_024 * 1_024;
@@ -78,12 +78,14 @@ const minuteMs = 60_000;
 export const mediaRules = {
   /** The lifetime of an upload address. */
   uploadMs: 15 * minuteMs,
-  /** The time after the end of the address in which an upload that started in time may still be completed. */
+  /**
+   * The extra time after the upload address has expired. An upload that started before the expiry may still be completed within this time.
+   */
   completionMs: 60 * minuteMs,
   /**
-   * The time after the end of the address at which a removed file is erased again, because an upload may have arrived since the removal.
-   * Until this erasure, the bytes of the file count as storage. The bucket's clock may be behind ours, and a request that started in time
-   * may still run.
+   * The time between the expiry of an upload address and a further erasure of its removed file. An upload may have arrived since the
+   * removal: the bucket's clock may be behind ours, and a request that started in time may still run. Until this erasure, the bytes of the
+   * file count as storage.
    */
   lateMs: 5 * minuteMs,
   /**
@@ -91,13 +93,13 @@ export const mediaRules = {
    * repeatedly, at growing intervals.
    */
   arrivalMs: 24 * 60 * minuteMs,
-  /** The maximum number of valid upload addresses of a library whose file has not arrived. */
+  /** The maximum number of a library's upload addresses that are still valid and have not received their file yet. */
   maxLibraryAddresses: 200,
   /** The longest side of an image for agents, in pixels. */
   agentImageSide: 8_000,
-  /** The maximum number of a student's unfinished or ready images that no question shows. */
+  /** The maximum number of images that a student has uploaded, or is uploading, and that no question of the student shows. */
   maxUnusedImages: 20,
-  /** The time after its completion for which an image is kept without a question that shows it. */
+  /** The time for which an image is kept after its completion if no question shows the image. */
   unusedImageMs: 7 * 24 * 60 * minuteMs,
   /** The maximum number of a student's unfinished or ready files that belong to no attempt. */
   maxUnsentFiles: 20,
@@ -115,7 +117,10 @@ export const mediaRules = {
 export const resumableRules = {
   /** The lifetime of a token. */
   tokenMs: 24 * 60 * minuteMs,
-  /** The time after the reservation in which an upload can get new tokens. Ten gigabytes take a day at a megabit per second. */
+  /**
+   * The time after the reservation in which a client can get new tokens for an upload. Slow uploads need this time: ten gigabytes take a
+   * day at a megabit per second.
+   */
   renewableMs: 7 * 24 * 60 * minuteMs,
   /** The limit of open uploads for a library. For students the limit of unsent files applies. */
   maxOpen: 100,
@@ -128,7 +133,10 @@ export const resumableRules = {
 
 /** Videos in a club whose plan does not host them (MED-10). */
 export const expiryRules = {
-  /** The time for which a recording is kept. After the plan has lost the feature, every video is kept for this time. */
+  /**
+   * The time for which a recording is kept if the plan does not host videos. If the plan loses this feature, every other video is also kept
+   * for this time.
+   */
   keepMs: 30 * 24 * 60 * minuteMs,
   /** The time between the warning of the administrators and the removal. */
   warningMs: 7 * 24 * 60 * minuteMs,

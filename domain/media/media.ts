@@ -226,8 +226,8 @@ async function addressesOf(
 }
 
 /**
- * Returns headers with which no uploaded content runs on the host of the files: a page is shown as source text, and a drawing is
- * downloaded.
+ * Returns headers that prevent uploaded content from running as code on the host of the files. Because of these headers, browsers show a
+ * page as source text, and download a drawing.
  */
 function shownAs(mime: string): { disposition: 'inline' | 'attachment'; contentType: string } {
   return {

@@ -47,7 +47,7 @@ export const renditionsPrefix = (objectKey: string) => `${objectKey}.`;
  */
 export const examinationVersion = 1;
 
-/** A size in pixels. For a square, the longer side is cut to its middle. */
+/** A size in pixels. A square picture shows only the middle of the longer side. */
 interface Box {
   width: number;
   height: number;
@@ -60,7 +60,10 @@ export const renditionBoxes = {
   thumbnail: { width: 320, height: 320 },
 } as const satisfies Partial<Record<RenditionRole, { width: number; height: number }>>;
 
-/** The purposes of images of which only our picture is kept, with the picture's largest size (MED-22, MED-28). */
+/**
+ * For images with these purposes, the service keeps only its own picture and not the original. The value is the largest size of the picture
+ * (MED-22, MED-28).
+ */
 const keptPictures: Partial<Record<MediaPurpose, Box>> = {
   agent_image: renditionBoxes.preview,
   avatar: { width: 512, height: 512, isSquare: true },
@@ -153,12 +156,16 @@ export const movingRules = {
   /** The lease of a claim. A living worker renews it. */
   leaseMs: 10 * secondMs,
   renewalMs: 2_500,
-  /** The wait for a file that is being processed. The end of the processing wakes the move, but a removal does not. */
+  /**
+   * The wait for a file that is being processed. The end of the processing wakes the move earlier. A removal of the file does not wake the
+   * move.
+   */
   busyMs: 10 * minuteMs,
   /** The time for which clients may cache the target of a public file's permanent address. */
   linkSeconds: 300,
   /**
-   * The time for which the old object of a moved file stays, by its old visibility. Signed addresses of a private file are valid for 20
+   * The time for which the old object of a moved file stays. The time depends on the visibility that the file had before. Signed addresses
+   * of a private file are valid for 20
    * minutes, and reading the file takes a while. The target of a permanent address may be cached for 5 minutes.
    */
   readableMs: { private: hourMs, public: 6 * minuteMs },
@@ -180,5 +187,5 @@ export function waitAfterFault(faults: number): number | undefined {
   return waits[faults - 1];
 }
 
-/** The waits have nearly three hours in total. In this time a fault of a release can be fixed. */
+/** The waits are nearly three hours in total. This is enough time to replace a release that has a fault. */
 const waits = [secondMs, 10 * secondMs, minuteMs, 10 * minuteMs, 40 * minuteMs, 120 * minuteMs] as const;

@@ -1,4 +1,7 @@
-/** Each context says for its own records that use files of the library: the title of the record, and whether the use is live (MED-14). */
+/**
+ * The rules for records that use files of the library. Each context defines, for its own records, the title of the record and whether the
+ * use is live (MED-14).
+ */
 import type { MediaUseKind } from '../../entities/media/values.ts';
 import type { Sql } from '../../platform/infra/postgres/sql.ts';
 
@@ -8,7 +11,7 @@ export interface MediaUseRule {
   title: Sql;
   /** A condition. While the condition is true, lists show the use, and the file cannot be deleted. If absent, every use is live. */
   isLive?: Sql;
-  /** If true, also a deletion with `force` is refused while the use is live. */
+  /** If true, a live use prevents even a deletion with `force`. */
   blocksForce?: true;
 }
 

@@ -28,12 +28,15 @@ const slotTaken = () => new RefusalToPerson('slot_taken', 'refusal.slot_taken');
 const sessionState = (message: string) => new DomainError('session_state', message);
 
 /**
- * Books a session, or moves one to another time. The slot is checked under the lock of the mentorship's row. Exclusion constraints decide
- * between concurrent bookings of several mentorships of one mentor. If the session moves to another mentor, the former mentor gets a mail
+ * Books a session, or moves a session to another time. The function checks the slot while it holds the lock of the mentorship's row. If
+ * concurrent bookings concern several mentorships of one mentor, exclusion constraints of the database refuse a session that overlaps
+ * another session. If the
+ * session moves to another mentor, the former mentor gets a mail
  * (MENT-11).
  * @param input.replaces the session to move, which the student has booked in the same mentorship. The session keeps its id
- * @throws DomainError not_found (no such mentorship, or no such session to replace), feature_not_in_plan, booking_limit_reached, slot_taken.
- *   invalid_request: no session begins at that time. too_late_to_cancel: it is too late to move the session to replace
+ * @throws DomainError not_found (the mentorship does not exist, or the session to move does not exist), feature_not_in_plan,
+ * booking_limit_reached, slot_taken; invalid_request, when no session begins at that time; too_late_to_cancel, when the session can no
+ * longer be moved
  */
 export async function bookSession(
   { db, vault }: VaultDeps,
@@ -51,8 +54,8 @@ export async function bookSession(
         input.replaces === undefined ? undefined : await lockOwn(tx, student, { publicId, sessionId: input.replaces });
       await requireFeature(tx, student.clubId, 'community', 'person');
       if (replaced) requireChangeable(replaced, now);
-      // Concurrent bookings of two mentorships of one mentor run one after another because of this lock. Without it, each could wait for
-      // the row of the other, which is a deadlock.
+      // Because of this lock, concurrent bookings of two mentorships of one mentor run one after another. Without the lock, each booking
+      // could wait for a row that the other booking has inserted, which is a deadlock.
       const hasHours = await lockMentor(tx, student, mentorship);
       if (!hasHours || !isOffered(mentorship, startsAt, now))
         throw new RefusalToPerson('invalid_request', 'refusal.slot_gone', {
@@ -324,9 +327,9 @@ async function cancel(
 }
 
 /**
- * Runs in the transaction that moves the session to another mentor. A former mentor who got the session by mail receives one mail to remove
- * it from the calendar. If the session's run has not sent a mail to the former mentor yet, it does not send this mail. It reads the current
- * mentor of the session.
+ * Runs in the transaction that moves the session to another mentor. If the former mentor got a mail with the session, this function
+ * requests one more mail, which removes the session from the calendar. If the former mentor got no mail yet, no mail to that mentor
+ * follows, because the session's run mails only the current mentor.
  */
 async function mailFormerMentor(
   tx: Transaction,

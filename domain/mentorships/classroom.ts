@@ -38,7 +38,10 @@ export type SeenMentorship = RowOf<typeof seenColumns>;
 
 const withMentor = sql`FROM mentorships mentorship JOIN administrators mentor ON mentor.id = mentorship.mentor_id`;
 
-/** A condition on `mentorship`: the mentorship is published, and it has no delivery, or the student has access to one of its deliveries. */
+/**
+ * A condition on `mentorship`. The mentorship must be published. If the mentorship has deliveries, the student must have access to one of
+ * them.
+ */
 function isOpenTo(student: Reader, now: Date): Sql {
   const opens = sql`SELECT FROM mentorship_deliveries opened WHERE opened.mentorship_id = mentorship.id`;
   return sql`mentorship.club_id = ${student.clubId} AND mentorship.status = 'published'
@@ -164,8 +167,8 @@ const membershipOf = (clubId: Id, { mentorId }: SeenMentorship) =>
   sql`SELECT 1 FROM memberships WHERE club_id = ${clubId} AND administrator_id = ${mentorId}`;
 
 /**
- * Reads the times of the mentor's sessions with their buffers, in every mentorship and club, and the times of the student's sessions. All
- * times are Unix milliseconds. The session to replace is left out.
+ * Reads the times of the mentor's sessions, in every mentorship and club, and the times of the student's sessions. The time of a mentor's
+ * session includes its buffer. All times are Unix milliseconds. The result omits the session that the student wants to move.
  */
 async function busyTimesOf(
   db: Queries,

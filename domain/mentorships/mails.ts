@@ -1,6 +1,6 @@
 /**
- * The mails about a session of a mentorship. The content of a mail is decided when the mail is claimed, so no mail names a former time
- * (MENT-11).
+ * The mails about a session of a mentorship. The service writes the content of a mail when it claims the mail for sending. So no mail
+ * invites to a time that the session no longer has (MENT-11).
  */
 import { Mentorship } from '../../entities/mentorships/mentorship.ts';
 import { MentorshipSession } from '../../entities/mentorships/mentorship-session.ts';
@@ -41,8 +41,8 @@ interface SessionRow extends RowOf<typeof sessionColumns> {
 }
 
 /**
- * @returns the session. Undefined if the session now has another time than the time that the mail is about, unless the mail is about a
- *   former time
+ * @returns the session. A mail about a former time always gets the session. Any other mail gets undefined if the session has moved since
+ * the mail was requested
  */
 function readSession(
   db: Queries,

@@ -222,7 +222,8 @@ function requireSense(hours: Pick<Mentorship, 'weeklyHours' | 'exceptions'>): vo
 }
 
 /**
- * Deliveries are archived and never deleted. So a mentorship cannot lose its deliveries, which would open it to all students.
+ * Deliveries are archived and never deleted. So a mentorship cannot lose a delivery by accident. A mentorship without deliveries is open to
+ * all students.
  * @throws DomainError not_found
  */
 async function setDeliveries(tx: Transaction, clubId: Id, mentorshipId: Id, deliveryIds: readonly Id[]): Promise<void> {

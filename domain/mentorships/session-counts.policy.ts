@@ -1,4 +1,4 @@
-/** Splits a time range into whole days and the rest at both ends. The sessions of whole days are counted by tallies (ADR 11). */
+/** Splits a time range into whole days, and a shorter range at each end. Tallies count the sessions of the whole days (ADR 11). */
 import { sessionRules, type ShownStatus } from './sessions.policy.ts';
 
 /** A range of beginnings of sessions in Unix milliseconds. It includes `from` and excludes `to`. Both may be infinite. */
@@ -10,10 +10,10 @@ export interface Beginnings {
 const dayMs = 86_400_000;
 
 /**
- * A booked session becomes completed when it ends. So sessions that began less than the longest duration ago are not counted by tallies.
- * The function returns their times as ranges in which sessions are counted one by one.
- * @returns the whole UTC days, numbered from 1970 and including `last`, on which all sessions match the status. Also the other ranges of
- *   beginnings, in which sessions may match
+ * A booked session becomes completed when it ends. A session that began recently, less than the longest duration ago, may still run. So
+ * tallies do not count such sessions. The function returns their times as ranges in which sessions are counted one by one.
+ * @returns `days` are the whole UTC days that tallies count, numbered from 1970 and including `last`. `ends` are the other ranges of
+ * beginnings, in which single sessions may match the status
  */
 export function countedParts(
   { status, since, until }: { status?: ShownStatus | undefined; since?: Date | undefined; until?: Date | undefined },

@@ -8,7 +8,8 @@ import type { ShownStatus } from './sessions.policy.ts';
 
 /**
  * @param filter the status, and a range of beginnings, including `since` and excluding `until`
- * @param conditions the same filter on `mentorship_sessions session`, for sessions that are counted one by one
+ * @param conditions the same filter as SQL conditions on `mentorship_sessions session`. They select the sessions that are counted one by
+ * one
  * @returns the number of sessions. One statement adds the tallies of whole days and the sessions of the days at both ends
  */
 export async function countSessions(

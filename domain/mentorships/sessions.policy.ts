@@ -69,7 +69,7 @@ const both = (what: 'booked' | 'canceled', at: Date, until: Date): DueMail[] => 
   { template: `mentorship_mentor_${what}`, at, until },
 ];
 
-/** @returns the mails to request now, and the time of the next mail */
+/** @returns `due` are the mails that must be requested now. `next` is the time of the next mail, or null */
 export function mailsNow(session: Session, now: Date): { due: DueMail[]; next: Date | null } {
   const mails = mailsOf(session);
   const later = mails.filter(({ at }) => at > now).map(({ at }) => at.getTime());

@@ -82,7 +82,7 @@ export async function listSessions(
     columns: sessionColumns,
     from: sql`${withAll} WHERE ${filters}`,
     orderBy: sql`session.starts_at, session.id`,
-    // One mentorship, mentor or student has few sessions, so the query counts the rows themselves.
+    // One mentorship, mentor or student has few sessions, so the query counts their rows instead of reading tallies.
     ...(ofOne === undefined
       ? { total: () => countSessions(db, clubId, times, filters, now) }
       : { counted: sql`FROM mentorship_sessions session WHERE ${filters}` }),
@@ -147,7 +147,7 @@ export async function findOwnSession(
   return presentOwn(row, now);
 }
 
-/** The conditions also limit the beginning, so that indexes serve them: no session is longer than `longestMs`. */
+/** Each condition also limits the beginning of the sessions, so that Postgres can use an index. No session is longer than `longestMs`. */
 const byStatus: Readonly<Record<ShownStatus, (now: Date) => Sql>> = {
   booked: (now) => sql`session.status = 'booked' AND session.ends_at > ${now}
     AND session.starts_at > ${new Date(now.getTime() - sessionRules.longestMs)}`,

@@ -30,9 +30,10 @@ export function bookableTimes({ noticeMinutes, horizonDays }: Offer, now: Date):
 }
 
 /**
- * @returns the beginnings of sessions from `from` (included) to `to` (excluded), in their order. The first session begins when the hours
- *   begin. Each next session begins a duration and a buffer later by the clock of the zone. A time that the clocks skip begins no session.
- *   A time that the clocks show twice begins one session, at its first occurrence. Each session ends within its hours.
+ * @returns the beginnings of sessions from `from` (included) to `to` (excluded), in their order. On each day, the first session begins when
+ * the mentor's hours begin. The next session begins when the duration and the buffer of the session before it are over, by the clock of the
+ * zone. If the clocks skip a time, no session begins at that time. If the clocks show a time twice, one session begins at the first of the
+ * two. Each session ends within the hours.
  */
 export function slotsBetween(offer: Offer, from: Date, to: Date): Date[] {
   const starts = new Set<number>();

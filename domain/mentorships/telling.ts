@@ -23,7 +23,7 @@ type SessionForMail = (typeof mailColumns)['row'];
 
 /**
  * Requests the due mails in one transaction, under the locks of the session and its student. A mail is a row that is unique by session,
- * template and time, so repeating a step requests no mail twice. When a mail is claimed, it is decided whether the mail is sent.
+ * template and time, so repeating a step requests no mail twice. The worker that claims a mail later decides whether to send it.
  * @param now Unix milliseconds
  */
 export async function tellOfSession({ db, vault }: VaultDeps, id: Id, now: number): Promise<SessionStep> {

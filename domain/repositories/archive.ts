@@ -23,7 +23,10 @@ export const downloadsPath = '/downloads';
 
 /** The time for which new requests may use a download URL. */
 const lifetimeMs = 15 * 60_000;
-/** A part of the ETag. Change it with the layout, so that a download is not continued in another layout. */
+/**
+ * A part of the ETag. Change this value whenever you change the layout. Otherwise a client could continue an old download with bytes of the
+ * new layout.
+ */
 const layoutVersion = 'zip1';
 
 interface HostedFile {
@@ -119,8 +122,8 @@ async function openArchive(db: Queries, clubId: Id, chosen: Sql): Promise<Archiv
 /**
  * Reads a part of an archive. At most two pieces of a file are in memory.
  * @param signal ends the reading
- * @throws Error if a file is missing or differs from its row. The error comes before the last byte of the file, so that a complete
- * archive is always correct
+ * @throws Error, when a file is missing or differs from its row. The function throws before it yields the last byte of that file, so that a
+ * complete archive is always correct
  */
 export async function* readArchive(
   deps: { db: Queries; storage: ObjectStore },

@@ -20,7 +20,7 @@ const filesPerSlice = 50;
 
 export type Viewer = 'administrator' | 'student';
 
-/** A condition on `media`: whether the viewer sees the file. */
+/** A condition on `media`. It is true if the viewer may see the file. */
 export const seenBy = (viewer: Viewer): Sql =>
   viewer === 'student' ? sql`media.removed_at IS NULL AND media.status = 'ready'` : sql`media.removed_at IS NULL`;
 
@@ -76,7 +76,7 @@ export async function showOne(showing: Showing, chosen: Sql, viewer: Viewer): Pr
     }));
     items.push(...(await Promise.all(presentedFiles)));
   }
-  // The total is computed from these files, because the files may have changed after the first statement.
+  // Computes the total from the files of the second statement. The files may have changed since the first statement read their total.
   const totalBytes = files.reduce((sum, { sizeBytes }) => sum + Number(sizeBytes ?? 0), 0);
   const covers = await coversOf(showing, [row], viewer);
   return { ...present(row, covers), file_count: files.length, total_bytes: totalBytes, items };

@@ -16,7 +16,10 @@ export interface ZipFile {
   modifiedAt: Date;
 }
 
-/** The content of an archive from `start` on: bytes of the format, or a file by its index in the list. */
+/**
+ * A segment of an archive, which begins at `start`. It contains bytes of the ZIP format, or a file, which is given by its index in the
+ * list.
+ */
 export type ZipSegment = { start: number; length: number } & ({ bytes: Buffer } | { file: number });
 
 export interface ZipLayout {
@@ -157,7 +160,7 @@ function endOf(count: number, start: number, length: number): Buffer {
   if (count >= max16 || start >= max32 || length >= max32)
     end
       .u32(endOfDirectory64)
-      .u64(44) // the size of the rest of this record
+      .u64(44) // the number of bytes that follow in this record
       .u16(madeByUnix | version64, version64)
       .u32(0, 0)
       .u64(count, count, length, start)
@@ -220,7 +223,7 @@ export function archiveNames(names: readonly string[]): string[] {
 }
 
 /** File systems that ignore case have different rules, so the name is converted to upper case and then to lower case. */
-// Stryker disable next-line ArrowFunction: a fold that makes all names equal would number them without end
+// Stryker disable next-line ArrowFunction: if the function made all names equal, the numbering of names would never end
 const foldedName = (name: string) => name.normalize('NFKC').toUpperCase().toLowerCase();
 
 /** @returns the name without its extension, and the extension with its dot */

@@ -19,8 +19,8 @@ export interface DoubtfulAmount {
   amount: string;
   currency: string;
   /**
-   * The factor by which the correct amount is larger than the stored amount, because the decimals of ISO 4217 were ignored. Or `text`, if
-   * the notice states the amount as text.
+   * The reason for the doubt. A factor: the decimals of ISO 4217 were ignored, and the correct amount is the stored amount multiplied by
+   * this factor. `text`: the notice states the amount as text.
    */
   doubt: { factor: number } | 'text';
 }

@@ -31,8 +31,8 @@ export interface SignUp {
 }
 
 /**
- * Signs a student up, with the free deliveries and the deliveries of the registration link. For a known address the answer is the same. The
- * mail then says that the address is known, or repeats the confirmation, and no delivery of the link is claimed.
+ * Signs a student up. The student gets the free deliveries and the deliveries of the registration link. A known address gets the same
+ * answer, but no delivery of the link. The mail to a known address says that the address is known, or repeats the confirmation.
  * @param clubId the id of an existing club
  * @throws DomainError weak_password, not_found (no such registration code), registration_link_used_up; limit_reached if the plan has no
  *   free seat; rate_limited if the club or the network has too many unconfirmed sign-ups. A sign-up with a valid code never gets
@@ -53,7 +53,8 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
     // The check runs before the e-mail is looked up, so that a full club gives the same answer for known and unknown addresses. The seat
     // itself is used only when the address is confirmed.
     await requireRoom(tx, clubId, 'person');
-    // A person with a code is not a stranger. The limits for strangers neither apply to such sign-ups nor count them.
+    // A person with the code of a registration link is not a stranger. So the limits for strangers do not apply to this sign-up, and do not
+    // count it.
     const source = { network: input.network, uncounted: claimedALink };
     if (code === undefined) await requireFewPending(tx, deps.vault, clubId, source, now);
     const created = await tx.one<{
@@ -81,7 +82,10 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
   if (!isComplete) await signUpStudent(deps, clubId, input, now);
 }
 
-/** After the first offer of another password than the account's, the owner must choose a password by a reset (ADR 5). */
+/**
+ * Answers a repeated sign-up. If the new password differs from the account's password, the owner must from then on choose a password by a
+ * reset (ADR 5).
+ */
 async function answerRepeatedSignUp(
   tx: Transaction,
   { vault }: VaultDeps,

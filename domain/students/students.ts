@@ -60,7 +60,10 @@ async function rename(
   if (changedRows > 0) await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: now });
 }
 
-/** The owner of a mailbox owns the account. So changing a student's address needs more than the right to edit content (DEC-60). */
+/**
+ * A person who reads the mails to a student's address can take over the account. So only these roles may change an address. The right to
+ * edit content is not enough (DEC-60).
+ */
 const mayChangeAddresses: ReadonlySet<Role> = new Set(['owner', 'admin']);
 
 /**
@@ -135,8 +138,8 @@ async function erase(
   now: Date,
 ): Promise<void> {
   const { clubId, studentId, email } = student;
-  // Records the address for open imports, which must not create the student again. This must happen before the row loses its address, and
-  // so before the contexts erase their data.
+  // Records the address for open imports, which must not create the student again. This must happen while the row still has its address,
+  // before the contexts erase their data.
   await noteAddressLeft(tx, vault, student);
   await tx.manager.update(
     Student,

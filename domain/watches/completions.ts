@@ -1,6 +1,6 @@
 /**
- * Requests the run that completes a course for students who have not requested it (DEC-153). This module uses only tables, so that access
- * can call it, although learning builds on access.
+ * Requests the run that completes a course for students who have not requested the completion themselves (DEC-153). This module uses
+ * tables, and no code of the context `learning`. So the context `access` can call this module, although `learning` depends on `access`.
  */
 import { CourseCompletionLook } from '../../entities/learning/course-completion-look.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -10,8 +10,9 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
 /**
- * Requests a look at a course that has fewer published lessons than before, or is published again. The request is one statement for any
- * number of students. The caller holds the lock of the course. So each concurrent completion has either committed, or will see the change.
+ * Requests the run for a course that has fewer published lessons than before, or is published again. The function runs one statement for
+ * any number of students. The caller holds the lock of the course. So each concurrent completion has either committed before, or will see
+ * the change of the course.
  */
 export async function judgeCourseLater(
   tx: Transaction,
@@ -26,8 +27,9 @@ export async function judgeCourseLater(
 }
 
 /**
- * Requests a look at courses to which these students have or will have access, and of which they have completed all published lessons. A
- * lesson may have been withdrawn while these students had no access. The transaction has locked the students and changed their access.
+ * Requests the run for courses of these students. A student must have access to the course now or later, and must have completed all its
+ * published lessons. A lesson may have been withdrawn while the student had no access. The caller's transaction has locked the students and
+ * changed their access.
  */
 export async function judgeCoursesOfAccess(
   tx: Transaction,
@@ -53,7 +55,7 @@ const lookSubject = columns(CourseCompletionLook, ['courseId', 'clubId'], 'look'
 
 /**
  * Begins a pass over each course, or restarts the current pass.
- * @param courses a query that selects the ids of courses, each with the time of the look
+ * @param courses a query that selects the ids of courses, each with the time at which the run must look at the course
  */
 async function beginPasses(tx: Transaction, clubId: Id, courses: Sql, now: Date): Promise<void> {
   const startedPasses = await tx.rows<Subject<'courseCompletion'>>(sql`

@@ -1,6 +1,6 @@
 /**
- * Wakes the runs of automations that wait for a change, and protects the records that automations use. Contexts below automations call it
- * for changes that concern runs but record no fact (AUTO-12).
+ * Wakes the runs of automations that wait for a change, and protects the records that automations use. Some changes concern such runs but
+ * record no fact. For these changes, the contexts on which automations depend call this module (AUTO-12).
  */
 import { bulk } from '../../entities/facts/values.ts';
 import { AutomationRun } from '../../entities/automations/automation-run.ts';
@@ -18,7 +18,7 @@ export const runSubject = columns(AutomationRun, ['id', 'clubId', 'automationId'
 
 /**
  * Wakes the runs of a student that are between two steps, and the runs that wait for a fact of these types. All other runs sleep until
- * their deadline (ADR 24). Paused runs look again when the pause ends.
+ * their deadline (ADR 24). A paused run is not woken: it looks again when its pause ends.
  * @param types the type of the fact, or of the condition that this change may satisfy
  * @param ofRun the run whose step made the change. This run is not woken, because it always looks again after the commit of its step
  */
@@ -55,8 +55,9 @@ async function lookNow(tx: Transaction, which: Sql, now: Date): Promise<number> 
 }
 
 /**
- * The limit of waiting wakes of a club's runs. Above this limit, further wakes count as bulk, and the relay sends only some of them each
- * second. So a fact of one student continues immediately, and a tag for 5,000 students does not overload the engine (AUTO-20).
+ * The number of wakes of a club's runs that may wait with normal priority. Further wakes count as bulk, and the relay sends only some bulk
+ * wakes each second. So a fact of one student takes effect immediately, and a tag for 5,000 students does not overload the engine
+ * (AUTO-20).
  */
 const fewWaiting = 16;
 

@@ -1,6 +1,7 @@
 /**
  * Removes rows whose references do not exist. Events, deliveries, attempts and bodies have no foreign keys, because their checks would
- * cost more than the rows (ADR 38). Each round reads a part of each table, and starts again at the end.
+ * cost more than the rows (ADR 38). Each round reads the next part of each table. After the end of a table, the next round begins again at
+ * the start of the table.
  */
 import { UpkeepRound } from '../../entities/facts/upkeep-round.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
@@ -10,7 +11,10 @@ import type { Id } from '../../platform/core/ids.ts';
 /** The number of rows of a table that one round reads. A table with 5,000,000 rows takes a week. */
 const rowsPerRound = 500;
 
-/** Builds SQL that looks up each row alone. For NOT EXISTS, Postgres may read the whole table and keep its ids in memory. */
+/**
+ * Builds SQL that looks up the referenced row with a separate query for each reference. For NOT EXISTS, Postgres may instead read the whole
+ * referenced table and keep its ids in memory.
+ */
 function isMissing(table: string, id: string): string {
   return `(SELECT true FROM ${table} WHERE id = ${id} LIMIT 1) IS NULL`;
 }

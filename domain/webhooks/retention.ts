@@ -31,9 +31,12 @@ export const webhookTables = {
   attempts: { name: 'webhook_attempts', key: { column: 'started_at', of: 'times' }, span: 'day' },
 } as const satisfies Record<string, PartitionedTable>;
 
-/** The rows of each kind in a batch. A batch takes some tens of milliseconds, so that other transactions wait only briefly for its rows. */
+/**
+ * The maximum number of rows of each kind that one batch removes. A batch takes some tens of milliseconds, so that other transactions wait
+ * only briefly for its rows.
+ */
 const batch = 1_000;
-/** The changes in a rollup batch. A sent delivery makes two changes. */
+/** The maximum number of changes that one batch rolls up. A sent delivery causes two changes. */
 const rollUpBatch = 5 * batch;
 
 /** The result of a round. */
@@ -79,15 +82,16 @@ export async function retainWebhooks(db: Database, now: Date): Promise<{ rows: R
     rows: { expired, dropped, made, moved, deliveries, endpoints, secrets, changes, tallies, orphans },
     more:
       [expired, deliveries, secrets].some((count) => count >= batch) ||
-      dropped > 0 || // a further partition may be due
+      dropped > 0 || // another partition may also be due
       endpoints > 0 ||
       Math.max(changes, tallies) >= rollUpBatch,
   };
 }
 
 /**
- * Drops the events and deliveries of a week together, in the lock order of the fan-out. The opposite order could deadlock. A week stays if
- * one of its events was fanned out within the retention time. An event with such an old id exists after an outage, or if a clock was wrong.
+ * Drops the events and the deliveries of a week together. The function locks the tables in the same order as the fan-out, because the
+ * opposite order could deadlock. A week stays if one of its events was fanned out within the retention time. Such a young event can have an
+ * old id after an outage, or if a clock was wrong.
  */
 async function dropHistory(db: Database, now: Date): Promise<number> {
   const { events, deliveries } = webhookTables;
@@ -139,8 +143,8 @@ async function dropBodies(db: Database, now: Date): Promise<{ expired: number; d
 
 /** Cancels the expired deliveries. The function locks them in the order of their ids, like all other code. */
 async function expireBefore(tx: Transaction, createdBefore: Date, now: Date): Promise<number> {
-  // An id contains the time of the creation, except after an outage and for differences of clocks. So partitions with later ids need no
-  // search.
+  // An id contains the time of the creation. After an outage, the time in the id is earlier. If clocks differ, the time in the id is at
+  // most a little later. So partitions with later ids need no search.
   const old = sql`created_at < ${createdBefore} AND id < ${leastIdOf(createdBefore.getTime() + clocksDifferMs)}`;
   const found = await tx.rows<{ id: Id }>(
     sql`(SELECT id FROM webhook_deliveries WHERE ${old} AND status = 'pending' LIMIT ${batch})
@@ -192,8 +196,8 @@ async function removeDeliveries(
     sql`DELETE FROM webhook_attempts WHERE delivery_id = ANY (${deliveryIds}) AND started_at >= ${new Date(oldest - clocksDifferMs)}`,
   );
   await tx.run(sql`DELETE FROM webhook_deliveries WHERE id = ANY (${deliveryIds})`);
-  // An event stays until its own time is over in three cases: another transaction holds it, its fact may be fanned out again, or its
-  // partition is older than ids with a time.
+  // In three cases an event is not removed here, but at the end of its own retention: another transaction has locked it, its fact may be
+  // fanned out again, or it is in the oldest partition, whose ids may contain no time.
   await tx.run(
     sql`WITH undelivered AS (
        SELECT event.id, event.created_at

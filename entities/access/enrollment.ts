@@ -1,4 +1,7 @@
-/** A student's access to a delivery, by one cause. Each sale has its own row. For all other causes a student has one current row. */
+/**
+ * A student's access to a delivery, because of one cause. Each sale has its own row. For all other causes together, a student has at most
+ * one current row for each delivery.
+ */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import {
@@ -72,7 +75,7 @@ export class Enrollment {
   @Column({ type: 'text', nullable: true })
   revokedReason: RevocationReason | null;
 
-  /** The time at which a newer enrollment replaced this enrollment, after its end. */
+  /** The time at which a newer enrollment replaced this enrollment, which had already ended. */
   @Column({ type: 'timestamptz', nullable: true })
   supersededAt: Date | null;
 

@@ -1,6 +1,6 @@
 /**
- * A key of an address that a student lost while an import was open. The import uses this key to recognize a row of its file that has the
- * address.
+ * The key of an address that a student lost while an import was open. The import uses this key to recognize the address in a row of its
+ * file.
  */
 import { Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';

@@ -69,7 +69,9 @@ export class StudentImport {
   @Column({ type: 'text', nullable: true })
   error: ImportError | null;
 
-  /** The latest time at which the import's workflow looks at it. Null if no work is left, not even the removal of the file. */
+  /**
+   * The latest time at which the import's workflow must look at the import. Null if no work remains. The removal of the file is also work.
+   */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 

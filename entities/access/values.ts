@@ -37,7 +37,7 @@ export type ImportError =
   | 'upload_interrupted' // the body did not arrive completely
   | 'upload_too_large' // the body was longer than announced and allowed
   | 'file_missing' // the stored file does not exist any more
-  | 'row_too_long' // a row is too long and has quotes, so that its end is unknown
+  | 'row_too_long' // a row is too long and contains quotes, so the import cannot find the end of the row
   | 'delivery_not_grantable'; // a delivery cannot be granted any more, for example because its cohort has ended
 
 export const rowOutcomes = ['created', 'existing', 'failed'] as const;

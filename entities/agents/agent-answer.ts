@@ -1,6 +1,6 @@
 /**
- * An answer to a question, the subject of the run `agent-answer/<question id>`. `begun_at` is set once. Before that, the model may be
- * called again. After that, it is never called again.
+ * An answer to a question. The run `agent-answer/<question id>` produces the answer. `begun_at` is set once. The run may call the model
+ * again while `begun_at` is null. The run never calls the model again after `begun_at` is set.
  */
 import { Check, Column, Entity, Index, ManyToOne, OneToOne, JoinColumn, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';

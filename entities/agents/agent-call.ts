@@ -47,7 +47,7 @@ export class AgentCall {
   @Column({ type: 'integer', default: 0 })
   cacheReadTokens: number;
 
-  /** Whether the tokens are an estimate, because the model did not report them. */
+  /** Whether the numbers of tokens are estimates, because the model did not report its numbers. */
   @Column({ type: 'boolean', default: false })
   estimated: boolean;
 

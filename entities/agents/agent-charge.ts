@@ -1,4 +1,7 @@
-/** The share of an answer in its club's AI budget: reserved with the question and settled once. Amounts are millionths of a US dollar. */
+/**
+ * The amount of a club's AI budget that one answer uses. The amount is reserved when the question is asked, and is settled once. Amounts
+ * are millionths of a US dollar.
+ */
 import { Check, Column, Entity, Index, OneToOne, JoinColumn, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { AgentAnswer } from './agent-answer.ts';

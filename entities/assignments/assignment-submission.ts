@@ -57,7 +57,10 @@ export class AssignmentSubmission {
   @Column({ type: 'timestamptz', nullable: true })
   reviewedAt: Date | null;
 
-  /** Whether the work was late, as fixed at the approval. Null before the approval, because a change of dates can still change this. */
+  /**
+   * Whether the work was late. The approval stores this value permanently. Null before the approval, because a new deadline can still
+   * change whether the work is late.
+   */
   @Column({ type: 'boolean', nullable: true })
   late: boolean | null;
 

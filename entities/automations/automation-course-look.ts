@@ -1,4 +1,7 @@
-/** A course whose lessons were published or withdrawn. The runs that watch the course are woken page by page. */
+/**
+ * A request to wake the automation runs that watch a course, because lessons of the course were published or withdrawn. The runs are woken
+ * page by page.
+ */
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 @Entity('automation_course_looks')

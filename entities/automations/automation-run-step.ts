@@ -33,7 +33,7 @@ export class AutomationRunStep {
   @Column({ type: 'text', nullable: true })
   outcome: string | null;
 
-  /** The answers of the rules of the step's condition at the time of the decision, in the order of the rules. */
+  /** A condition has several rules. For each rule in order, this array stores whether the rule was true when the step decided. */
   @Column({ type: 'boolean', array: true, nullable: true })
   answers: boolean[] | null;
 

@@ -1,6 +1,6 @@
 /**
- * One student's way through one version of an automation. The row is never deleted, because its keys prevent that a fact starts the run
- * twice. The row has the current step and the end of the wait. The workflow only waits.
+ * One student's way through one version of an automation. The row is never deleted, because its keys make sure that one fact does not start
+ * the run twice. The row stores the current step and the end of the wait. The workflow itself stores nothing and only waits.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -93,11 +93,11 @@ export class AutomationRun {
   @Column({ type: 'uuid', nullable: true })
   accessId: string | null;
 
-  /** Whether the student had this access at any look since the run began. */
+  /** Whether the run has seen, at least once since it began, that the student had this access. */
   @Column({ type: 'boolean', default: false })
   wasOpen: boolean;
 
-  /** The times at which automations started one another before this run, with the oldest first. */
+  /** An automation can start another automation. These are the times of the starts that led to this run, the oldest first. */
   @Column({ type: 'jsonb', default: [] })
   links: readonly string[];
 
@@ -109,7 +109,7 @@ export class AutomationRun {
   @Column({ type: 'timestamptz', nullable: true })
   deadline: Date | null;
 
-  /** Whether the run waits for a time or a fact. If not, the run is between two steps, and any fact may matter. */
+  /** Whether the run waits for a time or a fact. If false, the run is between two steps, and a fact of any type wakes it. */
   @Column({ type: 'boolean', default: false })
   waiting: boolean;
 

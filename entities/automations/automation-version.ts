@@ -23,7 +23,9 @@ export class AutomationVersion {
   @Column({ type: 'integer' })
   number: number;
 
-  /** The number of the language rules of the definition. If the meaning of definitions changes, the number changes too. */
+  /**
+   * The version of the rules by which the definition must be read. If a release changes the meaning of definitions, it uses a new number.
+   */
   @Column({ type: 'smallint', default: 1 })
   language: number;
 

@@ -47,7 +47,7 @@ export class Automation {
   @Column({ type: 'text', nullable: true })
   triggerKind: TriggerKind | null;
 
-  /** The time at which the automation's gate looks next. Null if the gate holds no run. */
+  /** The time at which the automation's gate next looks at the runs that it holds back. Null if the gate holds back no run. */
   @Column({ type: 'timestamptz', nullable: true })
   gateLooksAt: Date | null;
 

@@ -5,8 +5,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * The row has no foreign key to the club, because the removal of a club is counted too. A transaction that adds students holds the row's
- * lock until the commit.
+ * The row has no foreign key to the club. When a club is removed, its students are still counted down in this table. A transaction that
+ * adds students locks the row until the commit.
  */
 @Entity('club_student_counts')
 export class ClubStudentCount {

@@ -4,7 +4,9 @@
 export const planNames = ['trial', 'starter', 'professional', 'business'] as const;
 export type PlanName = (typeof planNames)[number];
 
-/** `past_due` keeps the plan while the processor retries the charge. `canceled` changes to the plan below. */
+/**
+ * A club with `past_due` keeps its plan while the processor retries the charge. A club with `canceled` changes to `planAfterCancellation`.
+ */
 export const planStatuses = ['active', 'past_due', 'canceled'] as const;
 export type PlanStatus = (typeof planStatuses)[number];
 
@@ -15,7 +17,10 @@ export type Resource = (typeof resources)[number];
 export const addOnKinds = ['storage', 'ai_budget', 'students'] as const;
 export type AddOnKind = (typeof addOnKinds)[number];
 
-/** A package of the AI budget counts for the month of its payment, in the club's time zone. Other packages stay. */
+/**
+ * A package of AI budget counts only for the month of its payment, in the club's time zone. Packages of other kinds do not end with the
+ * month.
+ */
 export const addOnStatuses = ['pending', 'active', 'failed'] as const;
 export type AddOnStatus = (typeof addOnStatuses)[number];
 

@@ -91,7 +91,7 @@ export class Campaign {
   @Column({ type: 'timestamptz', nullable: true })
   rowsRemovedAt: Date | null;
 
-  /** The time at which the campaign's run looks next. Null if no work is due. */
+  /** The time at which the campaign's run next looks at the campaign. Null if no work is due. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 

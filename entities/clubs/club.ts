@@ -23,7 +23,10 @@ export class Club {
   @Column({ type: 'text', default: 'UTC' })
   timeZone: string;
 
-  /** The language in which the service writes to the club's people, and whose rules apply to the search in its material. */
+  /**
+   * The language in which the service writes to the people of the club. The search in the club's material also uses the rules of this
+   * language.
+   */
   @Column({ type: 'text', default: 'en' })
   language: Language;
 
@@ -34,7 +37,7 @@ export class Club {
   @Column({ type: 'integer', nullable: true })
   aiMonthlyLimit: number | null;
 
-  /** The plan of the club until billing changes it (DEC-20). */
+  /** The plan that a club has from its creation until billing sets another plan (DEC-20). */
   @Column({ type: 'text', default: 'professional' })
   openingPlan: PlanName;
 

@@ -22,7 +22,9 @@ export class Invitation {
   @Column({ type: 'text' })
   role: Role;
 
-  /** The administrator who invited. Null for an invitation of a release that did not record the inviter. */
+  /**
+   * The administrator who sent the invitation. Null if an older release, which did not store this administrator, created the invitation.
+   */
   @Column({ type: 'uuid', nullable: true })
   invitedBy: string | null;
 

@@ -35,7 +35,7 @@ export class CommunityMembership {
   @Column({ type: 'timestamptz', nullable: true })
   bannedAt: Date | null;
 
-  /** The student has read the space up to this time. */
+  /** The time up to which the student has read the space. */
   @Column({ type: 'timestamptz' })
   readAt: Date;
 
@@ -53,11 +53,14 @@ export class CommunityMembership {
   @Column({ type: 'boolean', default: false })
   digestLeft: boolean;
 
-  /** Whether `member_count` counts the row: the student is a member, and had access when access was last checked. */
+  /** Whether the space's `member_count` includes this membership. It does if the student is a member and had access at the last check. */
   @Column({ type: 'boolean' })
   counted: boolean;
 
-  /** The next time at which the access to a private space begins or ends because of its dates. Null if no such time exists. */
+  /**
+   * The next time at which the student's access to a private space begins or ends, according to the dates of the access. Null if no such
+   * time exists.
+   */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 

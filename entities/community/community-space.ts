@@ -52,7 +52,10 @@ export class CommunitySpace {
   @Column({ type: 'timestamptz', nullable: true })
   archivedAt: Date | null;
 
-  /** The time at which the run that brings memberships up to date looks next (COMM-9). Null if there is no run. */
+  /**
+   * A run brings the memberships of the space up to date (COMM-9). This is the time at which the run next looks at the space. Null if there
+   * is no run.
+   */
   @Column({ type: 'timestamptz', nullable: true })
   fillLooksAt: Date | null;
 
@@ -60,7 +63,7 @@ export class CommunitySpace {
   @Column({ type: 'uuid', nullable: true })
   fillAfter: string | null;
 
-  /** The transactions that were writing students when the run began, as an array (ADR 31). Null before its first look. */
+  /** An array of the transactions that were writing rows of students when the run began (ADR 31). Null before the run's first look. */
   @Column({ type: 'text', nullable: true })
   fillBarrier: string | null;
 

@@ -4,7 +4,10 @@
 export const spacePostings = ['members', 'admins'] as const;
 export type SpacePosting = (typeof spacePostings)[number];
 
-/** `emptied`: deleted, but others have written below it, so the row stays in lists without text. `deleted`: in no list; the id stays reserved. */
+/**
+ * `emptied`: the text was deleted, but other people have replied below it, so lists still show the row without text. `deleted`: no list
+ * shows the row, but its id stays reserved.
+ */
 export const writingStates = ['published', 'emptied', 'deleted'] as const;
 export type WritingState = (typeof writingStates)[number];
 

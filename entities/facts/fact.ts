@@ -35,7 +35,7 @@ export class Fact {
   @Column({ type: 'uuid', nullable: true })
   subjectId: string | null;
 
-  /** Values that the record loses when it changes, such as an earlier end. They never contain personal data. */
+  /** Values that the fact needs, but that the record loses when it changes, such as an earlier end. They never contain personal data. */
   @Column({ type: 'jsonb', nullable: true })
   details: FactDetails | null;
 

@@ -1,4 +1,7 @@
-/** The number of records in a club's list: per subject (the delivery, the course), and with or without the list's mark. */
+/**
+ * A number of records in a list of a club. Each row counts the records of one subject (a delivery or a course), and only those with the
+ * list's mark or only those without it.
+ */
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 import { talliedLists, type TalliedList } from './values.ts';
 import { oneOf } from '../one-of.ts';
@@ -23,7 +26,10 @@ export class ListTally {
   @PrimaryColumn({ type: 'uuid' })
   subjectId: string;
 
-  /** The mark: a verified student, a revoked enrollment or certificate, or a mail or link that a machine opened. */
+  /**
+   * Whether the row counts the records with the mark. The mark of a list is one of these: the student is verified, the enrollment or
+   * certificate is revoked, or a machine opened the mail or link.
+   */
   @PrimaryColumn({ type: 'boolean' })
   marked: boolean;
 

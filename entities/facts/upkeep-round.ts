@@ -10,7 +10,7 @@ export class UpkeepRound {
   @Column({ type: 'timestamptz', nullable: true })
   completedAt: Date | null;
 
-  /** For a round in many parts, the last id that the round has processed. Null at the beginning of a round. */
+  /** The last id that the round has processed, if the round consists of many parts. Null at the beginning of a round. */
   @Column({ type: 'uuid', nullable: true })
   position: string | null;
 }

@@ -58,7 +58,9 @@ export const talliedLists = [
 ] as const;
 export type TalliedList = (typeof talliedLists)[number];
 
-/** Details that the record can no longer give when the body is assembled: opaque ids, times and numbers. */
+/**
+ * Details of a fact that the record no longer contains when the service assembles the body. They are only opaque ids, times and numbers.
+ */
 export interface FactDetails {
   previousEndsAt?: string;
   previousCohortId?: string;

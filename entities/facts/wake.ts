@@ -1,4 +1,4 @@
-/** A request that a workflow looks again. Each workflow has at most one row. */
+/** A request that asks a workflow to look again. Each workflow has at most one row. */
 import { Column, Entity, Generated, Index, PrimaryColumn } from 'typeorm';
 import type { Priority } from './values.ts';
 
@@ -7,7 +7,9 @@ import type { Priority } from './values.ts';
 @Index('wakes_of_runs', ['clubId'], { where: `workflow_type = 'automationRun'` })
 @Index('wakes_failing', ['recordedAt'], { where: `attempt_count > 0` })
 export class Wake {
-  /** The club whose share of the work the wake uses; the nil uuid for work that belongs to no club. */
+  /**
+   * The clubs share the capacity of the relay. This is the club whose share the wake uses, or the nil uuid if the work belongs to no club.
+   */
   @PrimaryColumn({ type: 'uuid' })
   clubId: string;
 
@@ -15,8 +17,8 @@ export class Wake {
   workflowId: string;
 
   /**
-   * A number from a sequence. Each raise of the wake gets a new number. The relay deletes only the number that it has sent. Numbers are
-   * unique, so a late delete cannot remove a newer wake of the same workflow.
+   * A number from a sequence. Each raise gives the wake a new number. The relay deletes the row only if it still has the number that the
+   * relay has sent. So a late delete cannot remove a newer wake of the same workflow.
    */
   @Column({ type: 'bigint' })
   @Generated('increment')
@@ -33,7 +35,10 @@ export class Wake {
   @Column({ type: 'text' })
   subjectId: string;
 
-  /** The search attributes by which an operator finds the run, if the wake must start the run: only ids and event types. */
+  /**
+   * The search attributes that the run gets if this wake starts the run. An operator finds the run by them. They contain only ids and event
+   * types.
+   */
   @Column({ type: 'jsonb' })
   attributes: Readonly<Record<string, string>>;
 

@@ -46,8 +46,8 @@ export class Student {
   email: string | null;
 
   /**
-   * Keyed hash of the e-mail, so that Postgres can compare it with suppressions. Null after the student was removed, and for some time if
-   * the e-mail was written without its hash. A trigger then deletes the old hash, and upkeep fills in the new hash.
+   * Keyed hash of the e-mail, with which Postgres compares the e-mail with suppressions. Null after the student was removed. If a process
+   * writes a new e-mail without its hash, a trigger deletes the old hash. The column is then null until upkeep fills in the new hash.
    */
   @Column({ type: 'bytea', nullable: true })
   emailKey: Buffer | null;
@@ -63,8 +63,10 @@ export class Student {
   verifiedAt: Date | null;
 
   /**
-   * A sign-up counts as a student, and stays, only after it is confirmed (DEC-62). So the service may write to an account that is confirmed,
-   * or was not opened by a sign-up.
+   * The way in which the account was opened. An account that a sign-up opened counts as a student only after its confirmation. Without a
+   * confirmation, the account is deleted (DEC-62). So the service may write to an account that is confirmed, and to an account that no
+   * sign-up
+   * opened.
    */
   @Column({ type: 'text', default: 'club' })
   openedBy: AccountOpener;

@@ -7,7 +7,7 @@ export class VaultSecret {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'vault_secrets_key' })
   name: string;
 
-  /** The value in base64, sealed for the name of the secret. */
+  /** The value in base64. It is sealed with the name of the secret as its context, so it opens only for this name. */
   @Column({ type: 'bytea' })
   sealed: Buffer;
 }

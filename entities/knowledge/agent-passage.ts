@@ -34,8 +34,8 @@ export class AgentPassage {
   headings: string[];
 
   /**
-   * The sentences of the passage, with the white space between them. Joined, they are the text of the passage. A citation covers whole
-   * blocks.
+   * The blocks of the passage. A block is a sentence with the white space next to it, and the joined blocks are the text of the passage. A
+   * citation covers whole blocks.
    */
   @Column({ type: 'text', array: true })
   blocks: string[];
@@ -55,8 +55,9 @@ export class AgentPassage {
   language: Language;
 
   /**
-   * The words of title, headings and text, separated by spaces, as the application splits them. An element is null if its text has only
-   * Latin letters, which Postgres splits itself. The whole column is null if an older release wrote the row.
+   * Three elements: the words of the title, of the headings and of the text. The application splits each of these texts into words, which
+   * are separated by spaces here. An element is null if its text has only Latin letters, because Postgres splits such a text itself. The
+   * whole column is null if an older release wrote the row.
    */
   @Column({ type: 'text', array: true, nullable: true, select: false })
   words: (string | null)[] | null;

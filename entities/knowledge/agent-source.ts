@@ -1,6 +1,6 @@
 /**
- * A lesson or a file in the club's index: one row per lesson or file, as long as at least one agent's material names it. Each change of the
- * content increases `wanted_version`. Indexing sets `indexed_version` to this number.
+ * A lesson or a file in the club's index. The row exists as long as the material of at least one agent names the lesson or the file. Each
+ * change of the content increases `wanted_version`. When a version is indexed, `indexed_version` becomes the number of this version.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -93,7 +93,10 @@ export class AgentSource {
   @Column({ type: 'timestamptz', nullable: true })
   indexedAt: Date | null;
 
-  /** The time at which the source left the index with its lesson or file. The source's run removes its other rows and then this row. */
+  /**
+   * The time at which the lesson or file, and so this source, was removed from the index. The source's run then removes the other rows of
+   * the source, and last this row.
+   */
   @Column({ type: 'timestamptz', nullable: true })
   removedAt: Date | null;
 

@@ -1,7 +1,7 @@
 /**
- * The words of a club's material. The number of passages with a word is its weight in a question. A comparison of spellings finds words in
- * spite of missing accents and typing mistakes. Only triggers write here, and they only add rows, so that writers never wait for one
- * another. A word's count is the sum of its rows, and upkeep merges them into one.
+ * The words of a club's material. The number of passages that contain a word determines the weight of the word in a question. The service
+ * compares spellings, so that it finds words in spite of missing accents and typing mistakes. Only triggers write to this table. They only
+ * add rows, so that writers never wait for one another. The count of a word is the sum of its rows. Upkeep merges these rows into one row.
  */
 import { Column, Entity, Generated, Index, PrimaryColumn } from 'typeorm';
 
@@ -30,7 +30,7 @@ export class AgentWord {
   @Column({ type: 'smallint' })
   size: number;
 
-  /** The stem of the word by the rules of the language, which need the accents. Passages are searched by this stem. */
+  /** The stem of the word. The rules of the language compute it from the word with its accents. Passages are searched by this stem. */
   @Column({ type: 'text' })
   lexeme: string;
 

@@ -1,6 +1,6 @@
 /**
- * A student's certificate of a course: one for each student and course, even after a reissue. The row keeps the printed texts of the last
- * issue. A removed student's certificate stays with its code and course, without a name.
+ * A student's certificate of a course. A student has at most one certificate for each course, and a reissue changes its row. The row stores
+ * the texts that the last issue printed. After the student is removed, the certificate keeps its code and its course, but not the name.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -71,9 +71,9 @@ export class Certificate {
   clubName: string;
 
   /**
-   * A BCP 47 tag: the club's language when the certificate was first issued. It decides the words, the direction and the forms of Han
-   * characters. Null if the certificate is older than this column and its club has not changed its language. In this case the club's
-   * language applies.
+   * A BCP 47 tag: the language that the club had when the certificate was first issued. The words, the direction of the text and the forms
+   * of Han characters follow this language. Null if the certificate is older than this column and the club has kept its language since
+   * then. The club's language then applies.
    */
   @Column({ type: 'text', nullable: true })
   language: string | null;

@@ -1,7 +1,7 @@
 /**
- * A request to check the completion of a course for students who send no completion request. The cause is a withdrawn lesson or a restored
- * access. The run `course-completion/<course id>` looks at every student who may have completed all published lessons, and deletes the row
- * at its end.
+ * A request to check which students have completed a course. A student can complete a course without sending a request, if a lesson is
+ * withdrawn or if the student's access is restored. The run `course-completion/<course id>` looks at every student who may have completed
+ * all published lessons. At its end, the run deletes the row.
  */
 import { Column, Entity, Index, JoinColumn, ManyToOne, OneToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -21,7 +21,9 @@ export class CourseCompletionLook {
   @Column({ type: 'timestamptz' })
   looksAt: Date;
 
-  /** The id of the pass. Each pass gets a new id, so that a page of an earlier pass changes nothing. */
+  /**
+   * The id of the run's current pass over the students. Each pass gets a new id, so that a late page of an earlier pass changes nothing.
+   */
   @Column({ type: 'uuid' })
   passId: string;
 
@@ -29,7 +31,10 @@ export class CourseCompletionLook {
   @Column({ type: 'uuid', nullable: true })
   afterId: string | null;
 
-  /** The earliest future beginning of an access that this pass has found. Another pass starts at this time. */
+  /**
+   * The access of some students to the course begins in the future. This is the earliest such time that the pass has found. Another pass
+   * starts at this time.
+   */
   @Column({ type: 'timestamptz', nullable: true })
   resumesAt: Date | null;
 

@@ -16,7 +16,10 @@ export class PointAward {
   @PrimaryColumn({ type: 'text' })
   causeKind: AwardKind;
 
-  /** The id of the lesson, or the id that the administrator's client chose. A student gets one award per kind and id. */
+  /**
+   * The id of the award's cause: the id of a lesson, or an id that the administrator's client chose. A student gets at most one award for
+   * each kind and id.
+   */
   @PrimaryColumn({ type: 'uuid' })
   causeId: string;
 

@@ -1,4 +1,4 @@
-/** The number of a club's own mails that use its allowance of a day in UTC (DEC-65). */
+/** Counts a club's own mails on one day (UTC). Only mails that use the club's allowance of that day are counted (DEC-65). */
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

@@ -2,8 +2,8 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
- * A row counts for an account, or for an account and a network. The count of each day begins at zero. An address without an account has a
- * row too. Rows are deleted after the end of their day.
+ * Each row counts the wrong codes of one account, or of one account from one network. On each day, the count begins at zero. An address
+ * without an account can have a row too. A row is deleted after the end of its day.
  */
 @Entity('code_failure_counts')
 export class CodeFailureCount {

@@ -8,7 +8,7 @@ import { domainStatuses, type DomainStatus } from './values.ts';
 @Entity('mail_domains')
 @Check('mail_domains_status', oneOf('status', domainStatuses))
 @Check('mail_domains_proven', `status = 'unproven' OR first_proven_at IS NOT NULL`)
-/** The migration creates the index of sealed values. */
+/** A migration creates this index on the sealed values, so TypeORM must not create it. */
 @Index('mail_domains_private_key_key', { synchronize: false })
 @Index('mail_domains_due', ['looksAt'])
 export class MailDomain {

@@ -1,4 +1,7 @@
-/** The target of a link in a campaign or a version of an automation. Mails name the row, so that no caller can choose the target. */
+/**
+ * The target of a link in a campaign or a version of an automation. The link in a mail contains the id of this row instead of the target,
+ * so that no caller can choose the target.
+ */
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

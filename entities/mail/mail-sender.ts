@@ -28,7 +28,9 @@ export class MailSender {
   @Column({ type: 'integer', default: 600 })
   mailsPerMinute: number;
 
-  /** The tokens of the bucket that `mails_per_minute` fills: mails that may be sent immediately. */
+  /**
+   * The number of mails that may be sent immediately. It is the level of a token bucket, which is filled at the rate `mails_per_minute`.
+   */
   @Column({ type: 'double precision', default: 0 })
   allowance: number;
 

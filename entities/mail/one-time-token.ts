@@ -15,7 +15,7 @@ export class OneTimeToken {
   @Column({ type: 'text' })
   purpose: TokenPurpose;
 
-  /** The SHA-256 of the token. Null for a code, because a code is found by its student and is derived again for the comparison. */
+  /** The SHA-256 of the token. Null for a code. The service finds a code by its student, and derives the code again to compare it. */
   @Column({ type: 'bytea', nullable: true })
   @Index('one_time_tokens_hash', { unique: true })
   tokenHash: Buffer | null;
@@ -36,7 +36,10 @@ export class OneTimeToken {
   @Index('one_time_tokens_invitation')
   invitationId: string | null;
 
-  /** The password of a repeated sign-up. It gives no access, but shows that more than one password was offered (ADR 5). */
+  /**
+   * The hash of the password that a repeated sign-up sent. This password gives no access. Its hash shows that sign-ups have sent more than
+   * one password (ADR 5).
+   */
   @Column({ type: 'text', nullable: true })
   passwordHash: string | null;
 

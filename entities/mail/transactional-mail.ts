@@ -17,7 +17,7 @@ import { oneOf } from '../one-of.ts';
 @Check('transactional_mails_recipient', 'num_nonnulls(student_id, administrator_id, invitation_id) <= 1')
 @Index('transactional_mails_address', ['addressKey', 'template', 'createdAt'])
 @Index('transactional_mails_session', ['sessionId', 'template', 'sessionSequence'], { unique: true })
-/** The migration creates the index of sealed values. */
+/** A migration creates this index on the sealed values, so TypeORM must not create it. */
 @Index('transactional_mails_address_seal_key', { synchronize: false })
 @Index('transactional_mails_overdue', ['nextAttemptAt'], { where: `status = 'pending'` })
 export class TransactionalMail {
@@ -87,7 +87,7 @@ export class TransactionalMail {
   @Column({ type: 'smallint', default: 1 })
   priority: Priority;
 
-  /** The day (UTC) whose allowance the mail uses. Null if the mail needs no allowance, or has not got one yet (DEC-65). */
+  /** The day (UTC) whose allowance the mail uses. Null if the mail needs no allowance, or if the mail has not got a day yet (DEC-65). */
   @Column({ type: 'date', nullable: true })
   placedOn: string | null;
 

@@ -7,8 +7,8 @@ import { oneOf } from '../one-of.ts';
 import { mediaKinds, type MediaKind } from './values.ts';
 
 /**
- * The row has no foreign key to the club, because the removal of a club is counted too. Additions lock one of the club's rows until the
- * commit.
+ * The row has no foreign key to the club. When a club is removed, the bytes of its files are still counted down in this table. A
+ * transaction that adds bytes locks one of the club's rows until the commit.
  */
 @Entity('club_storage')
 @Check('club_storage_kind', oneOf('kind', mediaKinds))

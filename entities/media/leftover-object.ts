@@ -15,7 +15,7 @@ export class LeftoverObject {
   @Column({ type: 'timestamptz' })
   erasesAt: Date;
 
-  /** An upload may still arrive until this time, so the object is erased once more after this time. Null if no upload can arrive. */
+  /** The time until which an upload may still arrive. After this time, the object is erased once more. Null if no upload can arrive. */
   @Column({ type: 'timestamptz', nullable: true })
   arrivesUntil: Date | null;
 }

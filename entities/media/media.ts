@@ -139,8 +139,9 @@ export class Media {
   heldBytes: string | null;
 
   /**
-   * The number of bytes that the signed address of the upload accepts. If the file is deleted, the club's storage holds them until the
-   * address expires. Null after that. Also null if the bytes pass through our listener, which refuses them when the file is deleted.
+   * The number of bytes that the signed address of the upload accepts. If the file is deleted, the club's storage still counts these bytes
+   * until the address expires. Null after the address has expired. Also null for an upload through our own listener, because the listener
+   * refuses the bytes of a deleted file.
    */
   @Column({ type: 'bigint', nullable: true })
   addressBytes: string | null;
@@ -183,8 +184,9 @@ export class Media {
   objectKey: string | null;
 
   /**
-   * The time at which the bucket must erase the file. Such a file never arrived, has failed or was removed. It may also be an image that no
-   * question shows, or work that was not handed in. Null while the file stays, and when the bucket cannot contain any part of it any more.
+   * The time at which the bucket must erase the file. Such a file never arrived, has failed, or was removed. It can also be an image that
+   * no question shows, or work that was not handed in. Null while the file stays. Also null when the bucket certainly contains no part of
+   * the file any more.
    */
   @Column({ type: 'timestamptz', nullable: true })
   erasesAt: Date | null;
@@ -197,8 +199,8 @@ export class Media {
   erasedAt: Date | null;
 
   /**
-   * The time at which the run of the file's expiry looks next, first to warn and then to remove the file. Null for files that stay
-   * (MED-10).
+   * The time at which the expiry run of the file next looks at the file. This run first warns the administrators and later removes the
+   * file. Null for files that stay (MED-10).
    */
   @Column({ type: 'timestamptz', nullable: true })
   expiryLooksAt: Date | null;
@@ -220,7 +222,7 @@ export class Media {
   leaseUntil: Date | null;
 
   /**
-   * The number of errors since the last successful step. Errors are claims that ended with their process, and failures of the work itself.
+   * The number of errors since the last successful step. An error is a failure of the work itself, or a claim whose process died.
    */
   @Column({ type: 'smallint', default: 0 })
   faultCount: number;

@@ -61,8 +61,8 @@ export class MentorshipSession {
   busyUntil: Date;
 
   /**
-   * The version of the session's time, from 0. Moving and canceling the session increase it. It is the version of the calendar entry, and
-   * shows which time a mail is about.
+   * The version of the session's time. It begins at 0, and increases when the session is moved or canceled. It is also the version of the
+   * calendar entry. In a mail's row, it shows for which time of the session the mail was requested.
    */
   @Column({ type: 'integer', default: 0 })
   sequence: number;

@@ -1,7 +1,7 @@
 /**
  * Marks deliveries whose first attempt is made without a run, by the process that fanned out the fact. Only a few such deliveries exist
- * at a time. Their index does not contain `lease_until`: if a claim changed an indexed column, Postgres would also write all other
- * indexes again.
+ * at a time. Their index does not contain `lease_until`. Otherwise each claim would change an indexed column, and Postgres would have to
+ * add an entry to every index of the table.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 

@@ -1,7 +1,7 @@
 /**
  * Stores webhooks in partitions, so that old rows are removed as whole tables (ADR 38). The existing tables become the oldest partitions,
- * and bodies are copied out of events. The service must be stopped during this migration; more bodies take more time. It is the last
- * migration that may need a stop.
+ * and bodies are copied out of events. The service must be stopped during this migration. The more bodies exist, the longer the migration
+ * takes. It is the last migration that may need a stop.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
@@ -48,7 +48,10 @@ const setAside = (table: string) => `
   ALTER TABLE ${table} RENAME TO ${table}_oldest;
 `;
 
-/** Makes the old table the oldest partition. First moves later rows to the new table. An empty old table is dropped instead. */
+/**
+ * Moves the later rows of the old table to the new table. Then makes the old table the oldest partition, or drops the old table if it is
+ * empty.
+ */
 const attached = (table: string, key: string, bound: string) => `
   WITH ahead AS (DELETE FROM ${table}_oldest WHERE ${key} >= ${bound} RETURNING *) INSERT INTO ${table} SELECT * FROM ahead;
   DO $$
@@ -95,7 +98,7 @@ const countingInsertsAndDeletes = `
 const sumOf = (status: string) => `sum((status = '${status}')::int * sign)`;
 const sums = ['pending', 'succeeded', 'failed', 'canceled'].map(sumOf);
 
-/** Updates are also counted for each statement: one row for each hour and type, and no row if no count changes. */
+/** The trigger counts updates once for each statement. It adds one row for each hour and type, and no row if no count changes. */
 const countingUpdates = `
   CREATE OR REPLACE FUNCTION "webhook_deliveries_recounted"() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
@@ -112,7 +115,7 @@ const countingUpdates = `
 `;
 
 const up = `
-  -- Days are added to times: a server in a zone with a change of clocks would make days of 23 and 25 hours.
+  -- The migration adds days to times. In a time zone with clock changes, Postgres would make some days of 23 or 25 hours.
   SET LOCAL TimeZone = 'UTC';
   ${functions}
   DROP TRIGGER "webhook_deliveries_updated" ON "webhook_deliveries";
@@ -136,7 +139,7 @@ const up = `
   DROP INDEX "webhook_events_bodies";
   DROP INDEX "webhook_attempts_started";
 
-  -- Facts that are fanned out again find the deliveries of before by no id of theirs.
+  -- If a fact is fanned out again, the fan-out does not find its earlier deliveries by their ids. So this statement wakes their runs.
   INSERT INTO "wakes" (workflow_id, workflow_type, subject_id, club_id, attributes, recorded_at)
   SELECT 'webhook-delivery/' || delivery.id, 'webhookDelivery', delivery.id, delivery.club_id,
          jsonb_build_object('ClubId', delivery.club_id, 'EndpointId', delivery.endpoint_id, 'EventType', delivery.event_type), now()

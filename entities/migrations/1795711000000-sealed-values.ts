@@ -1,7 +1,7 @@
 /**
- * Indexes sealed values by their beginning, which names their key. So a start finds the values under a missing key, and `reseal` finds
- * the remaining values, and neither reads the other values. The indexes are made while the service runs. An unfinished index of an
- * interrupted run is made again.
+ * Indexes sealed values by their beginning, which names their key. With these indexes, the start of a process finds the values under a
+ * missing key, and `reseal` finds the values that it must still seal again. Neither of them reads any other values. The migration creates
+ * the indexes while the service runs. If a run was interrupted, the next run creates the unfinished index again.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
@@ -20,7 +20,7 @@ export class SealedValues1795711000000 implements MigrationInterface {
 
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`SELECT set_config('club.lock_timeout', current_setting('lock_timeout'), false)`);
-    await queryRunner.query(`SET lock_timeout = 0`); // the creation waits for other transactions, and none waits for it
+    await queryRunner.query(`SET lock_timeout = 0`); // the index waits for transactions, but no transaction waits for the index
     for (const [name, [table, column]] of Object.entries(sealed)) {
       await queryRunner.query(`DROP INDEX CONCURRENTLY IF EXISTS "${name}"`);
       await queryRunner.query(

@@ -4,7 +4,10 @@
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Whether a row of `media` is counted without its address: as a file, or as an upload that reserves its bytes (`media_recounted`). */
+/**
+ * Whether `media_recounted` already counts the bytes of a row of `media`: as a stored file, or as an upload that reserves its bytes. The
+ * bytes of its upload address are then not counted.
+ */
 const isCounted = (row: string) =>
   `(${row}.size_bytes IS NOT NULL AND ${row}.erased_at IS NULL
     OR ${row}.size_bytes IS NULL AND ${row}.removed_at IS NULL AND ${row}.status IN ('uploading', 'processing'))`;

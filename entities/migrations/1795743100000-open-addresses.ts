@@ -10,7 +10,7 @@ export class OpenAddresses1795743100000 implements MigrationInterface {
 
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`SELECT set_config('club.lock_timeout', current_setting('lock_timeout'), false)`);
-    await queryRunner.query(`SET lock_timeout = 0`); // the creation waits for other transactions, and none waits for it
+    await queryRunner.query(`SET lock_timeout = 0`); // the index waits for transactions, but no transaction waits for the index
     await queryRunner.query(`DROP INDEX CONCURRENTLY IF EXISTS "media_addresses"`);
     await queryRunner.query(
       `CREATE INDEX CONCURRENTLY "media_addresses" ON "media" ("club_id", "upload_expires_at") WHERE address_bytes IS NOT NULL`,

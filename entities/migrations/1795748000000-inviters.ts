@@ -1,6 +1,6 @@
 /**
- * Adds the inviter of an invitation. The invitation ends when the inviter loses the right to give its role. The column is null for
- * invitations of older releases.
+ * Adds a column for the administrator who sent an invitation. The invitation ends when this administrator loses the right to give the role
+ * of the invitation. The column is null for invitations of older releases.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 

@@ -1,6 +1,6 @@
 /**
- * Stores the courses whose completion is judged for students who do nothing themselves (DEC-153). Older processes write no row, so they
- * begin no run.
+ * Stores the courses whose completion a run must check, for students who send no request themselves (DEC-153). Older processes write no
+ * row, so they start no such run.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 

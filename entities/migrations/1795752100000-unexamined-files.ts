@@ -10,7 +10,7 @@ export class UnexaminedFiles1795752100000 implements MigrationInterface {
 
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`SELECT set_config('club.lock_timeout', current_setting('lock_timeout'), false)`);
-    await queryRunner.query(`SET lock_timeout = 0`); // the creation waits for other transactions, and none waits for it
+    await queryRunner.query(`SET lock_timeout = 0`); // the index waits for transactions, but no transaction waits for the index
     await queryRunner.query(`DROP INDEX CONCURRENTLY IF EXISTS "media_unexamined"`);
     await queryRunner.query(
       `CREATE INDEX CONCURRENTLY "media_unexamined" ON "media" ("id")

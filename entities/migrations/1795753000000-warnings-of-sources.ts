@@ -1,6 +1,7 @@
 /**
- * Adds warnings about unreadable parts of a source, and the version of the readers that read the source last. This version begins at 0,
- * so the current readers read every source again. Passages keep joiners from now on, and the search does not split words at joiners.
+ * Adds warnings about unreadable parts of a source. Also adds the version of the reader that last read the source. This version begins at
+ * 0, so the current reader reads every source again. From now on, passages keep joiners, which are invisible characters inside words. The
+ * search does not split words at joiners.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 

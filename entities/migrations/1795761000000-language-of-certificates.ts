@@ -1,7 +1,8 @@
 /**
- * Adds the language of each certificate, and its letters that no font contains (CERT-4, CERT-5). A row without a language has the
- * language of its club. Triggers write this language into each new row, and into the older rows when the club changes its language. So
- * the triggers also serve processes of the previous version.
+ * Adds the language of each certificate, and the letters of its texts that no font contains (CERT-4, CERT-5). For a certificate without a
+ * language, the language of its club applies. Triggers write the club's language into each new row. When a club changes its language,
+ * triggers first write the old language into the older rows. Processes of the previous version do not write the column, so triggers do this
+ * work.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 

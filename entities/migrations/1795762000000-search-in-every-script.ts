@@ -38,8 +38,8 @@ const stems = (languages: Readonly<Record<string, keyof typeof configurations>>,
 const own = { en: 'en', pt: 'pt', es: 'es', fr: 'fr', de: 'de', it: 'it' } as const;
 const stemsBefore = stems(own, 'language');
 /**
- * The first part of a tag such as `pt-BR` decides. In a club whose language is Arabic, words in Latin letters are mostly English. Arabic
- * words have separate stems.
+ * Only the first part of a language tag such as `pt-BR` selects the rules for Latin letters. If the club's language is Arabic, these rules
+ * are English, because most words in Latin letters are then English. Another function stems Arabic words.
  */
 const stemsNow = stems({ ...own, ar: 'en' }, `split_part(language, '-', 1)`);
 
@@ -47,8 +47,8 @@ const stemsNow = stems({ ...own, ar: 'en' }, `split_part(language, '-', 1)`);
 const latin = String.raw`'^[\u0001-\u024F\u1E00-\u1EFF]*$'`;
 
 /**
- * A word of any other script is stemmed by its script, whatever the club's language is. These functions split no text. Postgres's parser
- * would cut words of some scripts at their marks if the database's locale does not treat the marks as letters.
+ * The stem of a word in any other script depends on the script, and not on the language of the club. These functions must not split a text
+ * with Postgres's parser. Unless the locale of the database treats marks as letters, the parser cuts words of some scripts at their marks.
  */
 const functions = `
   CREATE FUNCTION agent_script_stem(word text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -62,7 +62,8 @@ const functions = `
     SELECT CASE WHEN word ~ ${latin} THEN tsvector_to_array(agent_stems(language, word))
                 ELSE array_remove(ARRAY[agent_script_stem(word)], NULL) END
   $$;
-  -- Where accents are left out. Of other scripts the word itself: it also finds passages whose words have no stems yet.
+  -- The stem of a word without its accents. For other scripts this is the word itself, which also finds passages whose words have no stems
+  -- yet.
   CREATE FUNCTION agent_word_plain_stem(language text, word text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN word ~ ${latin} THEN (SELECT min(one) FROM unnest(tsvector_to_array(agent_plain_stems(language, word))) AS one)
                 WHEN word ~ '^[\\u0621-\\u064A]+$' THEN regexp_replace(word, '^(وال|بال|كال|فال|ال|لل)(?=..)', '')
@@ -104,7 +105,7 @@ const countBefore = (sign: 1 | -1, changed: string, condition = '') => `
       CROSS JOIN unnest(tsvector_to_array(agent_stems(language, word))) AS lexeme
       LEFT JOIN LATERAL (SELECT min(one) FROM unnest(tsvector_to_array(agent_plain_stems(language, word))) AS one) AS plain (stem) ON true;`;
 
-/** A row is counted by the rule under which it was written, when it is inserted and when it is deleted. */
+/** A row is counted when it is inserted and when it is deleted. Both times, the rule under which the row was written applies. */
 const count = (sign: 1 | -1, changed: string) => `
     ${countBefore(sign, changed, 'AND words IS NULL')}
     INSERT INTO agent_words (club_id, word, initial, size, lexeme, stem, passages)

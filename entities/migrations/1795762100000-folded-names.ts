@@ -4,7 +4,10 @@
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Letters that people type in place of one another, and the digits of other scripts. */
+/**
+ * Letters that people often type instead of another letter, and the digits of other scripts. In each pair, the search treats a letter of
+ * the first text like the letter at the same place in the second text.
+ */
 const variants: readonly (readonly [string, string])[] = [
   ['ٱىیېےکڪہھەةۃ', 'اييييككههههه'],
   ['ςıđłøħ', 'σidloh'],
@@ -13,18 +16,19 @@ const variants: readonly (readonly [string, string])[] = [
 const [from, to] = [0, 1].map((side) => variants.map((pair) => pair[side]).join(''));
 
 /**
- * Accents, vowels of Arabic and Hebrew, nuktas, and characters without width. The marks of kana and of Indic vowels are absent, because a
- * name without them is another name.
+ * The characters that the search ignores in names: accents, vowels of Arabic and Hebrew, nuktas, and characters without width. The list
+ * does not contain the marks of kana and of Indic vowels, because a name without them is another name.
  */
 const marks = String.raw`[\u00AD\u0300-\u036F\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u0610-\u061A\u0640\u064B-\u065F\u0670\u06D6-\u06DC\u06DF-\u06E8\u06EA-\u06ED\u093C\u09BC\u0A3C\u200B-\u200F\uFE00-\uFE0F]+`;
 
 const functions = `
-  -- What names are compared by. Names in ASCII are most of those that are searched: for them it costs no more than lower().
+  -- Returns the spelling by which the search compares names. Most names are in ASCII, and for them this function costs no more than
+  -- lower().
   CREATE FUNCTION searched_spelling(name text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN octet_length(name) = length(name) THEN lower(name)
                 ELSE normalize(translate(regexp_replace(lower(normalize(name, NFKD)), '${marks}', '', 'g'), '${from}', '${to}'), NFC) END
   $$;
-  -- The pattern of LIKE that finds a typed text in such spellings.
+  -- Returns the LIKE pattern that finds a typed text in these spellings.
   CREATE FUNCTION searched_pattern(typed text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT '%' || regexp_replace(searched_spelling(typed), '([\\\\%_])', '\\\\\\1', 'g') || '%'
   $$;`;

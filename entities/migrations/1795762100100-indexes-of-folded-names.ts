@@ -6,7 +6,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const unfolded = (name: string) => `${name}_folded IS NULL AND searched_spelling(${name}) <> lower(${name})`;
 const names = (table: string) => `"${table}" ("id") WHERE`;
-/** Every search reads the list of entries that wait for their place in a trigram index, so this list is kept short. */
+/** New entries of a trigram index first wait in a list. Every search must read the whole list, so the list is kept short. */
 const trigrams = (table: string, column: string) =>
   `"${table}" USING gin ("${column}" gin_trgm_ops) WITH (gin_pending_list_limit = 256) WHERE "${column}" IS NOT NULL`;
 
@@ -26,7 +26,7 @@ export class IndexesOfFoldedNames1795762100100 implements MigrationInterface {
 
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`SELECT set_config('club.lock_timeout', current_setting('lock_timeout'), false)`);
-    await queryRunner.query(`SET lock_timeout = 0`); // the creation waits for other transactions, and none waits for it
+    await queryRunner.query(`SET lock_timeout = 0`); // the index waits for transactions, but no transaction waits for the index
     for (const [name, definition] of Object.entries(indexes)) {
       await queryRunner.query(`DROP INDEX CONCURRENTLY IF EXISTS "${name}"`);
       await queryRunner.query(`CREATE INDEX CONCURRENTLY "${name}" ON ${definition}`);

@@ -10,7 +10,7 @@ export class SourcesByOcr1795763000100 implements MigrationInterface {
 
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`SELECT set_config('club.lock_timeout', current_setting('lock_timeout'), false)`);
-    await queryRunner.query(`SET lock_timeout = 0`); // the creation waits for other transactions, and none waits for it
+    await queryRunner.query(`SET lock_timeout = 0`); // the index waits for transactions, but no transaction waits for the index
     await queryRunner.query(`DROP INDEX CONCURRENTLY IF EXISTS "agent_sources_ocr"`);
     await queryRunner.query(
       `CREATE INDEX CONCURRENTLY "agent_sources_ocr" ON "agent_sources" ("ocr_due_at") WHERE ocr_due_at IS NOT NULL AND looks_at IS NULL`,

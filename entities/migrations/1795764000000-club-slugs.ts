@@ -1,13 +1,13 @@
 /**
- * Stores every slug under which a club answers. Processes of the older release insert clubs and do not know this table, so two triggers
- * serve them. One adds the row of a new club. The other refuses a slug that another club has left but under which that club still
- * answers.
+ * Stores every slug under which a club answers. Processes of the older release insert clubs, but do not know this table. So two triggers do
+ * the work for them. One trigger adds the row of a new club. The other trigger refuses a former slug of another club, as long as that club
+ * still answers under the slug.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Skips the row as if `ON CONFLICT (slug) DO NOTHING` had found a conflict, so that the caller tries another slug. The lock waits for
- * another club that leaves or takes the slug at this moment.
+ * This trigger skips the new club's row as if `ON CONFLICT (slug) DO NOTHING` had found a conflict. The caller then tries another slug. If
+ * another transaction is just changing the owner of the slug, the trigger's lock waits for that transaction.
  */
 const skipFormer = `
   CREATE FUNCTION "club_slug_skip_former"() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -24,8 +24,8 @@ const skipFormer = `
     FOR EACH ROW EXECUTE FUNCTION "club_slug_skip_former"();`;
 
 /**
- * Replaces an expired row. A row that still answers belongs to another club. In this case the insertion fails like a violation of a
- * unique key.
+ * Replaces the row of the slug if the row has expired. If the row has not expired, another club still answers under the slug. The insertion
+ * then fails like a violation of a unique key.
  */
 const recordCurrent = `
   CREATE FUNCTION "club_slug_record"() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -56,7 +56,10 @@ export class Purchase {
   @Column({ type: 'bigint', nullable: true })
   refundedAmount: string | null;
 
-  /** The rank of the notice that stated the amount and the currency. A payment ranks higher than a refund. */
+  /**
+   * The rank of the notice from which the amount and the currency come. A notice about a payment has a higher rank than a notice about a
+   * refund.
+   */
   @Column({ type: 'smallint' })
   termsRank: number;
 

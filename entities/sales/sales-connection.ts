@@ -7,7 +7,7 @@ import { oneOf } from '../one-of.ts';
 
 @Entity('sales_connections')
 @Check('sales_connections_platform', oneOf('platform', salesPlatforms))
-/** The index of encrypted values is created by its migration. */
+/** A migration creates this index on the encrypted values, so TypeORM must not create it. */
 @Index('sales_connections_secret_key', { synchronize: false })
 @Index('sales_connections_club', ['clubId', 'createdAt', 'id'])
 export class SalesConnection {

@@ -14,7 +14,7 @@ import { oneOf } from '../one-of.ts';
 @Index('sales_notices_kept', ['receivedAt'], { where: 'body IS NOT NULL' })
 /** The GIN index is created by its migration. */
 @Index('sales_notices_addresses', { synchronize: false })
-/** The index of encrypted values is created by its migration. */
+/** A migration creates this index on the encrypted values, so TypeORM must not create it. */
 @Index('sales_notices_proof_key', { synchronize: false })
 @Index('sales_notices_student', ['studentId'], { where: 'student_id IS NOT NULL' })
 export class SalesNotice {

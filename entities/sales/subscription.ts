@@ -49,7 +49,7 @@ export class Subscription {
   @Column({ type: 'timestamptz', nullable: true })
   canceledAt: Date | null;
 
-  /** The number of steps (cancellations, and charges that resume the subscription) whose events were recorded. */
+  /** The number of steps whose events were recorded. A step is a cancellation, or a charge that resumes the subscription. */
   @Column({ type: 'smallint', default: 0 })
   stepsTaken: number;
 
@@ -57,7 +57,10 @@ export class Subscription {
   @Column({ type: 'jsonb', default: { kind: 'open' } })
   accessTarget: SaleTarget;
 
-  /** For each enrollment of the subscription, the end before a cancellation changed it. Null for an enrollment without an end. */
+  /**
+   * For each enrollment of the subscription, the end that it had before a cancellation changed this end. Null for an enrollment that had no
+   * end.
+   */
   @Column({ type: 'jsonb', default: '{}' })
   endsBefore: Record<string, string | null>;
 

@@ -16,7 +16,10 @@ export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
 export const markKinds = ['late', 'canceled'] as const;
 export type MarkKind = (typeof markKinds)[number];
 
-/** The target of a subscription's access. If the end of the period is absent or past, the access ends immediately. */
+/**
+ * The target of a subscription's access: the access that the subscription should have. After a cancellation, the access ends at
+ * `periodEnd`. It ends immediately if `periodEnd` is null or in the past.
+ */
 export type SaleTarget =
   | { kind: 'open' }
   | { kind: 'refunded' }

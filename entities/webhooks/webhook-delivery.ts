@@ -96,7 +96,7 @@ export class WebhookDelivery {
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** The number of interruptions of the attempt with the next number. */
+  /** The number of times that the next attempt was interrupted. An interrupted attempt is made again with the same number. */
   @Column({ type: 'smallint', default: 0 })
   interruptions: number;
 

@@ -71,7 +71,7 @@ export class WebhookEndpoint {
   @Column({ type: 'timestamptz', nullable: true })
   throttleMailedAt: Date | null;
 
-  /** The one parked delivery that the gate has admitted while the breaker throttles. */
+  /** The one parked delivery that the gate has admitted while the breaker throttles the endpoint. */
   @Column({ type: 'uuid', nullable: true })
   admittedDeliveryId: string | null;
 

@@ -9,7 +9,7 @@ import type { DeliveredEventType } from '../../platform/core/event-types.ts';
  * rows (ADR 38).
  */
 @Entity('webhook_events')
-@Index('webhook_events_created', { synchronize: false }) // a BRIN index of created_at, to find out whether a week has a recent event
+@Index('webhook_events_created', { synchronize: false }) // a BRIN index on created_at; it shows whether a week has a recent event
 export class WebhookEvent {
   /** The fact's id: the `webhook-id` of every attempt. */
   @PrimaryColumn({ type: 'uuid' })

@@ -5,8 +5,8 @@ import type { DeliveredEventType } from '../../platform/core/event-types.ts';
 import { oneOf } from '../one-of.ts';
 
 /**
- * The row has no foreign key to the endpoint, because the removal of an endpoint is counted too, down to zero. A sum is exact only together
- * with the changes that are not rolled up yet (WebhookTallyChange), read in one statement.
+ * The row has no foreign key to the endpoint. When an endpoint is removed, its deliveries are still counted down to zero. A sum is exact
+ * only together with the changes that are not rolled up yet (WebhookTallyChange). One statement must read both.
  */
 @Entity('webhook_tallies')
 @Check('webhook_tallies_span', oneOf('span', tallySpans))

@@ -5,8 +5,8 @@ import { v7 } from 'uuid';
 export type Id = string;
 
 /**
- * If the clock goes back by more than this, it was wrong before. Then ids follow the new time, because queries find rows by the time of
- * their id.
+ * If the clock goes back by more than this, the time before was wrong. New ids then follow the new time, because queries find rows by the
+ * time in their id.
  */
 const backAtMostMs = 10_000;
 let newestMs = -Infinity;

@@ -58,8 +58,8 @@ const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Reads the text once, and stops at the first excess. Up to the first syntax error this function finds the same strings as the parser.
- * The parser stops at that error.
+ * Reads the text once, and throws at the first excess over a bound. Up to the first syntax error, this function finds the same strings as
+ * the JSON parser. After that error the result does not matter, because the parser stops there.
  */
 function requireWithinBounds(text: string, bounds: JsonBounds): void {
   let depth = 0;

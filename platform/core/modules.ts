@@ -4,8 +4,8 @@
 export const isBuilt = import.meta.url.endsWith('.js');
 
 /**
- * The compiler rewrites imports, but not the address of a module that a thread or a bundler loads. Such addresses must come from this
- * function.
+ * The compiler rewrites the paths in imports. If a thread or a bundler loads a module by its address, the compiler does not rewrite this
+ * address. So such an address must come from this function.
  * @param source the path of the module's source, relative to `from`
  * @param from `import.meta.url` of the calling module
  * @returns the module's address in this program

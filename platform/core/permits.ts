@@ -8,7 +8,8 @@ export interface Permits<Key> {
   /** @returns a function that releases the permit; undefined if no permit is free for the key */
   tryAcquire(key: Key): ReleasePermit | undefined;
   /**
-   * The retry time of work without a permit. The retries of a key follow one another as fast as work of the key ends and releases permits.
+   * Returns the time at which work that got no permit must try again. The faster the work of a key ends and releases permits, the closer
+   * together are the retries of this key.
    * @param now Unix milliseconds
    * @returns the time of the next try, in Unix milliseconds
    */

@@ -9,7 +9,10 @@ export interface Cause {
   at: number;
 }
 
-/** A step that begins later than this starts its own trace with a link. Runs wait for months, and a trace of months is useless. */
+/**
+ * A step that begins later than this time after its cause starts its own trace, with a link to the cause. A run can wait for months, and a
+ * trace that is months long is useless.
+ */
 export const longestTraceMs = 10 * 60_000;
 
 /** @param now Unix milliseconds */

@@ -9,7 +9,7 @@ interface DueRows {
   from: Sql;
   /** The column with the due time. */
   at: Sql;
-  /** Whether a due row counts: it needs its run, and no worker has leased it. */
+  /** The condition under which a due row counts: the row needs its run, and no worker has leased the row. */
   condition: Sql;
 }
 
@@ -58,8 +58,8 @@ export function ageOfDueRows(source: DataSource): Sql {
 }
 
 /**
- * @param ask receives the `FROM … WHERE …` of a kind of due rows and its time column. It returns two pieces of SQL: `each` is the value
- * for this kind, and `together` combines the kinds.
+ * @param ask is called for each kind of due rows, with the SQL `FROM … WHERE …` of this kind and its column for the time. It returns two
+ * pieces of SQL: `each` is the value for this kind, and `together` combines the values of all kinds.
  */
 function ofDueRows(
   source: DataSource,

@@ -63,7 +63,8 @@ export async function forgetFaults(db: Queries, now: Date): Promise<void> {
 
 /**
  * Returns the condition that the workflow is in the pause after a fault, so its row is not overdue.
- * @param subject the column that names the run, for example `row.id` @param before a time; only a pause that ends later counts
+ * @param subject the column that names the run, for example `row.id`
+ * @param before a time. A pause that ends at or before this time does not count
  */
 export function isFailing(type: WorkflowType, subject: Sql, before: Sql): Sql {
   const workflowId = raw(`'${workflowIdOf(type, '')}'`);
@@ -71,10 +72,16 @@ export function isFailing(type: WorkflowType, subject: Sql, before: Sql): Sql {
                       WHERE failing.workflow_id = ${workflowId} || ${subject} AND failing.retry_at > ${before})`;
 }
 
-/** A step still counts as failed for this time after its next try. The next try may have to wait for the lease of the previous try. */
+/**
+ * A failed step still counts as failed for this time after its next try is due. The next try may have to wait for the end of the previous
+ * try's lease.
+ */
 const countedAfter = '2 min';
 
-/** @param aggregate over `failing_steps` @returns a query of the aggregate for each workflow type (`label`). Repaired steps do not count */
+/**
+ * @param aggregate an SQL aggregate over `failing_steps`
+ * @returns a query with one row for each workflow type: `label` is the type, and `value` is the aggregate. Repaired steps do not count
+ */
 export function failingSteps(aggregate: Sql): Sql {
   return union(
     workflowTypeNames.map(

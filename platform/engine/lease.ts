@@ -97,7 +97,11 @@ export async function runStep<C, Step>(step: {
   return step.state();
 }
 
-/** @param error the error of a record; if the lease was lost, the missing record changes nothing @throws any other error */
+/**
+ * Ignores a lost lease. Another worker then does the work, so the result need not be recorded.
+ * @param error the error that recording a result threw
+ * @throws any other error
+ */
 export function ignoreLostLease(error: unknown): void {
   if (!(error instanceof LeaseLost)) throw error;
 }
@@ -144,7 +148,8 @@ export function holdLease(
       const renewed = await db.run(sql`UPDATE ${raw(tableOf(entity))} SET lease_until = ${until} WHERE ${mine}`);
       if (renewed === 0) leaseLoss.abort(new LeaseLost());
     } catch {
-      // Postgres is unavailable. When the result is recorded, the fence shows whether another worker has claimed the row since this claim.
+      // Postgres is unavailable, but the work may continue. When the result is recorded, the fence shows whether another worker has claimed
+      // the row since this claim.
     } finally {
       isRenewing = false;
     }

@@ -13,7 +13,7 @@ export function anotherIsCurrent(buildId: string): string {
 
 /**
  * Makes the build the current one.
- * @returns the build that was current before; undefined if no build was current, or if this build was already current
+ * @returns the build that was current before. Undefined if no build was current before, or if this same build was
  */
 export async function makeCurrent(tx: Transaction, build: Build): Promise<Build | undefined> {
   // Lets only one promotion run at a time, because the unique index on the current build would refuse a second promotion.
@@ -40,7 +40,8 @@ export async function forgetReleases(db: Queries, buildIds: readonly string[]): 
 /**
  * @param buildId the id of the running build; undefined in a checkout
  * @param since the start of the process; an earlier promotion of a build that is not current now does not count
- * @returns whether the build is current, or was current since then. In both cases this build or a later build continues the waiting work. A
+ * @returns whether the build is current now, or was current at some time after `since`. In both cases this build or a later build continues
+ * the waiting work. A
  * checkout counts as promoted while no build is current.
  */
 export async function isPromoted(db: Queries, buildId: string | undefined, since: Date): Promise<boolean> {

@@ -22,7 +22,7 @@ export function createSinglePermit({
   random = Math.random,
 }: { clock?: () => number; random?: () => number } = {}): SinglePermit {
   let isFree = true;
-  /** The number of permits that were granted so far. */
+  /** The number of permits that this object has granted since its creation. */
   let count = 0;
   /** The number of the last permit of each club. The club with the newest permit is at the end. */
   const lastOf = new Map<Id, number>();

@@ -40,7 +40,7 @@ export class IncompleteRound extends Error {
 /**
  * Wakes workflows whose rows are overdue, except during the pause after a fault. Each kind of row has its own transaction, so that a slow
  * or broken kind does not delay the others.
- * @returns the number of woken workflows: 0 in normal operation; an alert uses it
+ * @returns the number of woken workflows. It is 0 in normal operation, and an alert reports any other number
  * @throws IncompleteRound
  */
 export async function rescueOverdue(db: Database, now: Date): Promise<number> {
@@ -93,8 +93,8 @@ export function overdueQueries(source: DataSource, before: Date): OverdueQuery[]
     const { key, attributes, taskQueue, bulkTaskQueue } = workflowTypes[workflowType];
     const subject = columnOf(source, workflowType, key);
     const hasOwn = source.getMetadata(workflowTypes[workflowType].entity).findColumnWithPropertyName('priority');
-    // If many rows are overdue, new work has priority over them (ENG-15). A row with its own priority, such as a mail, keeps this priority,
-    // and so its queue.
+    // If many rows are overdue, new work has priority over them (ENG-15). But a row with its own priority, such as a mail, keeps its
+    // priority. So the row also stays in the queue for this priority.
     const rescuePriority =
       taskQueue === bulkTaskQueue && workflowTypes[workflowType].priority > 0
         ? bulk

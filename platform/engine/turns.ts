@@ -19,11 +19,11 @@ const backoff = { seconds: 5, longestSeconds: 600 } as const;
 export interface Room {
   /** The maximum number of rows that the claim returns. */
   limit: number;
-  /** The limit of bulk rows among them. */
+  /** The maximum number of bulk rows that the claim returns. */
   bulk: number;
   /** The limit of rows of one club, including the rows that this relay is handling. */
   perClub: number;
-  /** The limit of bulk rows among them. */
+  /** The limit of bulk rows of one club, including the bulk rows that this relay is handling. */
   bulkPerClub: number;
   /** The rows that this relay is handling, by club. */
   inHand: ReadonlyMap<Id, InHand>;
@@ -39,13 +39,13 @@ export interface Room {
 export type Turn = Map<Priority, Id>;
 
 /**
- * The position where claims of a relay begin. Deleted rows stay in the index while any transaction may still see them. After a minute, a
- * claim that read all deleted rows would take 50 ms. So a claim begins shortly before the oldest free row of the last claim. Rows can
- * become
- * free before that position, for example the rows of a dead relay or of a slow transaction. The next look at all rows finds them.
+ * The position at which the next claim of a relay begins to read. Deleted rows stay in the index while any transaction may still see them.
+ * After a minute, a claim that read all deleted rows would take 50 ms. So a claim begins shortly before the oldest free row that the last
+ * claim saw. But rows before that position can become free, for example the rows of a dead relay or of a slow transaction. The next look at
+ * all rows finds such rows.
  */
 export interface Front {
-  /** The relay knows that no row remains that was due before this time. Undefined if such rows may remain. */
+  /** The relay knows that all rows that were due before this time are gone. Undefined if such rows may remain. */
   since: Date | undefined;
   /** The time of the last look at all rows (`performance.now()`), and its duration in milliseconds. */
   lookedAt: number;
@@ -58,15 +58,19 @@ export function unknownFront(): Front {
 
 /** The interval between looks at all rows, unless a look is slow. */
 const looksEveryMs = 1_000;
-/** The interval is at least this many times as long as a look. So looks at all rows take at most a tenth of the time. */
+/** The interval is at least the duration of a look multiplied by this number. So looks at all rows take at most a tenth of the time. */
 const restForEachMs = 10;
 /** The maximum interval. A slow look may only have waited for a connection or a lock. */
 const longestRestMs = 5_000;
-/** The assumed time between the writing of a row, which sets its time, and its commit, which makes it visible. */
+/**
+ * A row gets its due time when a transaction writes it, and becomes visible when the transaction commits. This is the assumed time between
+ * the two.
+ */
 const slowTransactionMs = 250;
 
 /**
- * @returns the milliseconds between two looks at all rows, if a look took `tookMs`. Rows that only such a look finds wait until then
+ * @returns the milliseconds between two looks at all rows, if a look took `tookMs`. A row before the front of the claims waits until the
+ * next look
  */
 export const untilNextLook = (tookMs: number): number =>
   Math.min(longestRestMs, Math.max(looksEveryMs, restForEachMs * tookMs));
@@ -78,7 +82,7 @@ function beginOf({ since, lookedAt, tookMs }: Front): Date | undefined {
 
 /**
  * Records where the next claim begins.
- * @param since the due time from which this claim looked
+ * @param since the due time from which this claim read rows; undefined if the claim read all rows
  * @param oldest the due time of the oldest free row, if known
  */
 function moveOn(front: Front, since: Date | undefined, oldest: Date | null, tookMs: number): void {
@@ -99,7 +103,7 @@ export function turnFromAnywhere(): Turn {
 /** The number of rows of a club that a relay is handling. */
 export interface InHand {
   all: number;
-  /** The number of bulk rows among them. */
+  /** The number of bulk rows in `all`. */
   bulk: number;
 }
 
@@ -170,8 +174,8 @@ export type Claimed<Row> = (ClaimedRow<Row> | NoRow<Row>) & {
   /** Whether there were candidates. */
   contended: boolean;
   /**
-   * The earliest `due_at` of the free rows, claimed or not; the time of the claim if no row is free; null if the claim did not read all
-   * streams.
+   * The earliest `due_at` of all free rows, including the rows that were not claimed. If no row is free, this is the time of the claim.
+   * Null if the claim did not read every stream.
    */
   oldest: Date | null;
 };
@@ -199,11 +203,14 @@ export function deferring(table: Sql, row: Sql, failure: Failure): Sql {
   return sql`UPDATE ${table} SET lease_until = NULL, ${failure === 'its own' ? counted : uncounted} WHERE ${row}`;
 }
 
-/** The number of candidates for each requested row, so that several concurrent relays still get rows. Each further try doubles it. */
+/**
+ * The number of candidate rows for each requested row. Concurrent relays may lock some of the candidates first, so each relay needs
+ * several. Each further try doubles this number.
+ */
 const candidatesARow = 4;
 /**
- * The number of rows to read for each candidate. The streams of a priority share this number with the streams of more urgent priorities.
- * Therefore a large number of clubs with bulk work cannot hide an urgent row of another club.
+ * The number of rows that the statement reads for each candidate. The streams of a priority share these rows with the streams of more
+ * urgent priorities only. So many clubs with bulk work cannot hide an urgent row of another club.
  */
 const readACandidate = 2;
 
@@ -223,18 +230,16 @@ const lapsOf = ({ firstClubs: first, lastClubs: last }: Placeholders<ClaimValues
  * A claim visits the streams in rotation, beginning after the stream that the last claim served. It takes the first row of each stream,
  * then the second row of each …
  *
- * A failed row is due later. The index therefore has this row behind the other rows, and the statement does not read the row before it is
- * due.
+ * If the handling of a row fails, the row gets a later due time. So the row comes after the other rows in the index, and the statement does
+ * not read it before it is due.
  *
- * The statement skips through the index from stream to stream, stops when it has enough, and reads a few rows of each stream. Therefore
- * its cost does not grow with the number of waiting clubs or the length of a backlog. It skips rows that other relays or transactions have
- * locked, before the limit
- * counts. It locks the candidates one by one in order. It locks only as many candidates as it may claim, unless other transactions hold
- * some of them. It skips
- * index entries before its front without reading the rows.
+ * The statement skips through the index from stream to stream, and reads a few rows of each stream until it has enough. Therefore its cost
+ * does not grow with the number of waiting clubs or with the length of a backlog. Rows that other relays or transactions have locked do not
+ * count for the limit. The statement locks the candidates one by one, in order. It locks no more candidates than it may claim, unless other
+ * transactions hold some of them. It skips index entries before its front without reading their rows.
  *
- * A build claims while it is the current build, or while no build is current. An eager start runs the first task of its workflow in the
- * starting process, whichever version is current in Temporal (ENG-19).
+ * A build claims rows while it is the current build, or while no build is current. The reason is the eager start: the process that starts a
+ * workflow also runs its first task, even if another version is current in Temporal (ENG-19).
  *
  * The statement does not wait for the disk. If a crash of Postgres loses a lease, the row may be claimed again. Processing it twice is
  * safe.
@@ -291,7 +296,7 @@ function claiming(
            FROM (SELECT ${key} AS key, ${order} FROM ${table}
                   WHERE priority = streams.priority AND club_id = streams.club_id AND ${free} ORDER BY ${order}
                   LIMIT greatest(1, ${value.candidates} * ${readACandidate} / streams.as_urgent)) first) waiting
-       -- Beyond the limit of its club only if other transactions hold the rows before them.
+       -- A row beyond the limit of its club comes last. It is claimed only if other transactions hold the rows before it.
        ORDER BY turn > places, priority, turn, place LIMIT ${value.candidates}),
     locked AS (
       SELECT candidates.* FROM candidates CROSS JOIN LATERAL (

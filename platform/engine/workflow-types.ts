@@ -67,7 +67,7 @@ interface Due<E> {
   at: TimeColumn<E>;
   /** SQL over `row` and the joined tables; null if `at` is the only condition. */
   where: string | null;
-  /** SQL between `FROM … row` and `WHERE`. */
+  /** SQL between `FROM … row` and `WHERE`. It joins the tables that `where` needs. */
   join?: string;
   /** Whether rows have a `lease_until`, which shows that a worker is processing the row. */
   leased: E extends { leaseUntil: Date | null } ? boolean : false;
@@ -84,7 +84,7 @@ interface Definition<E, K, A> {
   priority?: Priority;
   /** The column that identifies the run and is its argument; `id` if absent. */
   key?: K;
-  /** The number of starts for which a bulk wake counts in the relay's rate limit; one if absent. */
+  /** The relay limits the rate of bulk starts. A bulk wake of this type counts as this number of starts; as one start if absent. */
   bulkStarts?: number;
   /** Whether a person waits. The first wake of a row then starts its run in the worker that sends the wake, if that worker has capacity. */
   startsEagerly?: true;
@@ -198,7 +198,7 @@ export const workflowTypes = {
     summary: 'an answer of agent {AgentId}',
     due: [
       { at: 'looksAt', where: `row.status = 'generating'`, leased: true },
-      // Erasing a conversation ends its answers, whose runs still settle the cost.
+      // When a conversation is erased, its answers end. The runs of these answers must still settle the cost.
       {
         at: 'completedAt',
         join: 'JOIN agent_charges charge ON charge.answer_id = row.id',
@@ -233,7 +233,7 @@ export const workflowTypes = {
   automationRun: row(AutomationRun, {
     id: 'automation-run',
     taskQueue: 'automations',
-    bulkStarts: 3, // the workflow code replays its history, and a run usually takes two or three steps before it waits again
+    bulkStarts: 3, // a run costs as much as several starts: it replays its history, and takes two or three steps before it waits again
     attributes: { ClubId: 'clubId', AutomationId: 'automationId', AutomationVersion: 'versionId' },
     summary: 'a run of automation {AutomationId}',
     due: [{ at: 'looksAt', where: null, leased: false }],

@@ -6,8 +6,10 @@ import { QueryFailedError } from 'typeorm';
 
 export interface DescribedError {
   name: string;
-  /** SQLSTATE, the code of a system call, the status of a protocol, or an error code of this program. The code belongs to the error or to
-   * its cause. */
+  /**
+   * An SQLSTATE, the code of a system call, the status of a protocol, or an error code of this program. If the error has no code, the code
+   * of its cause is used.
+   */
   code?: string;
   constraint?: string;
   /** The stack locations, innermost first. */
@@ -34,8 +36,8 @@ export function describeError(error: unknown): DescribedError {
 }
 
 /**
- * Follows the chain of causes to the first error with a code. An SMTP error has the reply of the server as a number, beside the client's
- * own code.
+ * Follows the chain of causes to the first error with a code. An SMTP error has two codes: the code of the SMTP client, and the number in
+ * the server's reply. The result contains both.
  */
 function codeOf(error: unknown, depth = 0): string | undefined {
   if (typeof error !== 'object' || error === null || depth > 5) return undefined;

@@ -3,7 +3,7 @@ import Stripe from 'stripe';
 import type { Secret } from '../core/secret.ts';
 import type { Id } from '../core/ids.ts';
 
-/** The outcome of a charge. `unknown` means that the charge perhaps exists, or perhaps still happens. */
+/** The outcome of a charge. `unknown` means that the charge may exist, or may still be made. */
 export type ChargeOutcome =
   | { result: 'paid'; paymentId: string }
   | { result: 'declined' }
@@ -142,7 +142,7 @@ function processorAt(secretKey: Secret, url: URL): PaymentProcessor {
 const ended: Readonly<Record<string, 'paid' | 'declined'>> = {
   succeeded: 'paid',
   requires_payment_method: 'declined',
-  requires_action: 'declined', // The customer would have to act, but is not present.
+  requires_action: 'declined', // The customer would have to confirm the payment, but is not present.
   canceled: 'declined',
 };
 
@@ -152,7 +152,7 @@ function outcomeOf({ id, status }: Stripe.PaymentIntent): ChargeOutcome {
   return result === undefined ? { result: 'unknown', code: 'processing' } : { result };
 }
 
-/** A declined card and an invalid request are answers. After any other error the charge may exist. */
+/** After a declined card or an invalid request, no charge exists. After any other error, the charge may exist. */
 function outcomeOfError(error: unknown): ChargeOutcome {
   if (!(error instanceof Stripe.errors.StripeError)) throw error;
   if (error.type === 'StripeCardError' || error.type === 'StripeInvalidRequestError') return { result: 'declined' };

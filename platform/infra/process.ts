@@ -11,7 +11,7 @@ import { SharedPool } from './postgres/shared-pool.ts';
 import { schemaBehind, unusable } from './postgres/checks/start-checks.ts';
 import { reportLostSpans, stopTracing } from './tracing.ts';
 
-/** @param name the name of the process, which is on every line, also on lines about lost spans */
+/** @param name the name of the process. Every line of the log contains it, and so do the lines about lost spans */
 export function createProcessLogger(name: string, level: string): Logger {
   const log = createLogger(name, level);
   reportLostSpans((losses) => log.warn(losses, 'spans are lost: their receiver does not take them'));
@@ -75,8 +75,8 @@ export async function throwMistakes(checks: readonly Promise<readonly string[]>[
 }
 
 /**
- * Starts the process and stops it at SIGTERM or SIGINT, with exit code 0. A second signal ends it immediately, and so does a signal
- * during the start.
+ * Starts the process. At SIGTERM or SIGINT, the process stops with exit code 0. A signal during the start, or a second signal, ends the
+ * process immediately.
  */
 export async function runProcess(start: () => Promise<{ stop: () => Promise<void> }>): Promise<void> {
   let running: { stop: () => Promise<void> } | undefined;
@@ -108,7 +108,7 @@ async function stopTraced(running: { stop: () => Promise<void> }): Promise<void>
 
 /**
  * Runs a command that ends by itself. SIGTERM and SIGINT end it immediately; uncommitted work is undone.
- * @param failed the beginning of the message if the command throws; the exit code is 1 then
+ * @param failed the beginning of the message that is printed if the command throws. The exit code is then 1
  * @param command returns the exit code
  */
 export async function runOnce(failed: string, command: () => Promise<number>): Promise<void> {
@@ -121,7 +121,7 @@ export async function runOnce(failed: string, command: () => Promise<number>): P
   }
 }
 
-/** The first process of a container ignores signals without a listener. */
+/** Adds a listener for the signals that end a process. Without a listener, the first process of a container ignores these signals. */
 function onEndSignals(listener: (signal: NodeJS.Signals) => void): void {
   process.on('SIGTERM', listener);
   process.on('SIGINT', listener);

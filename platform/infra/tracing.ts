@@ -11,8 +11,8 @@ export interface SpanOptions {
   /** The kind as in OpenTelemetry; if absent, a step within the process. */
   kind?: 'producer' | 'consumer';
   /**
-   * The cause of the span; if absent, the active span. If the span begins too late for the trace of its cause (`isLate`), it begins another
-   * trace with a link.
+   * The cause of the span. If absent, the active span is the cause. If the span begins too long after its cause (`isLate`), it begins
+   * another trace, with a link to the cause.
    */
   cause?: Cause | undefined;
   /** Traceparents of further causes. */
@@ -32,7 +32,10 @@ export type Trusts = (remoteAddress: string | undefined) => boolean;
 export interface Tracer {
   /** @returns the traceparent of the active span; undefined if there is none, or it has ended */
   current(): string | undefined;
-  /** @returns the id of the active trace; undefined if there is none, or if it is not sampled and a search would not find it */
+  /**
+   * @returns the id of the active trace. Undefined if no trace is active. Also undefined if the trace is not sampled, because a search
+   * would not find it
+   */
   traceId(): string | undefined;
   /** Runs the work in a new active span. An error marks the span as failed, only by its code. */
   inSpan<T>(name: string, options: SpanOptions, work: () => Promise<T>): Promise<T>;
@@ -57,7 +60,10 @@ export function useTracer(used: Tracer | undefined): void {
 
 export const isTracing = (): boolean => tracer !== undefined;
 
-/** @returns the traceparent for facts, wakes and starts; undefined while tracing is off, or if no span is active */
+/**
+ * @returns the traceparent that is stored in facts and wakes, and sent with starts of workflows. Undefined while tracing is off, or if no
+ * span is active
+ */
 export const traceparent = (): string | undefined => tracer?.current();
 
 /** @returns the id of the active trace, if it is sampled, for the log */

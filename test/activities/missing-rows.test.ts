@@ -35,7 +35,7 @@ const outcomes: Readonly<Record<WorkflowType, unknown>> = {
   spaceDigest: 'gone',
 };
 
-describe('the step of a missing row', () => {
+describe('a step whose row does not exist', () => {
   const delivering = useDeliveries();
   const answering = useAnswering();
   let steps: Readonly<Record<string, Step>> = {};

@@ -8,7 +8,7 @@ describe('the time of a step (ENG-7)', () => {
     expect(timeOfStep(ahead)).to.equal(ahead);
   });
 
-  it('is the present time if the task waited in a queue, so that no wait counts from the past', () => {
+  it('is the present time, even if the task waited in a queue before', () => {
     const now = Date.now();
     expect(timeOfStep(now - 3_600_000)).to.be.within(now, now + 100);
   });

@@ -236,7 +236,7 @@ describe('agent conversations', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}/classroom/conversations/{conversationId}', () => {
-    it('stores a tidied title of 1 to 120 characters, and changes nothing else', async () => {
+    it('stores a title of 1 to 120 characters without superfluous blanks, and changes nothing else', async () => {
       const { data, conversationId } = await classroom.ask();
       await eachCase(
         [
@@ -311,7 +311,7 @@ describe('agent conversations', () => {
       expect(await removed()).to.have.members([own.id, shared.id]);
     });
 
-    it('sets an answer in generation to failed, notifies its stream and wakes its run', async () => {
+    it('ends an answer that is being generated as failed, and wakes its run', async () => {
       const { stream, answerId, conversationId, data } = await classroom.ask();
       await appendWords(answerId, 'So far');
       await stream.textOf(6);

@@ -227,7 +227,7 @@ describe('agent deliveries', () => {
       await eachCase(bodies, ([, item]) => expect(item).to.deep.equal(opened()));
     });
 
-    it('begins with an invitation or with the claim of a registration link', async () => {
+    it('begins when a student is invited or uses a registration link', async () => {
       const email = `${newId()}@example.com`;
       await write('POST', '/students', { name: 'Ada', email, delivery_ids: [delivery.id] });
       expect(await entitled(await studentOf(email))).to.equal(true);

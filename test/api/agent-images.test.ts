@@ -103,7 +103,8 @@ describe('agent images', () => {
 
     it('returns 409 too_many_images for more than 20 images, even if many requests arrive simultaneously', async () => {
       const ready = await uploadFile(uploader, picture);
-      await uploadFile(uploader, { ...picture, bytes: Buffer.from('not a picture') }); // This image counts while its address is valid.
+      // The limit also counts this failed image, because its upload address is still valid.
+      await uploadFile(uploader, { ...picture, bytes: Buffer.from('not a picture') });
       await reserved(16);
       const answers = await Promise.all(Array.from({ length: 6 }, () => reserving(uploader, picture)));
       const refused = answers.filter(({ status }) => status !== 201);
@@ -119,7 +120,7 @@ describe('agent images', () => {
     it('counts an image that is being processed', async () => {
       const [first] = await reserved(20);
       const source = await testDatabase();
-      // An image that is being processed has no time of erasure.
+      // While an image is being processed, its row has no erasure time.
       await source.query(`UPDATE media SET status = 'processing', erases_at = NULL WHERE id = $1`, [first?.id]);
       expectError(await reserving(uploader, picture), 'too_many_images');
     });
@@ -226,7 +227,7 @@ describe('agent images', () => {
       expect(answers.map(({ body }) => body.data.status)).to.include('ready');
     });
 
-    it('returns 404 for unknown images, other students’ images and library files, also to administrators', async () => {
+    it('returns 404 unless the file is an image of the calling student, and returns 404 to administrators', async () => {
       const { media } = await reserve(uploader, picture);
       const other = { club, student: await buildStudent(club.id) };
       const elsewhere = await buildClub();

@@ -124,7 +124,7 @@ describe('the limits of an agent', () => {
       expect(await secondsOf()).to.equal(24 * 3_600);
     }));
 
-  it('ignores other students, other agents and questions of 24 hours ago in Retry-After', () =>
+  it('computes Retry-After from the student’s own questions to this agent in the last 24 hours', () =>
     withClockStopped(async () => {
       const classroom = await openAskingClassroom({ dailyLimit: 3 });
       const { club, openAgent, student } = classroom;
@@ -146,7 +146,7 @@ describe('the limits of an agent', () => {
       expect((await classroom.refused({})).headers.get('retry-after')).to.equal(String(22 * 3_600));
     }));
 
-  it('refuses every question at a limit of 0, without resets_at and Retry-After', async () => {
+  it('refuses every question at a limit of 0, and then sends neither resets_at nor Retry-After', async () => {
     const classroom = await openAskingClassroom({ dailyLimit: 0 });
     expect(await limitsOf(classroom))
       .to.include({ daily_limit: 0, used: 0, remaining: 0 })
@@ -167,7 +167,7 @@ describe('the limits of an agent', () => {
 });
 
 describe('the club’s AI budget', () => {
-  /** @param cents the amount that the club's agents may cost in a month */
+  /** @param cents the club's limit for the cost of its agents in a month */
   const withBudget = async (cents: number) => {
     const classroom = await openAskingClassroom();
     const source = await testDatabase();
@@ -189,7 +189,7 @@ describe('the club’s AI budget', () => {
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true, used: 0 });
   });
 
-  it('accepts a question after a reservation ends, but returns 429 club_budget_exhausted at 0 cents', async () => {
+  it('accepts a question while any part of it remains, and later returns 429 club_budget_exhausted', async () => {
     const classroom = await withBudget(1);
     const { answerId, data } = await classroom.ask(); // This question reserves more than the remaining cent.
     expect(data.limits.club_budget_exhausted).to.equal(false);

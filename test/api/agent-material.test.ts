@@ -60,7 +60,7 @@ describe('agent material', () => {
       expect(await indexed()).to.deep.equal([]);
     });
 
-    it('indexes a repeated lesson once, and removes it when no active agent names it', async () => {
+    it('indexes a lesson of several agents once, and removes the lesson when no active agent uses it', async () => {
       const other = await buildAgent(club.id, { status: 'draft' });
       const [lesson] = lessonIds();
       await setMaterial({ course_ids: [course.id], lesson_ids: [lesson] });

@@ -207,7 +207,7 @@ describe('agents', () => {
       expect(body.data).to.deep.equal({ ...without, updated_at: body.data.updated_at });
     });
 
-    it('returns 402 feature_not_in_plan only for publishing, if the plan has no agents', async () => {
+    it('returns 402 feature_not_in_plan for publishing in a plan without agents, but accepts other changes', async () => {
       const { id } = (await create({ name: 'Bosun' })).body.data;
       await buildPlan(club.id, 'starter');
       expectError(await change(id, { name: 'Mate', status: 'published' }), 'feature_not_in_plan');
@@ -222,7 +222,7 @@ describe('agents', () => {
       expectError(await change(id, { status: 'published' }), 'feature_not_in_plan');
     });
 
-    it('returns 409 public_id_taken and changes nothing, but accepts the agent’s own public id', async () => {
+    it('returns 409 public_id_taken for another agent’s public id, but accepts the agent’s own public id', async () => {
       await create({ name: 'Bosun' });
       const { data } = (await create({ name: 'Mate' })).body;
       expectError(await change(data.id, { name: 'Other', public_id: 'bosun' }), 'public_id_taken');

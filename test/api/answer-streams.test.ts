@@ -142,7 +142,7 @@ describe('answer streams', () => {
       expect(await stream.textOf(9)).to.equal(', so good');
     });
 
-    it('sends the rest of a finished answer, and then done or error, even if the log of words is deleted', async () => {
+    it('sends the rest of a finished answer and its last event, even if the stored words are deleted', async () => {
       await eachCase([false, true], async (deleted) => {
         const complete = await classroom.ask();
         const failed = await classroom.ask();
@@ -299,7 +299,7 @@ describe('answer streams', () => {
   });
 
   describe('several processes', () => {
-    it('send each word once in 40 streams of ten answers', async function () {
+    it('send each word of an answer exactly once to each of its streams', async function () {
       this.timeout(60 * second);
       await withApi({}, async (other) => {
         const bases = [baseOf(await testApi()), other];
@@ -406,7 +406,7 @@ describe('answer streams', () => {
       });
     });
 
-    it('is returned for streams above the limit of the process, also in another club, and uses no permit', async () => {
+    it('is returned above the stream limit of the process, which does not count refused questions', async () => {
       await withApi({ env: { STREAMS_PER_PROCESS: '1' } }, async (base) => {
         const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent), base);
         const unknown = { conversation_id: newId() };

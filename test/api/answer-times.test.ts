@@ -77,7 +77,10 @@ describe('response time (DEC-63)', function () {
     return best;
   };
 
-  /** Sends so many requests for each address that further mails are withheld for an hour. This API answers without a tick, to save time. */
+  /**
+   * Sends so many requests for each address that further mails are withheld for an hour. To save time, this API answers immediately, and
+   * not at the next tick.
+   */
   const useUpMails = (path: string) => async (addresses: readonly Address[]) => {
     const queue = addresses
       .flatMap((address) => Array.from({ length: requestRules.mailsAnHour }, () => address))

@@ -123,7 +123,7 @@ describe('a refused question', () => {
   });
 
   describe('409 generation_in_progress', () => {
-    it('is not returned after the previous answer has ended with any status', async () => {
+    it('is returned only until the previous answer has ended, with any status', async () => {
       await eachCase(['complete', 'truncated', 'refused', 'failed'] as const, async (status) => {
         const { answerId, conversationId } = await classroom.ask();
         const next = { conversation_id: conversationId };
@@ -212,7 +212,7 @@ describe('a refused question', () => {
     await refusing(refused({ image_ids: ['x'] }), 'invalid_request');
   });
 
-  it('returns 501 not_configured without a model, reserves nothing, and still answers reads', async () => {
+  it('returns 501 not_configured if no model is configured, and conversations stay readable', async () => {
     const { answerId, conversationId } = await classroom.ask();
     await endAnswer(answerId);
     const api = await startApi(await testConfig({ ANTHROPIC_API_KEY: '' }));

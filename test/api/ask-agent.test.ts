@@ -29,7 +29,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       });
     });
 
-    it('uses the first line that is not blank as the title, after tidying it', async () => {
+    it('uses the first line that is not blank as the title, without superfluous blanks', async () => {
       const { data } = await classroom.ask({ content: ' \r\n\n  Which   knot\tholds?  \nAnd why?' });
       expect(data.conversation.title).to.equal('Which knot holds?');
       expect(data.question.content).to.equal(' \r\n\n  Which   knot\tholds?  \nAnd why?');
@@ -48,7 +48,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
   });
 
   describe('2. The question id that the client chooses (UUID v4)', () => {
-    it('stores the question and the reply_to of its answer under the sent id', async () => {
+    it('is stored as the id of the question, and as the reply_to of its answer', async () => {
       const id = randomUUID();
       const { data } = await classroom.ask({ id });
       expect(data.question).to.include({ id, role: 'user' });
@@ -131,21 +131,21 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     });
   });
 
-  describe('3. The content type: JSON for a refusal before generation, otherwise text/event-stream', () => {
-    it('answers a refusal as JSON with its status', async () => {
+  describe('3. The content type of the response', () => {
+    it('is JSON for a refusal, which has its own status', async () => {
       const answer = await classroom.refused({ conversation_id: newId() });
       expect(answer.headers.get('content-type')).to.equal('application/json; charset=utf-8');
       expectError(answer, 'not_found');
     });
 
-    it('answers an accepted question with 200 text/event-stream', async () => {
+    it('is text/event-stream for an accepted question, with status 200', async () => {
       const { stream } = await classroom.ask();
       expect([stream.status, stream.headers['content-type']]).to.deep.equal([200, 'text/event-stream']);
     });
   });
 
   describe('4. Events', () => {
-    it('sends `accepted` with the question, the answer in generation, the conversation and the limits', async () => {
+    it('sends `accepted` with the question, the unfinished answer, the conversation and the limits', async () => {
       const { data, answerId, conversationId } = await classroom.ask({ content: '# Raw *text* 🪢\0'.slice(0, -1) });
       expect(Object.keys(data)).to.have.members(['conversation', 'question', 'answer', 'limits']);
       const at = data.conversation.created_at;
@@ -238,7 +238,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expect(stream.events.filter(({ event }) => event === 'done')).to.deep.equal([]);
     });
 
-    it('sends `done` once and last, even if the answer is notified several times', async () => {
+    it('sends `done` once and last, even if the stream gets several notifications about the answer', async () => {
       const { stream, answerId } = await classroom.ask();
       await endAnswer(answerId, { text: 'At once' });
       for (let times = 0; times < 5; times++) await notifyStreams();

@@ -244,7 +244,7 @@ describe('assignment submissions', () => {
       expectError(await student.send(assignment), 'submission_state');
     });
 
-    it('returns equal 404 answers without access and for unpublished, deleted and unknown assignments', async () => {
+    it('returns equal 404 answers for unknown, deleted, unpublished and inaccessible assignments', async () => {
       const [assignment, deleted] = [await assign(), await assign()];
       await callsOf(club)('DELETE', `/assignments/${deleted}`);
       const outsider = handingInOf(course, await buildStudent(club.id));
@@ -300,7 +300,7 @@ describe('assignment submissions', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/assignment-submissions/{submissionId}/reviews', () => {
-    it('returns the work with a comment and a mail to the student, and then approves it finally', async () => {
+    it('requests changes with a comment and a mail to the student, and later approves the work finally', async () => {
       const assignment = await assign();
       const id = await submitted(assignment);
       const returned = await reviewer.review(id, { attempt: 1, outcome: 'changes_requested', comment: 'It slips.' });
@@ -368,7 +368,7 @@ describe('assignment submissions', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/assignment-submissions', () => {
-    it('lists the oldest first, in pages, with counts that ignore only the status filter (ASG-1 to ASG-3)', async () => {
+    it('lists submissions in pages, the oldest first, with a count for each status (ASG-1 to ASG-3)', async () => {
       const [one, two] = [await assign({ label: 'One', maxFiles: 1 }), await assign()];
       const other = await buildLearner(course);
       const first = await submitted(one, { file_ids: [await file()] });

@@ -118,7 +118,7 @@ describe('assignments', () => {
   });
 
   describe('library files of an assignment', () => {
-    it('are shown to students, and are neither deleted without confirmation nor added if archived (MED-14)', async () => {
+    it('are shown to students, and cannot be deleted while an assignment uses them (MED-14)', async () => {
       const { id: fileId } = await buildMedia(club.id, { bytes: 'How to tie it.' });
       const { id: other } = await buildMedia(club.id, { bytes: 'More.' });
       const { body } = await create({ block_label: 'One', media_ids: [fileId, fileId.toUpperCase()] });
@@ -139,7 +139,7 @@ describe('assignments', () => {
       expect(await usage(fileId)).to.deep.equal([]);
     });
 
-    it('are free again once the assignment or its lesson is deleted', async () => {
+    it('can be deleted after every assignment that used them is deleted, alone or with its lesson', async () => {
       const { id: fileId } = await buildMedia(club.id);
       const usage = async () => (await write('GET', `/media/${fileId}/usage`)).body.total;
       const { id } = (await create({ media_ids: [fileId] })).body.data;
@@ -201,7 +201,7 @@ describe('assignments', () => {
       expect(others.body.data.some((one: object) => 'submission' in one)).to.equal(false);
     });
 
-    it('returns equal 404 answers without access and for unpublished and unknown lessons', async () => {
+    it('returns equal 404 answers for unknown, unpublished and inaccessible lessons', async () => {
       await assign();
       const unknown = await student.list('unknown');
       expectError(unknown, 'not_found');
@@ -250,7 +250,7 @@ describe('assignments', () => {
       expectError(await reviewer.extend(assignment, learner.id, { due_at: inHours(3) }), 'not_found');
     });
 
-    it('change `late` until the approval, just like a new deadline for all students (ASG-8)', async () => {
+    it('can still make late work punctual until its approval, like a new deadline for all (ASG-8)', async () => {
       const assignments = [
         await assign({ dueAt: new Date(inHours(1)) }),
         await assign({ dueAt: new Date(inHours(1)) }),

@@ -32,7 +32,7 @@ interface Row {
   sessions: readonly Kind[];
   /** The roles that may call the operation under a club's path. */
   roles?: readonly Role[];
-  /** The answer to a permitted caller's valid request about records that do not exist. */
+  /** The answer if a permitted caller sends a valid request about records that do not exist. */
   answer: number | ErrorCode;
 }
 
@@ -423,7 +423,7 @@ interface Caller {
   isGranted?: boolean;
   /** The caller's role in the club of the path; absent for an outsider. */
   role?: Role | 'student';
-  /** The club of the path, if it differs from the club of the other callers. */
+  /** The id of the club in the path. It is set only if it is not the club that the other callers use. */
   clubId?: string;
 }
 
@@ -544,7 +544,7 @@ describe('403 for a session outside the organization', () => {
     expect([...answers]).to.have.length(1);
   });
 
-  it('has the same text as a sign-up in an unknown club, for any body', async () => {
+  it('has the same text as the 403 for a sign-up in an unknown club, for any body', async () => {
     const { owner } = await buildClub();
     const foreign = await call('GET', `/v1/clubs/${newId()}/students`, { token: owner.token });
     await eachCase([newId(), 'my-club'], async (clubId) =>
@@ -564,7 +564,7 @@ describe('403 for a session outside the organization', () => {
 });
 
 describe('the order of the checks (DEC-6, ENG-13)', () => {
-  it('checks session, club and role before the body, so that a broken body changes no 401 or 403', async () => {
+  it('checks session, club and role before the body, so that a broken body never hides a 401 or 403', async () => {
     await eachCase(
       withBody.filter(({ auth }) => auth.includes('admin')),
       async (operation) => {

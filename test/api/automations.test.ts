@@ -164,7 +164,7 @@ describe('automations', () => {
       expectError(deep, 'malformed_request');
     });
 
-    it('accepts step ids in every script, and refuses a NUL character', async () => {
+    it('accepts step ids in every writing system, and refuses a NUL character', async () => {
       const id = await create(definition({ steps: [points('école 🚀'), points('第二步')] }));
       expect((await publish(id)).status).to.equal(200);
       expectError(await change(id, definition({ steps: [points('a\0')] })), 'invalid_request');
@@ -323,7 +323,7 @@ describe('automations', () => {
   });
 
   describe('versions', () => {
-    it('numbers published versions without gaps, and shows the draft next to the published version', async () => {
+    it('numbers published versions without gaps, and shows both the draft and the published version', async () => {
       const id = await create();
       const first = (await publish(id)).body.data;
       expect(first).to.deep.include({ status: 'active' });

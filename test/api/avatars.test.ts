@@ -87,7 +87,7 @@ describe('avatars of students', () => {
   };
 
   describe('POST /v1/clubs/{clubId}/classroom/avatar', () => {
-    it('returns the record and a signed descriptor, and shows no avatar before the image is ready', async () => {
+    it('returns the record and a signed upload request, and shows no avatar before the image is ready', async () => {
       const { media, upload } = await reserve(uploader, portrait);
       expect(media).to.include({
         status: 'uploading',
@@ -123,7 +123,7 @@ describe('avatars of students', () => {
       expect((await reserving(uploader, portrait, { size_bytes: 10 * 1_024 * 1_024 })).status).to.equal(201);
     });
 
-    it('returns 409 too_many_images for the 11th upload with a valid address, even after deletions', async () => {
+    it('returns 409 too_many_images while ten upload addresses are valid, even if files were deleted', async () => {
       const answers = await Promise.all(Array.from({ length: 12 }, () => reserving(uploader, portrait)));
       const refused = answers.filter(({ status }) => status !== 201);
       expect(refused).to.have.length(2);

@@ -26,7 +26,7 @@ interface Case {
   code: ErrorCode;
 }
 
-/** Returns bodies that every operation refuses, for any schema. */
+/** Returns bodies that every operation refuses, because their fault does not depend on a schema. */
 function unreadable({ requiresBody }: ContractOperation, good: JsonObject): Case[] {
   const text = JSON.stringify(good);
   const raw = (what: string, body: string | Uint8Array, code: ErrorCode = 'malformed_request', headers = {}): Case => ({

@@ -125,7 +125,7 @@ describe('POST /webhooks/billing', () => {
       });
     }
 
-    it('ignores an event whose club is not its customer’s club, with outcome customer_of_another_club', async () => {
+    it('ignores an event that names another club than its customer’s club (customer_of_another_club)', async () => {
       await subscribe('starter');
       const other = await buildClub();
       const event = billingEvents.subscription('updated', { ...about(other.id), plan: 'business' });

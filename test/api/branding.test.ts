@@ -36,7 +36,7 @@ describe('a club’s branding (DEC-184)', () => {
     return id;
   };
 
-  it('is the standard branding of a new club', async () => {
+  it('has the standard values in a new club', async () => {
     expect((await call('GET', '/branding')).body.data).to.deep.equal({ accent_color: '#1f4fd8', links: [] });
   });
 
@@ -98,7 +98,7 @@ describe('a club’s branding (DEC-184)', () => {
     expect(policy('<p>No image</p>')).to.not.contain('img-src');
   });
 
-  it('prevents the deletion of the logo, and is named as the reason', async () => {
+  it('prevents the deletion of the logo, and is listed as a use of the file', async () => {
     const id = await logo();
     await set({ logo_media_id: id });
     expectError(await call('DELETE', `/media/${id}`), 'in_use');
@@ -268,7 +268,7 @@ describe('a club’s branding (DEC-184)', () => {
       ['is too long', 'student_invitation', { subject: 'x', text: `{{link}}${'x'.repeat(5_000)}` }, 'text'],
       ['has a subject of two lines', 'student_invitation', { subject: 'x\ny', text: '{{link}}' }, 'subject'],
     ] as const)
-      it(`return 422 for a template that ${title}, and stay unchanged`, async () => {
+      it(`stay unchanged after 422 for a template that ${title}`, async () => {
         const answer = await call('PUT', at(template), body);
         expectError(answer, 'invalid_request');
         expect(answer.body.error.message).to.contain(message);

@@ -157,13 +157,13 @@ describe('campaigns', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  describe('problems of a draft', () => {
+  describe('the check of a draft', () => {
     const problems = async (id: Id) =>
       (await send('GET', `/campaigns/${id}/problems`)).body.data.problems.map(
         ({ path, code }: { path: string; code: string }) => `${path} ${code}`,
       );
 
-    it('are named for e-mail, audience and sender, and a complete draft has none', async () => {
+    it('names the problems of e-mail, audience and sender, and finds none in a complete draft', async () => {
       const other = await buildClub();
       const tag = (await callsOf(other)('POST', '/tags', { name: 'Crew' })).body.data.id;
       const { id } = await create({
@@ -203,7 +203,7 @@ describe('campaigns', () => {
       expect(await problems(whole.id)).to.deep.equal([]);
     });
 
-    it('cause 422 with the name of the field if a campaign without recipients is scheduled', async () => {
+    it('finds an empty audience, for which a schedule returns 422 with the name of the field', async () => {
       await setSender();
       const tag = (await send('POST', '/tags', { name: 'Crew' })).body.data.id;
       const crew = { match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] };
@@ -230,7 +230,7 @@ describe('campaigns', () => {
       expect((await send('GET', `/campaigns/${id}`)).body.data.status).to.equal('draft');
     });
 
-    it('come with the numbers of reached students and of omitted students by the reason of the omission', async () => {
+    it('shows the number of reached students, and the number of omitted students for each reason', async () => {
       const [ada, bob, cleo] = [await buildStudent(club.id), await buildStudent(club.id), await buildStudent(club.id)];
       await buildStudent(club.id, { verified: false }); // This student's account was opened by the club.
       const pending = await buildStudent(club.id, { verified: false });
@@ -244,7 +244,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('include suppressions, which are compared with the students’ current addresses', async () => {
+    it('compares suppressions with the students’ current addresses', async () => {
       const { db, vault } = await testDeps();
       const source = await testDatabase();
       const suppress = (email: string) => send('POST', '/mail/suppressions', { email });
@@ -264,7 +264,7 @@ describe('campaigns', () => {
         reached: 2,
         left_out: { unconfirmed: 0, suppressed: 1, unsubscribed: 0 },
       });
-      // Simulates a process of an older release. The key of the old address must be replaced.
+      // Changes the address without its key, like a process of an older release. Upkeep must then replace the key of the old address.
       await source.query(`UPDATE students SET email = 'raw@example.com' WHERE id = $1`, [raw.id]);
       expect((await readAudience()).reached).to.equal(2);
       await fillEmailKeys({ db, vault });
@@ -274,7 +274,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('prevent previews, and a complete draft has a preview for one student and a general preview', async () => {
+    it('allows previews only of a complete draft, both for one student and in general', async () => {
       const { id: studentId } = await buildStudent(club.id, { name: 'Ada <Example>' });
       const { id } = await create();
       await setSender();
@@ -296,7 +296,7 @@ describe('campaigns', () => {
       blocks: Array.from({ length: count }, () => ({ kind: 'text', text })),
     });
 
-    it('get descriptions of 100 problems, and a count of all problems', async () => {
+    it('are shown with 100 problems, and with the number of all problems', async () => {
       const { id } = await create({ content: blocks(51, '{{'.repeat(5_000)) });
       const { problems, count } = (await send('GET', `/campaigns/${id}/problems`)).body.data;
       expect([problems.length, count]).to.deep.equal([100, 255_002]); // the count includes the empty audience and the missing sender
@@ -305,7 +305,7 @@ describe('campaigns', () => {
       expectError(await send('POST', `/campaigns/${id}/schedule`, {}), 'invalid_request');
     });
 
-    it('cause 409 above the size limit of an answer, and the checks show their size', async () => {
+    it('cause 409 if a preview exceeds the size limit of an answer, but the checks still show the size', async () => {
       const { id: studentId } = await buildStudent(club.id, { name: `Ada ${'x'.repeat(190)}` });
       const { id } = await create({ content: blocks(20, '{{student_name}} '.repeat(500)) });
       const preview = await send('GET', `/campaigns/${id}/preview`);
@@ -331,7 +331,7 @@ describe('campaigns', () => {
       for (const { bytes } of pages) expect(bytes).to.be.below(1_000_000);
     });
 
-    it('cause 429 for an IP address after 60 preview pages in a minute (LIM-29)', async () => {
+    it('cause 429 after an IP address has opened 60 preview pages in a minute (LIM-29)', async () => {
       const { id } = await create();
       const { page_url: url } = (await send('GET', `/campaigns/${id}/preview`)).body.data;
       const open = (headers = {}) => call('GET', new URL(url).pathname, { ip: '203.0.113.9', headers });
@@ -415,7 +415,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('excludes right-to-left text, emoji and international names, which stay unchanged', async () => {
+    it('does not include right-to-left text, emoji and international names, which stay unchanged', async () => {
       await setSender();
       const words = 'שלום 🎉 Grüße';
       const { id: studentId } = await buildStudent(club.id, { name: 'שרה 👩‍👩‍👧 Ωmega' });
@@ -698,7 +698,7 @@ describe('campaigns', () => {
         ? { kind: 'refused', permanent: true, reply: '550 no such mailbox' }
         : { kind: 'accepted', reply: '250 ok' };
 
-    it('are an empty list before the freeze, and then a list in frozen order with a total', async () => {
+    it('are listed with a total in the order of the freeze, and are not listed before the freeze', async () => {
       const draft = await create();
       const none = { data: [], total: 0 };
       expect((await send('GET', `/campaigns/${draft.id}/deliveries`)).body).to.deep.equal(none);

@@ -108,7 +108,7 @@ describe('GET /certificates/{certificateCode}', () => {
       expect(answer.text).to.not.include(certificate.student_email).and.to.not.include(certificate.student_id);
     });
 
-    it('answers any spelling of the code equally, as JSON and as HTML', async () => {
+    it('is returned for any spelling of the code, as JSON and as HTML', async () => {
       const { code, code_formatted: printed } = certificate;
       const spellings = [
         printed,

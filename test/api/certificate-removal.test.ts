@@ -30,7 +30,8 @@ describe('a correction of name or e-mail', () => {
     expect((await read()).body.data).to.deep.equal({ ...certificate, student_email: email });
     expect(await find(club, email)).to.have.members([certificate.id, second.id]);
     expect(await find(club, student.email)).to.deep.equal([]);
-    expect(await find(club, 'After')).to.have.members([certificate.id, second.id]); // The e-mail matches: the names do not change.
+    // The text matches the new e-mail. The names on the certificates are still the old names.
+    expect(await find(club, 'After')).to.have.members([certificate.id, second.id]);
     expect((await certificateCalls(club, bystander.id).read()).body.data).to.deep.equal(bystander);
     expect((await reissue()).body.data).to.include({ student_name: 'After', student_email: email, version: 2 });
   });

@@ -170,7 +170,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}', () => {
 });
 
 describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
-  it('keeps the code, increases the version, prints current names, and raises no second fact', async () => {
+  it('keeps the code, prints the current names as a new version, and records no second certificate.issued', async () => {
     const club = await buildClub();
     const course = await buildCourse(club.id, { hours: 9 });
     const before = await issueCertificateByHand(club, { courseId: course.id });
@@ -210,7 +210,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
 });
 
 describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/revoke', () => {
-  it('records the time and the reason of the revocation without a fact', async () => {
+  it('records the time and the reason of the revocation, but records no fact', async () => {
     const club = await buildClub();
     const before = await issueCertificateByHand(club);
     const { revoke, read } = certificateCalls(club, before.id);

@@ -76,7 +76,7 @@ describe('club plan', () => {
     const signUp = (email: string) =>
       call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });
 
-    it('returns equal 402 limit_reached answers at sign-up for known and new e-mails, without plan terms', async () => {
+    it('returns the same 402 limit_reached for known and new e-mails, and does not mention the plan', async () => {
       const known = await buildStudent(club.id);
       const before = await rowCounts();
       const answers = [await signUp(`${newId()}@example.com`), await signUp(known.email)];

@@ -67,7 +67,7 @@ describe('club slugs', () => {
       expect(headers.get('cache-control')).to.equal('public, max-age=60');
     });
 
-    it('shows the service’s language, not the language of the index', async () => {
+    it('shows the language in which the service writes, even if the club chose a language for search only', async () => {
       const languages = { pt: 'pt-BR', fr: 'en', de: 'de', ar: 'ar' };
       await eachCase(Object.entries(languages), async ([language, spoken]) => {
         await callsOf(club)('PATCH', '', { language });
@@ -75,7 +75,7 @@ describe('club slugs', () => {
       });
     });
 
-    it('accepts the slug in any letter case, and with dots around it', async () => {
+    it('accepts the slug in any letter case, and with a dot before or after it', async () => {
       await eachCase([slug.toUpperCase(), `.${slug}`, `${slug}.`], async (typed) =>
         expect((await find(typed)).body.data).to.include({ id: club.id, slug }),
       );
@@ -159,7 +159,7 @@ describe('club slugs', () => {
       expect(new URL(address.body.data.url).hostname).to.equal(`${current}.classroom.localhost`);
     });
 
-    it('changes nothing for the current slug', async () => {
+    it('changes nothing if the new slug is already the current slug', async () => {
       expect((await change(club, slug)).body.data.slug).to.equal(slug);
       expect(await slugsOf(club)).to.deep.equal({ [slug]: false });
     });
@@ -282,7 +282,7 @@ describe('club slugs', () => {
       expect((await changed)?.status).to.equal(200);
     });
 
-    it('give a new club another slug if a club is releasing the generated slug', async () => {
+    it('add a suffix to the slug of a new club if another club is just releasing this slug', async () => {
       const { id } = await buildAdministrator();
       const { db } = await testDeps();
       let opened: Promise<{ slug: string }> | undefined;
@@ -296,7 +296,7 @@ describe('club slugs', () => {
       expect((await opened)?.slug).to.match(new RegExp(`^${slug}-[0-9a-f]{6}$`));
     });
 
-    it('return 409 to a club that wants the slug of a club that is being created', async () => {
+    it('return 409 for a slug that a new club is just taking', async () => {
       const [{ id }, name] = [await buildAdministrator(), newSlug()];
       let changing: ReturnType<typeof change> | undefined;
       await withOpenTransaction(
@@ -326,7 +326,7 @@ describe('club slugs', () => {
       expect(await slugsOf({ id: opened.organization_id })).to.deep.equal({ [slug]: false });
     });
 
-    it('is recorded by a process of the previous release too, and is never a recently released slug', async () => {
+    it('is recorded and checked even if a process of the previous release creates the club', async () => {
       const source = await testDatabase();
       const insert = (name: string) =>
         source.query<object[]>(

@@ -68,7 +68,7 @@ describe('POST /v1/auth/code', () => {
       `SELECT token_hash, tries_left FROM one_time_tokens WHERE student_id = $1`,
       [student.id],
     );
-    // A hash is no protection, because a million codes are tried quickly.
+    // The row does not even contain a hash. An attacker could quickly try all million codes against a hash.
     expect(row).to.deep.equal({ token_hash: null, tries_left: 5 });
   });
 
@@ -124,7 +124,7 @@ describe('POST /v1/auth/code/exchange', () => {
     const student = await buildStudent(clubId);
     return { ...student, ...(await askFor(clubId, student.email)) };
   };
-  /** Uses up the wrong codes of an address for a day, with requests by a stranger. */
+  /** Sends wrong codes for an address, as a stranger would, until the limit of the day is reached. */
   const guessAway = async (email: string) => {
     for (let codes = 0; codes < wrongCodesADay / codeTries; codes++) {
       const other = wrong(await askFor(clubId, email));
@@ -223,12 +223,12 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId, withheld, '198.51.100.4')).status).to.equal(200);
     });
 
-    it('accepts only the first try of a code after 20 wrong codes in a day', async () => {
+    it('accepts a code only on its first try if the account has had 20 wrong codes in a day', async () => {
       beginAtNoon();
       const { email } = await buildStudent(clubId);
       await guessAway(email);
       expect(await failuresOf(email)).to.equal(wrongCodesADay);
-      clock.advance(10 * minute); // uses up the mails of an hour
+      clock.advance(10 * minute); // one more mail is allowed every 10 minutes
       const first = await askFor(clubId, email);
       expect((await exchange(clubId, first)).status).to.equal(200);
       expect(await failuresOf(email)).to.equal(wrongCodesADay);
@@ -299,7 +299,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect(await failuresOf(request.email)).to.equal(20);
     });
 
-    it('is returned for a request with a withheld mail after 25 wrong codes of a network, or 100 in total', async () => {
+    it('follows 25 wrong codes of one network, or 100 of all networks, if the request’s mail was withheld', async () => {
       beginAtNoon();
       const student = await buildStudent(clubId);
       const { email } = student;

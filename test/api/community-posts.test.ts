@@ -142,7 +142,7 @@ describe('posts of spaces', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('returns 409 post_exists to one of a post and a comment that use one id simultaneously', async () => {
+  it('returns 409 post_exists to one request if a post and a comment use one id simultaneously', async () => {
     const [id, { public_id: publicId }] = [randomUUID(), await published()];
     const answers = await inThisOrder(
       sql`SELECT 1 FROM students WHERE id IN (${author.id}, ${other.id}) FOR NO KEY UPDATE`,
@@ -183,7 +183,7 @@ describe('posts of spaces', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('lets only the author edit a post while a member, and delete it even after access has ended', async () => {
+  it('lets only the author edit or delete a post, and lets an author without access still delete the post', async () => {
     const { public_id: publicId } = await published();
     expectError(await theirs.edit(publicId, { body: 'Mine now' }), 'not_entitled');
     expectError(await admins.edit(publicId, { body: 'Mine now' }), 'not_entitled');
@@ -496,7 +496,7 @@ describe('moderation of posts and comments', () => {
     });
   });
 
-  it('accepts one report per student, lists oldest first, and settles reports by moderation (COMM-14)', async () => {
+  it('accepts one report of a post per student, and settles the report when a moderator acts (COMM-14)', async () => {
     const [one, two] = [await published(), await published(mine, { title: 'Two', body: 'Buy' })];
     const comment = await commented(one.public_id);
     expect((await theirs.report(one.public_id, { reason: 'Spam' })).status).to.equal(201);
@@ -530,7 +530,7 @@ describe('moderation of posts and comments', () => {
     expectError(await theirs.report(locked.public_id), 'not_entitled');
   });
 
-  it('returns 404 for a report of a post or comment that is just being deleted or hidden', async () => {
+  it('returns 404 for a report while its post or comment is being deleted or hidden', async () => {
     const [deleted, emptied, hidden, commentedPost] = [
       await published(),
       await published(),

@@ -91,7 +91,7 @@ describe('community spaces of administrators', () => {
     expect((await keeping.read(full.body.data.id)).body).to.deep.equal(changed.body);
   });
 
-  it('prevent the deletion of their cover file, and lose the cover if `force` deletes the file (MED-14)', async () => {
+  it('have a cover file that only `force` can delete, and then have no cover (MED-14)', async () => {
     const image = await buildMedia(club.id, { mime: 'image/png', bytes: 'x' });
     const space = await created({ cover_media_id: image.id });
     const send = callsOf(club);
@@ -103,7 +103,7 @@ describe('community spaces of administrators', () => {
     expect((await keeping.read(space)).body.data).to.not.have.property('cover');
   });
 
-  it('return 402 feature_not_in_plan if they are created or unarchived, and otherwise work (COMM-4)', async () => {
+  it('cannot be created or unarchived in a plan without communities (402), but can be changed (COMM-4)', async () => {
     const [open, archived] = [await created(), await created()];
     await keeping.archive(archived);
     await own.join(open);
@@ -142,7 +142,7 @@ describe('community spaces of administrators', () => {
     expect(await rowCounts()).to.deep.equal({ ...before, community_spaces: Number(before['community_spaces']) + 198 });
   });
 
-  it('are sorted by a request, archived, and unarchived as the last space (COMM-5)', async () => {
+  it('follow the requested order, and come last after they are unarchived (COMM-5)', async () => {
     const [one, two, three] = [await created(), await created(), await created()];
     const order = async () => (await keeping.list()).body.data.map(({ id }: { id: Id }) => id);
     const listedIds = async () => (await own.list()).body.data.map(({ id }: { id: Id }) => id);
@@ -159,7 +159,7 @@ describe('community spaces of administrators', () => {
     expect((await keeping.list('?archived=true')).body.total).to.equal(0);
   });
 
-  it('have members that can be listed, removed, banned and unbanned, each repeatedly (COMM-7)', async () => {
+  it('have members whom an administrator can list, remove, ban and unban, even repeatedly (COMM-7)', async () => {
     const space = await created();
     await own.join(space);
     const other = await buildStudent(club.id, { name: 'Otto' });
@@ -369,7 +369,7 @@ describe('memberships that follow access', () => {
     expect((await own.read(space.id)).body.data).to.include({ joined: false, member_count: 0 });
   });
 
-  it('begin for all rows of an import, and for no student of a rolled-back grant', async () => {
+  it('begin for all imported students, but not if the transaction of a grant is rolled back', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const file = `email,name\n${newId()}@example.com,Cy\n${newId()}@example.com,Di\n`;
@@ -386,7 +386,7 @@ describe('memberships that follow access', () => {
     expect(await membershipOf(space.id, student.id)).to.equal(undefined);
   });
 
-  it('show `joined` as soon as access begins or ends by time, and are counted within an hour (COMM-8)', async () => {
+  it('change `joined` exactly when access begins or ends, and the member count within an hour (COMM-8)', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const { db } = await testDeps();
@@ -439,7 +439,7 @@ describe('memberships that follow access', () => {
     expect(await wakesBy(club.id, () => keeping.update(space, { auto_join: true, name: 'Pier' }))).to.deep.equal([]);
   });
 
-  it('begin for sign-ups that started before the switch, because the run waits for these sign-ups (ADR 31)', async () => {
+  it('begin for a student whose sign-up was uncommitted when `auto_join` was switched on (ADR 31)', async () => {
     const space = await created();
     await withOpenTransaction(
       (tx) =>
@@ -469,7 +469,7 @@ describe('memberships that follow access', () => {
     expect(await memberCount(space)).to.equal(1);
   });
 
-  it('are counted for all members of an open space, and only with access for a private space', async () => {
+  it('are counted for all members of an open space, but only for members with access in a private space', async () => {
     const space = await buildSpace(club.id);
     const deliveryId = await buildSpaceDelivery(space);
     await buildEnrollment(club.id, { studentId: student.id, deliveryId });
@@ -485,7 +485,7 @@ describe('memberships that follow access', () => {
     expect(await filled()).to.equal(2);
   });
 
-  it('end and are not counted after a removal that waits for a revocation', async () => {
+  it('end and are no longer counted if a student is removed while a revocation is being stored', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const granted = await callsOf(club)('POST', '/enrollments', { student_id: student.id, delivery_id: deliveryId });

@@ -82,7 +82,7 @@ describe('course outline', () => {
       expect(await outline()).to.deep.equal([['Bends', ['Sheet bend']]]);
     });
 
-    it('return 404 for a new lesson while they are being deleted', async () => {
+    it('return 404 for a new lesson while the module is being deleted', async () => {
       const id = await addModule('Bends');
       const [deleted, created] = await inThisOrder(
         courseLock(),
@@ -217,7 +217,7 @@ describe('course outline', () => {
       };
       const added = () => write('POST', `/modules/${bends}/lessons`, { title: 'Zeppelin' });
 
-      it('succeeds if the order is stored first, and the lesson is then the last', async () => {
+      it('succeeds if the order is stored first, and the new lesson comes last', async () => {
         const answers = await inThisOrder(courseLock(), turned, added);
         expect(answers.map(({ status }) => status)).to.deep.equal([200, 201]);
         expect(await outline()).to.deep.equal([

@@ -104,7 +104,7 @@ describe('deliveries', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}/deliveries/{deliveryId}', () => {
-    it('changes the given fields, and removes the limit of days by 0', async () => {
+    it('changes the given fields, and removes the limit of days if access_days is 0', async () => {
       const delivery = await buildAccessDelivery(club.id, { accessDays: 7 });
       const path = `/deliveries/${delivery.id}`;
       const before = (await send('GET', path)).body.data;
@@ -139,7 +139,7 @@ describe('deliveries', () => {
       expect((await send('GET', path)).body).to.deep.equal(before);
     });
 
-    it('returns 404 in preference to 409 for a course of another club', async () => {
+    it('returns 404, not 409, for a course of another club while a student is enrolled', async () => {
       const delivery = await buildAccessDelivery(club.id);
       await buildEnrollment(club.id, { deliveryId: delivery.id });
       const foreign = await buildCourse((await buildClub()).id);

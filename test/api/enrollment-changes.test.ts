@@ -26,7 +26,7 @@ describe('changes of an enrollment', () => {
   });
 
   describe('POST …/revoke', () => {
-    it('revokes with one access.revoked for the reason revocation, and changes nothing on a repetition', async () => {
+    it('revokes access with one access.revoked fact, and changes nothing if the request is repeated', async () => {
       const { status, body } = await change('revoke');
       expect(status).to.equal(200);
       expect(body.data).to.include({ status: 'revoked', revoked_reason: 'revocation' });
@@ -86,7 +86,7 @@ describe('changes of an enrollment', () => {
       return { id, from: from.id, to: to.id };
     };
 
-    it('changes only the cohort and raises one access.moved, or changes nothing for the current cohort', async () => {
+    it('changes only the cohort, and changes nothing if the enrollment already has this cohort', async () => {
       const { id, from, to } = await build();
       const before = (await send('GET', `/enrollments/${id}`)).body.data;
       await eachCase([to, to, to.toUpperCase()], async (cohort) => {
@@ -107,7 +107,7 @@ describe('changes of an enrollment', () => {
       );
     });
 
-    it('returns 409 enrollment_revoked, and 404 in preference for an unknown or foreign cohort', async () => {
+    it('returns 409 enrollment_revoked, but returns 404 for an unknown or foreign cohort', async () => {
       const [{ id, to }, other] = [await build(), await build()];
       await change('revoke', undefined, id);
       await eachCase([newId(), other.to], async (cohort) =>
@@ -118,7 +118,7 @@ describe('changes of an enrollment', () => {
   });
 
   describe('PUT …/end', () => {
-    it('moves or removes the end with one fact per change, and changes nothing for the current end', async () => {
+    it('raises one fact for each changed or removed end, and no fact for an unchanged end', async () => {
       const [one, two] = [inDays(10).toISOString(), inDays(20).toISOString()];
       await eachCase([one, one, two, one], async (end) => {
         const { status, body } = await change('end', { ends_at: end });
@@ -146,7 +146,7 @@ describe('changes of an enrollment', () => {
       expectError(await change('end', {}), 'enrollment_revoked');
     });
 
-    it('returns 409 already_enrolled for a new end of an ended enrollment beside an active enrollment', async () => {
+    it('returns 409 already_enrolled for an ended enrollment if the student has an active enrollment', async () => {
       await change('end', { ends_at: inDays(1 / 24).toISOString() });
       clock.advance(dayMs / 24);
       const { studentId: student_id, deliveryId: delivery_id } = enrollment;

@@ -53,7 +53,7 @@ describe('enrollments', () => {
       expect((await grant(id, dates)).body.data).to.include({ ...dates, status: 'active' });
     });
 
-    it('grants access for the delivery’s days, or else as long as the cohort, if no dates are given', async () => {
+    it('grants access for the delivery’s days, or otherwise until the cohort ends, if no dates are given', async () => {
       const course = await buildCourse(club.id);
       const dates = { startsAt: new Date(inDays(10)), endsAt: new Date(inDays(20)) };
       const cohort = await buildCohort(club.id, course.id, dates);
@@ -94,7 +94,7 @@ describe('enrollments', () => {
       expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['student.removed']);
     });
 
-    it('returns 404 in preference to 409 for an unknown or foreign cohort', async () => {
+    it('returns 404, not 409, for an unknown or foreign cohort if the student is already enrolled', async () => {
       const [delivery, other] = [await buildAccessDelivery(club.id), await buildClub()];
       const foreign = await buildCohort(other.id, (await buildCourse(other.id)).id);
       await grant(delivery.id);

@@ -34,7 +34,9 @@ function idsFor(
   return { clubId: own.id, ...Object.fromEntries(records), ...others };
 }
 
-/** Returns the contents of a valid request about the club's own records. @param named the record that the body names in addition to its example */
+/**
+ * Returns the contents of a valid request about the club's own records. @param named a further field of the body that must name a record
+ */
 function carriedBy(
   operation: ContractOperation,
   kind: CallerKind | undefined,
@@ -178,7 +180,7 @@ describe('ids of another club', () => {
       buyAddOn: ['addOn', 'not_configured'],
       publishSpacePost: ['post', 'post_exists'],
       publishPostComment: ['postComment', 'post_exists'],
-      enrollInAutomation: ['award', 202], // starts no student, because the students are also in the other club
+      enrollInAutomation: ['award', 202], // starts no run, because the named students belong to the other club too
     };
     for (const operation of clubOperations.filter(choosesId)) {
       it(`changes no record of the other club: ${nameOf(operation)}`, async () => {
@@ -208,7 +210,7 @@ describe('ids of another club', () => {
       await buildFurnishedClub();
     });
     for (const operation of readings) {
-      it(`returns an equal answer after another club was created: ${nameOf(operation)}`, async () => {
+      it(`returns the same answer before and after another club is created: ${nameOf(operation)}`, async () => {
         const answer = await read(operation);
         expect(answer).to.match(/^200 /);
         expect(answer).to.equal(answers.get(operation.operationId));

@@ -39,7 +39,7 @@ describe('deliveries of a new account', () => {
       ]);
     });
 
-    it('grants a delivery once for two spellings of its id, and nothing for an empty list', async () => {
+    it('grants a delivery once if its id is repeated in capital letters, and nothing for an empty list', async () => {
       const { id } = await buildAccessDelivery(club.id);
       expect((await invite([id, id.toUpperCase()])).status).to.equal(201);
       expect((await invite([])).status).to.equal(201);
@@ -67,7 +67,7 @@ describe('deliveries of a new account', () => {
       expect(await grantsOf()).to.deep.equal([]);
     });
 
-    it('returns 404 for an unknown delivery in preference to 409 for a known e-mail', async () => {
+    it('returns 404, not 409, for an unknown delivery and a known e-mail', async () => {
       const email = someone();
       await invite([], email);
       expectError(await invite([newId()], email), 'not_found');

@@ -37,7 +37,7 @@ describe('404 for an unknown path', () => {
 });
 
 describe('405 for another method of a known path', () => {
-  /** Excludes paths with a parameter that matches this path too: `media/{mediaId}` matches `media/storage`. */
+  /** Returns the methods of exactly this path. The path `media/{mediaId}` also matches `media/storage`, but is another path. */
   const methodsOf = (path: string) =>
     everyOperation.filter((operation) => operation.path === path).map(({ method }) => method.toUpperCase());
 
@@ -158,7 +158,7 @@ describe('headers', () => {
     }
   });
 
-  it('returns 400 for two lengths, or for a length with chunks, to prevent request smuggling', async () => {
+  it('returns 400 for conflicting lengths of a body, so that request smuggling is not possible', async () => {
     const smuggled = 'Content-Type: application/json';
     await eachCase(
       [

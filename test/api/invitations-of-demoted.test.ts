@@ -82,7 +82,7 @@ describe('invitations whose inviter is demoted or removed', () => {
     expectError(await accept(token), 'token_gone');
   });
 
-  it('have tokens that are answered like unknown tokens, and open no account', async () => {
+  it('are answered like invitations with an unknown token, and create no account', async () => {
     const admin = await buildMember(club.id, 'admin');
     const token = await invited(admin.token, 'editor');
     await change(admin.id, 'support');
@@ -91,7 +91,7 @@ describe('invitations whose inviter is demoted or removed', () => {
     expect(visible(answer)).to.equal(visible(await accept('A'.repeat(43))));
   });
 
-  it('are refused even if a process of an older release demoted the inviter and did not end them', async () => {
+  it('are refused even if a process of an older release demoted the inviter and kept the invitations', async () => {
     const admin = await buildMember(club.id, 'admin');
     const token = await invited(admin.token, 'admin');
     const source = await testDatabase();
@@ -105,7 +105,7 @@ describe('invitations whose inviter is demoted or removed', () => {
     });
   });
 
-  it('end if they have no recorded inviter and a member who could have sent them is removed', async () => {
+  it('end if no inviter is recorded and the club removes a member who could have sent them', async () => {
     const forget = async () => (await testDatabase()).query(`UPDATE invitations SET invited_by = NULL`);
     const [admin, editor] = [await buildMember(club.id, 'admin'), await buildMember(club.id, 'editor')];
     await invited(club.owner.token, 'owner');

@@ -56,7 +56,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect((await membersOf(club)).at(-1)).to.deep.equal(body.data);
     });
 
-    it('shows until when the mail is withheld after 5 mails in an hour, also in the list', async () => {
+    it('shows how long the mail is withheld if the address has received 5 mails within an hour', async () => {
       const email = someone();
       const invitations = [];
       for (let times = 0; times < 5; times++) {
@@ -124,7 +124,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
   });
 
   describe('403', () => {
-    it('returns role_not_permitted unless an owner invites an owner or replaces an owner’s invitation', async () => {
+    it('returns role_not_permitted if an admin invites an owner or replaces the invitation of an owner', async () => {
       const admin = await buildMember(club.id, 'admin');
       const email = someone();
       expectError(await invite(club, email, 'owner', admin.token), 'role_not_permitted');
@@ -157,7 +157,7 @@ describe('DELETE /v1/clubs/{clubId}/invitations/{invitationId}', () => {
     expect(visible(revoked)).to.equal(visible(await accept({ token: 'unknown', ...person })));
   });
 
-  it('returns 403 unless an owner revokes the invitation of an owner', async () => {
+  it('returns 403 to an admin who revokes the invitation of an owner', async () => {
     const club = await buildClub();
     const admin = await buildMember(club.id, 'admin');
     const owners = await invite(club, someone(), 'owner');

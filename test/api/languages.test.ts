@@ -28,7 +28,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     student = await buildStudent(club.id);
   });
 
-  /** @returns the next requested mail of this template, as the service would send it */
+  /** @returns the mail that the service would send after a new request with this template */
   async function mailed(
     template: MailTemplate,
     recipient: { studentId: Id } | { administratorId: Id },
@@ -68,7 +68,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     return mail;
   }
 
-  it('is the club’s language for a student who has chosen none', async () => {
+  it('is the club’s language in mails to a student who has not chosen a language', async () => {
     const { subject, html, text } = await mailed('student_reset_password', { studentId: student.id });
     expect(subject).to.match(/^Redefina sua senha em /);
     expect(html).to.contain('<html lang="pt-BR" dir="ltr">').and.to.contain('Escolher uma nova senha');
@@ -184,7 +184,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect(certificate.text).to.contain('لا توجد شهادة بهذا الرمز');
   });
 
-  it('is the browser’s language for a refusal, or else the club’s', async () => {
+  it('is the browser’s language in a refusal if it is available, and otherwise the club’s language', async () => {
     await buildPlan(club.id, 'starter');
     await deps.db.source.query(
       `INSERT INTO club_student_counts (club_id, students) VALUES ($1, 1000000)

@@ -134,7 +134,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       ['unpublished', (id: string) => write('PATCH', `/lessons/${id}`, { published: false })],
       ['removed', (id: string) => write('DELETE', `/lessons/${id}`)],
     ] as const) {
-      it(`completes the course by the next completion after the last missing lesson is ${how}`, async () => {
+      it(`completes the course at the student’s next completion if the last missing lesson was ${how}`, async () => {
         const [first = ''] = await start(2);
         await classroom.complete(first);
         await take(course.lessons[1]?.id ?? '');
@@ -197,7 +197,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       ]);
     });
 
-    it('raises facts whose bodies match the contract and show the first completion', async () => {
+    it('raises facts that match the contract and contain the time of the first completion', async () => {
       const [only = ''] = await start(1);
       const { completed_at: completedAt } = (await classroom.complete(only)).body.data;
       clock.advance(60_000);

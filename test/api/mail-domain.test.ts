@@ -104,7 +104,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
     expect(states(await check())).to.deep.equal(['proven', 'dkim ok', 'spf ok', 'dmarc ok']);
   });
 
-  it('keeps its key and proof when it is set again, and another domain starts as unproven', async () => {
+  it('keeps key and proof if the club sets the same domain again, and loses both with another domain', async () => {
     publish(await set());
     const proven = await check();
     const again = await set('KNOTS.example', { local_part: 'crew' });
@@ -162,7 +162,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
       publish(record);
       const proven = await lookAt(looksAt.getTime());
       expect(proven).to.deep.equal({ done: false, at: looksAt.getTime() + 24 * hour, status: 'proven' });
-      // A step that wakes early asks no name server.
+      // A step that runs before the time of its next check asks no name server.
       const questionCount = names.questions.length;
       expect(await lookAt(looksAt.getTime() + hour)).to.deep.equal(proven);
       expect(names.questions).to.have.length(questionCount);
@@ -226,7 +226,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
       );
     };
 
-    it('is valid and aligned, and covers the unsubscribe link, but no headers that providers replace', async () => {
+    it('is valid for the club’s domain, and covers no header that providers replace', async () => {
       const source = await received();
       const verified = await verify(source);
       expect(verified).to.include({ result: 'pass', aligned: 'knots.example' });

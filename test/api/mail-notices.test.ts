@@ -101,7 +101,7 @@ describe('notices of mail providers (CAMP-15)', () => {
   /** The id is unique for this test, because all campaigns of the file share a table. */
   const campaign = () => String(sentAt.getTime());
 
-  it('record an event for the newer of two mails to which a mail server gave the same id', async () => {
+  it('record an event for the newer of two mails if a mail server gave both mails the same id', async () => {
     const reply = `250 2.0.0 Ok: queued as R${Date.now()}`;
     await send(2, () => ({ kind: 'accepted', reply }));
     await deps.db.manager.update(Mail, mailOf(1).mailId, { sentAt: later(-60) });
@@ -121,7 +121,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expectError(await tell({ kind: 'delivered', at: later(1).toISOString() }), 'invalid_request');
   });
 
-  it('record deliveries, bounces and complaints of SES by tag, header and the id in the SMTP reply', async () => {
+  it('match an SES event to a mail by tag, by header or by the id in the SMTP reply', async () => {
     const ofSes = (place: number) => `0102018f5e8a-${campaign()}-${place}-000000`;
     await send(4, (place) => ({ kind: 'accepted', reply: `250 Ok ${ofSes(place)}` }));
     const reports = [
@@ -172,13 +172,13 @@ describe('notices of mail providers (CAMP-15)', () => {
     expectError(await post('ses', ses, 'other'), 'not_found');
   });
 
-  it('are accepted more than 60 times a minute from one address, like other notices', async () => {
+  it('are accepted more than 60 times a minute from one IP address', async () => {
     const ip = '10.200.1.1';
     const answers = await Promise.all(Array.from({ length: 70 }, () => post('mail', { body: { events: [] }, ip })));
     expect(answers.map(({ status }) => status).filter((status) => status === 429)).to.deep.equal([]);
   });
 
-  it('change an unknown outcome to sent, so that no second mail is sent (CAMP-14)', async () => {
+  it('show that a mail with an unknown outcome was sent, so that the mail is not sent again (CAMP-14)', async () => {
     await send(3, (place) =>
       place === 2 ? { kind: 'refused', permanent: false, reply: '451 later' } : { kind: 'unknown' },
     );
@@ -195,7 +195,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await statistics()).to.deep.equal({ sent: 3, failed: 0, delivered: 1, bounced: 1, complained: 0 });
   });
 
-  it('record the event of a mail in status sending, and let the worker set the status (CAMP-14)', async () => {
+  it('record an event for a mail that is being sent, but do not change the mail’s status (CAMP-14)', async () => {
     await send(1);
     await deps.db.manager.update(Mail, { campaignId }, { status: 'sending', sentAt: null });
     await tell(event('delivered', mailOf(0), later(-1)));
@@ -210,7 +210,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(new Date((await row()).delivered_at ?? 0).getTime()).to.be.within(later(3_600).getTime(), Date.now());
   });
 
-  it('suppress an address after five soft bounces without a delivery between them', async () => {
+  it('cause a suppression of the address after five soft bounces with no delivery between them', async () => {
     await send(1);
     const soft = (...seconds: number[]) => tell(...seconds.map((at) => event('soft_bounced', mailOf(0), later(at))));
     await soft(-50, -40, -30);
@@ -222,7 +222,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await suppressions()).to.deep.equal(['bounce']);
   });
 
-  it('turn a manual suppression into a bounce, and either of them into a complaint', async () => {
+  it('change a suppression’s reason from manual to bounce, and from manual or bounce to complaint', async () => {
     await send(2);
     for (const { email } of mails) await addSuppression(deps, club.id, email, sentAt);
     await tell(
@@ -236,7 +236,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await suppressions()).to.deep.equal(['complaint', 'complaint']);
   });
 
-  it('do not suppress an address again because of a repeated event, after its suppression was lifted', async () => {
+  it('do not suppress an address again if an old event is repeated after the suppression was lifted', async () => {
     await send(1);
     await tell(event('bounced', mailOf(0), later(1)));
     await deps.db.source.query(`DELETE FROM mail_suppressions WHERE club_id = $1`, [club.id]);
@@ -244,7 +244,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await suppressions()).to.deep.equal([]);
   });
 
-  it('store the event’s time without an address for a removed student', async () => {
+  it('record the time of an event for a removed student, but store no address', async () => {
     await send(1);
     await tell(event('soft_bounced', mailOf(0), later(0)));
     await removeStudent(deps, club.id, mailOf(0).studentId, clock.now());
@@ -271,7 +271,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await statistics()).to.include({ delivered: 1 });
   });
 
-  it('have the result of one request if equal requests are simultaneous', async () => {
+  it('have the effect of one request if several equal requests arrive simultaneously', async () => {
     await send(5);
     const events = mails.flatMap((mail) => [event('delivered', mail, later(1)), event('bounced', mail, later(2))]);
     await Promise.all([tell(...events), tell(...events.toReversed()), tell(...events), tell(...events.toReversed())]);

@@ -91,7 +91,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     expect(await statistics()).to.deep.equal({ ...nothing, opened: 1 });
   });
 
-  it('are counted separately if a machine makes them, and then set neither opened_at nor clicked_at', async () => {
+  it('count separately if a machine makes them, and do not set opened_at or clicked_at', async () => {
     await send();
     const { picture, links } = addressesIn(mail);
     await visit(picture, applePrivacyProxy);
@@ -158,7 +158,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('increase the count once for each recipient, even if they are simultaneous', async () => {
+  it('count once for each recipient, even if one recipient makes several visits simultaneously', async () => {
     const mails = await send('all', 3);
     await Promise.all(
       mails.flatMap((one) => {
@@ -200,7 +200,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     expect(mail.message.html).to.contain('https://example.com/?who=').and.to.contain('/classroom/mail/unsubscribe/');
   });
 
-  it('need no image if the club tracks only clicks, and no tracked address if it tracks nothing', async () => {
+  it('are recorded only at links if the club tracks clicks, and nowhere if the club tracks nothing', async () => {
     await send('clicks');
     expect(addressesIn(mail)).to.deep.include({ picture: undefined });
     expect(addressesIn(mail).links).to.have.length(2);
@@ -209,7 +209,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     expect(mail.message.html).to.contain('href="https://example.com/one"');
   });
 
-  it('are redirected but not recorded without tracking, after a student’s removal or after 90 days', async () => {
+  it('are redirected without a record if tracking is off, the student is removed or 90 days have passed', async () => {
     const sender = { from_name: 'Knots', postal_address: 'Quay 1' };
     const followed = async () => {
       const { picture, links } = addressesIn(mail);

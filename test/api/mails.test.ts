@@ -139,7 +139,7 @@ describe('mails', function () {
     expect(mail.to).to.deep.equal([email]);
   });
 
-  it('are sent once by a second attempt after a refusal (451)', async () => {
+  it('are sent exactly once if the mail server refuses only the first attempt (451)', async () => {
     const students = studentAccounts(club.id);
     const email = someone();
     mailbox.failNext({ at: 'rcpt', reply: 451, to: email });

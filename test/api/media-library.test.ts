@@ -138,7 +138,7 @@ describe('the media library', () => {
       expect(await titles('?q=%20')).to.deep.equal([['Nós de MARINHEIRO', 'marinha'], 2]);
     });
 
-    it('returns exact totals after any changes, before and after the roll-up of the tallies', async () => {
+    it('returns exact totals after any changes, even while some changes are not yet added to the tallies', async () => {
       const { db } = await testDeps();
       const source = await testDatabase();
       const folders = [await makeFolder('a'), await makeFolder('b')];
@@ -232,7 +232,7 @@ describe('the media library', () => {
       expect(await indexed()).to.deep.equal([{ title: 'New' }]);
     });
 
-    it('returns 404 or 422 for foreign files and folders and titles without a letter', async () => {
+    it('returns 404 for a foreign file or folder, and 422 for an invalid title or folder', async () => {
       const { id } = await buildMedia(club.id);
       const student = await buildStudent(club.id);
       const image = await buildMedia(club.id, { studentId: student.id });
@@ -416,7 +416,7 @@ describe('the media library', () => {
       expectError(second, 'folder_cycle');
     });
 
-    it('lose nothing and cause no deadlock if a deletion and a move into the folder are simultaneous', async () => {
+    it('lose no file and cause no deadlock if a folder is deleted while files move into it', async () => {
       const folder = await makeFolder('A');
       const files = await Promise.all(Array.from({ length: 4 }, () => buildMedia(club.id)));
       const answers = await Promise.all([
@@ -443,7 +443,7 @@ describe('the media library', () => {
           for (const { act, of, to, name } of steps) {
             const ids = [...model.folders.keys()];
             const id = ids[of % (ids.length || 1)];
-            // Prefers the last folder, so that trees become deep.
+            // Most steps choose the last folder as the parent, so that the tree becomes deep.
             const parent = to === null ? null : (ids[to > 12 ? ids.length - 1 : to % (ids.length || 1)] ?? null);
             if (act !== 'create' && id === undefined) continue;
             const answer = await perform(act, id ?? '', parent, name);

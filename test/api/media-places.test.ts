@@ -1,5 +1,5 @@
 /**
- * Tests lessons, covers, agents and e-mails that use library files. The recorded uses must be the files that their contents name (MED-14).
+ * Tests lessons, covers, agents and e-mails that use library files. The recorded uses must match the contents that name the files (MED-14).
  */
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -178,7 +178,7 @@ describe('records that use files of the library', () => {
       expect(await usage(id)).to.deep.equal(['campaign News']);
     });
 
-    it('keep the file of a published or running version, even against a deletion by force', async () => {
+    it('prevent the deletion of a file of a published or running version, even with force=true', async () => {
       const source = await testDatabase();
       const { id } = await image();
       const automation = (await call('POST', '/workflows', { name: 'Hello', draft: definition(id) })).body.data.id;
@@ -207,7 +207,7 @@ describe('records that use files of the library', () => {
     });
   });
 
-  it('have the recorded uses that a scan of all contents finds, after any changes', async () => {
+  it('have, after any changes, exactly the recorded uses that their contents show', async () => {
     const place = fc.constantFrom('lesson', 'campaign', 'automation', 'agent');
     const step = fc.record({
       act: fc.constantFrom('write', 'write', 'write', 'write', 'remove', 'archive', 'restore', 'delete'),
@@ -352,7 +352,7 @@ describe('POST /v1/clubs/{clubId}/media/{mediaId}/replace (MED-18)', () => {
     expect(await wordsOf(old.id)).to.deep.equal(['# Old', 'old.md']);
   });
 
-  it('exchanges the previews too, and a repetition restores the former previews (MED-22)', async () => {
+  it('also exchanges the previews, and a second replacement exchanges the previews again (MED-22)', async () => {
     const uploadPicture = async (width: number) =>
       (await uploadFile({ club }, { fileName: 'k.png', mime: 'image/png', bytes: await photo(width, 900) })).id;
     const [wide, narrow] = [await uploadPicture(640), await uploadPicture(320)];

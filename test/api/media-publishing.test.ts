@@ -64,7 +64,7 @@ describe('publishing of files (MED-25)', () => {
     (await testDatabase()).query<object[]>(`SELECT visibility FROM media_moves WHERE club_id = $1`, [club.id]);
 
   describe('POST /v1/clubs/{clubId}/media/{mediaId}/publish and /unpublish', () => {
-    it('wakes one run for repeated requests, and keeps the file private until it was moved', async () => {
+    it('wakes one run for repeated requests, and keeps the file private until the run has moved the file', async () => {
       const id = await file();
       const [one, two] = [await publish(id), await publish(id)];
       expect([one.status, two.status, one.body.data.visibility]).to.deep.equal([202, 202, 'private']);
@@ -120,7 +120,7 @@ describe('publishing of files (MED-25)', () => {
       expectError(await open(id, 'thumbnail'), 'not_found');
     });
 
-    it('leaves objects that are erased after an hour (private bucket) or six minutes (public bucket)', async () => {
+    it('leaves old objects until upkeep erases them, after an hour (private) or six minutes (public)', async () => {
       const deps = await mediaDeps();
       const { id } = await uploadFile({ club }, { fileName: 'knot.png', mime: 'image/png', bytes: png(64, 48) });
       const used = (await call('GET', '/media/storage')).body;
@@ -178,7 +178,7 @@ describe('publishing of files (MED-25)', () => {
       expect(await movedFile(id)).to.deep.equal({ done: true, outcome: 'private' });
     });
 
-    it('returns 404 for removed, foreign, unknown and students’ files, and constraints keep them private', async () => {
+    it('returns 404 for removed, foreign, unknown and students’ files, which the database keeps private', async () => {
       const student = await buildStudent(club.id);
       const removed = await file();
       await call('DELETE', `/media/${removed}`);
@@ -206,7 +206,9 @@ describe('publishing of files (MED-25)', () => {
       expect((await call('POST', `/media/${old}/replace`, { with: better })).status).to.equal(200);
       expect([await wordsOf(old), await wordsOf(better)]).to.deep.equal(['New and longer.', 'Old.']);
       expect((await open(old)).headers.get('etag')).not.to.equal(before.headers.get('etag'));
-      expect((await fetch(before.headers.get('location') ?? '')).status, 'a copy of the address').to.equal(200);
+      expect((await fetch(before.headers.get('location') ?? '')).status, 'the target of an earlier redirect').to.equal(
+        200,
+      );
     });
 
     it('returns byte-equal 404 answers for private, removed and unknown files and missing thumbnails', async () => {
@@ -228,7 +230,7 @@ describe('publishing of files (MED-25)', () => {
   });
 
   describe('the run of a move', () => {
-    /** Runs a step, and calls `happens` once at the failpoint. */
+    /** Runs a step. Calls the function `happens` once, when the step reaches the failpoint. */
     const meeting = async (
       id: Id,
       point: Parameters<MovingDeps['failpoint']>[0],
@@ -258,7 +260,7 @@ describe('publishing of files (MED-25)', () => {
       );
 
     for (const point of ['move_claimed', 'move_copied', 'move_recorded'] as const)
-      it(`is continued by another worker after a crash at ${point}, without an object that has no row`, async () => {
+      it(`is continued by another worker after a crash at ${point}, and every stored object has a row`, async () => {
         const { id } = await uploadFile({ club }, { fileName: 'knot.png', mime: 'image/png', bytes: png(8, 8) });
         await publish(id);
         await deadAt(point, id);
@@ -290,7 +292,7 @@ describe('publishing of files (MED-25)', () => {
       expect([publicKeys.length, privateKeys]).to.deep.equal([1, []]);
     });
 
-    it('writes and renews nothing if its lease expired and another worker has the claim', async () => {
+    it('writes nothing and renews no lease after its lease expired and another worker claimed the move', async () => {
       const id = await file();
       await publish(id);
       const [copied, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -367,7 +369,7 @@ describe('publishing of files (MED-25)', () => {
       await source.query(`DELETE FROM wakes WHERE subject_id = $1`, [id]);
       await alter('media', id, { looks_at: now });
       await processedFile(id, { at: now });
-      expect(await wakes(), 'of a file that does not move').to.deep.equal([]);
+      expect(await wakes(), 'wakes of a file that does not move').to.deep.equal([]);
     });
 
     it('renews its claim while it copies, for any duration of the copy', async () => {
@@ -402,7 +404,7 @@ describe('publishing of files (MED-25)', () => {
       }
     });
 
-    it('applies the last request if requests arrive before the claim or after the copy', async () => {
+    it('applies only the last request if it arrives before the run starts or after the run copied the file', async () => {
       const [early, late, twice] = [await file(), await file(), await file()];
       await publish(early);
       await unpublish(early);
@@ -420,7 +422,7 @@ describe('publishing of files (MED-25)', () => {
       expect((await objectsOf(club)).public).to.have.length(1);
     });
 
-    it('publishes the new content if it is replaced between copy and record, and keeps the old content', async () => {
+    it('publishes the new content and keeps the old content if the file is replaced after its copy', async () => {
       const [one, other] = [await file('Old.'), await file('New.')];
       await publish(one);
       const replace = () => call('POST', `/media/${one}/replace`, { with: other });
@@ -432,7 +434,7 @@ describe('publishing of files (MED-25)', () => {
       expect((await objectsOf(club)).public).to.have.length(1);
     });
 
-    it('leaves no object in either bucket after a removal between copy and record or after the move', async () => {
+    it('leaves no object in a bucket if the file is removed during or after the move', async () => {
       const [before, after] = [await file(), await file()];
       await publish(before);
       const removing = () => call('DELETE', `/media/${before}?force=true`);
@@ -449,7 +451,7 @@ describe('publishing of files (MED-25)', () => {
     });
 
     for (const movedFirst of [true, false])
-      it(`locks the file before or after a simultaneous removal and replacement: ${movedFirst ? 'the move first' : 'the move last'}`, async () => {
+      it(`locks files against a simultaneous removal and replacement: ${movedFirst ? 'the move first' : 'the move last'}`, async () => {
         const deps = await movingDeps();
         const now = new Date();
         const reader = { clubId: club.id, administratorId: club.owner.id };
@@ -462,7 +464,10 @@ describe('publishing of files (MED-25)', () => {
         await moveMedia(deps, reader, removed, 'public', now);
         const [one, other] = [await file('Old.'), await file('New.')];
         await moveMedia(deps, reader, one, 'public', now);
-        /** Starts a step that copies the file. @returns a function that lets the step record the move, and returns its result */
+        /**
+         * Starts a step that copies the file. @returns a function that lets the step continue and record the move. The function returns the
+         * result of the step.
+         */
         const copied = async (id: Id) => {
           const [hasCopied, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
           const failpoint: MovingDeps['failpoint'] = async (name) => {
@@ -483,7 +488,7 @@ describe('publishing of files (MED-25)', () => {
         const lock = sql`SELECT 1 FROM media WHERE club_id = ${club.id} ORDER BY id FOR UPDATE`;
         if (movedFirst) {
           const outcomes = await inThisOrder(lock, ...steps, remove, replace);
-          expect(outcomes[0]).to.include({ done: true }); // The outcome is public, or gone if the removal is faster than the step's read.
+          expect(outcomes[0]).to.include({ done: true }); // Outcome: `gone` if the removal precedes the step's read, otherwise `public`.
           expect(outcomes.slice(1)).to.deep.equal([{ done: true, outcome: 'public' }, 'done', 'media_mismatch']);
         } else {
           const outcomes = await inThisOrder(lock, remove, replace, ...steps);
@@ -504,7 +509,7 @@ describe('publishing of files (MED-25)', () => {
   });
 
   describe('upkeep of leftovers', () => {
-    it('repeats an erasure five minutes after the store refused it, or if it was not recorded', async () => {
+    it('repeats a refused erasure after five minutes, and repeats an erasure that was not recorded', async () => {
       const id = await published(await file());
       const [key] = (await objectsOf(club)).private;
       const at = later(61 * minute);

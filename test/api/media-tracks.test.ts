@@ -153,7 +153,7 @@ describe('subtitles of videos and sounds', () => {
     expect((await setTrack('id', spoken('b'))).status).to.equal(200);
   });
 
-  it('are read by agents with their times, in the language of the club if available', async () => {
+  it('are read by agents with their times, preferably in the club’s language', async () => {
     const agent = await buildAgent(club.id);
     await call('PUT', `/agents/${agent.id}/material`, { course_ids: [], lesson_ids: [], media_ids: [video.id] });
     const [source] = await indexedSourcesOf(club.id);

@@ -136,7 +136,7 @@ describe('subtitles from speech for administrators', function () {
     expect((await ask('pt', video.id, editor)).status).to.equal(202);
   });
 
-  it('return 501 not_configured without a command, but records remain readable', async () => {
+  it('return 501 not_configured if no subtitle program is configured, but old records stay readable', async () => {
     await ask();
     const app = await serveApp({ env: { SUBTITLES_COMMAND: '' } });
     try {

@@ -161,7 +161,7 @@ describe('media', () => {
       expect((await fetch(bare)).status).to.equal(403);
     });
 
-    it('accepts one file, and no other file after the first was checked', async () => {
+    it('accepts one file, and refuses every later file, even after the first file was checked', async () => {
       const other = Buffer.from(notes.bytes.toString().toUpperCase());
       const { media, upload } = await reserve(uploader, notes);
       expect(await put(upload, notes.bytes)).to.equal(200);
@@ -172,7 +172,7 @@ describe('media', () => {
       expect(Buffer.from(await stored.arrayBuffer()).equals(notes.bytes)).to.equal(true);
     });
 
-    it('refuses the upload that ends later of two simultaneous uploads, even if it started first', async () => {
+    it('refuses a slow upload if another upload that started later ends first', async () => {
       const { media, upload } = await reserve(uploader, notes);
       const slow = request(upload.url, { method: 'PUT', headers: { ...upload.headers, expect: '100-continue' } });
       const answered = once(slow, 'response').then(([response]: IncomingMessage[]) => response?.resume().statusCode);
@@ -327,7 +327,7 @@ describe('media', () => {
     const usage = (id: string, query = '', of = club) =>
       call('GET', `${libraryPath(of, id, 'usage')}${query}`, { token: of.owner.token });
 
-    it('lists the agents that use the file as material by title, in pages', async () => {
+    it('lists the agents that use the file as material, sorted by title and in pages', async () => {
       const { id } = await uploadFile(uploader, notes);
       expect((await usage(id)).body).to.deep.equal({ data: [], total: 0 });
       const agents = [await buildAgent(club.id), await buildAgent(club.id), await buildAgent(club.id)];
@@ -387,7 +387,7 @@ describe('media', () => {
       expect((await read(ready.id)).status).to.equal('ready');
     });
 
-    it('returns 409 in_use with the names of the users, and ends the uses with force=true', async () => {
+    it('returns 409 in_use with the names of the agents that use the file, unless force=true is given', async () => {
       const { id } = await uploadFile(uploader, notes);
       const agents = await Promise.all(Array.from({ length: 5 }, () => buildAgent(club.id)));
       for (const agent of agents) await buildMaterial(agent.id, { mediaId: id });
@@ -443,7 +443,7 @@ describe('media', () => {
   describe('GET /v1/clubs/{clubId}/media/storage', () => {
     const usage = async (token = club.owner.token) => call('GET', libraryPath(club, 'storage'), { token });
 
-    it('shows zero first, and then the sizes of complete files by kind, without erased files (MED-13)', async () => {
+    it('counts a file from its completion until its erasure, and returns the sizes by kind (MED-13)', async () => {
       const limit_bytes = plans.professional.allowances.storage_bytes.included;
       const { status, body } = await usage();
       expect([status, body]).to.deep.equal([200, { bytes: 0, files: 0, by_kind: [], limit_bytes }]);

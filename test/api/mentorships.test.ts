@@ -272,7 +272,7 @@ describe('mentorships', () => {
       expect(listed).to.deep.include({ id, student: { id: ada.id, name: listed.student.name, email: ada.email } });
     });
 
-    it('returns 422 for a time that is past, off the grid, within the notice or too far ahead (MENT-5)', async () => {
+    it('returns 422 for a time that is past, between two slots, too soon or too far ahead (MENT-5)', async () => {
       const mentorship = await offered({ noticeMinutes: 120, horizonDays: 2 });
       const before = await rowCounts();
       const times = [inHours(-5), new Date(inHours(4).getTime() + 10 * minute), inHours(0), inHours(49)];
@@ -281,7 +281,7 @@ describe('mentorships', () => {
       expect((await book(ada, mentorship, inHours(4))).status).to.equal(201);
     });
 
-    it('returns 422 for an offset without minutes in every parameter that is a time', async () => {
+    it('returns 422 for a time whose offset has no minutes, such as +05, in every parameter', async () => {
       const mentorship = await offered();
       const before = await rowCounts();
       const written = `${inHours(1).toISOString().slice(0, 19)}+05`;
@@ -346,7 +346,7 @@ describe('mentorships', () => {
       expect(await booking('2027-10-31T00:00:00Z')).to.equal('booked');
     });
 
-    it('returns 409 slot_taken if the mentor, with buffer, or the student has another session (MENT-6)', async () => {
+    it('returns 409 slot_taken if the student or the mentor is busy, including the buffer (MENT-6)', async () => {
       const first = await offered({ bufferMinutes: 30 });
       const second = await offered({ mentorId: first.mentorId });
       const [grace, else_] = [await buildStudent(club.id), await offered()];
@@ -428,7 +428,7 @@ describe('mentorships', () => {
   });
 
   describe('a booking with `replaces`', () => {
-    it('moves a session in one transaction, even at the limit or to an overlapping time (MENT-8)', async () => {
+    it('moves the session even at the student’s limit of sessions, or if both times overlap (MENT-8)', async () => {
       const mentorship = await offered({ durationMinutes: 60, bufferMinutes: 0 });
       const { id } = (await book(ada, mentorship, inHours(2), { agenda: 'Knots' })).body.data;
       const moved = (await book(ada, mentorship, inHours(5), { replaces: id })).body.data;
@@ -516,7 +516,7 @@ describe('mentorships', () => {
       expect([await lateBy(29), await lateBy(31)]).to.deep.equal([1, 'session_state']);
     });
 
-    it('accepts the agenda until the start and the rating from the end to 30 days later, exactly (MENT-10)', async () => {
+    it('accepts the agenda until the exact start, and a rating until exactly 30 days after the end (MENT-10)', async () => {
       const mentorship = await offered();
       const { id } = (await book(ada, mentorship, inHours(2))).body.data;
       const deps = await testDeps();

@@ -66,7 +66,7 @@ describe('names in every script (DEC-189)', function () {
   it('are unchanged after a sign-up', async () => {
     const club = await buildClub();
     const source = await testDatabase();
-    // The hash of a password is slow.
+    // Signs up with only one name of each kind, because the hash of each password takes long.
     const ofEachKind = [...Map.groupBy(sheet, ({ kind }) => kind).values()].flatMap(([first]) => first?.text ?? []);
     await eachCase([...ofEachKind.filter((name) => name.length <= 100), ...signs, ...further], async (name) => {
       const email = `${newId()}@example.com`;

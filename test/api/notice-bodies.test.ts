@@ -95,7 +95,7 @@ describe('bodies of notices', () => {
           'null',
         ],
         async (raw) => {
-          // The payment processor signs text, so bytes that are not valid text have no valid signature.
+          // The payment processor signs only text. Bytes that are not valid text therefore have no valid signature.
           const isText = typeof raw === 'string' || isUtf8(raw);
           expectError(await send(raw), path === 'billing' && !isText ? 'signature_invalid' : 'malformed_request');
         },
@@ -103,7 +103,7 @@ describe('bodies of notices', () => {
     });
   }
 
-  it('are applied with a byte-order mark for sales, and shown without the mark', async () => {
+  it('may begin with a byte-order mark in a sales notice, and are shown without the mark', async () => {
     const shop = await buildShop();
     const text = JSON.stringify(purchaseNotice(shop, 'paid'));
     await post(`/webhooks/generic/${shop.connection.token}`, { raw: marked(text) });
@@ -119,7 +119,7 @@ describe('bodies of notices', () => {
     expect(answer.body.data.body).to.equal(text);
   });
 
-  it('are verified with their byte-order mark: a billing signature over other bytes is invalid', async () => {
+  it('have no valid billing signature if a byte-order mark was added after they were signed', async () => {
     const text = event();
     expectError(
       await post('/webhooks/billing', { raw: marked(text), headers: { 'stripe-signature': signatureOf(text) } }),
@@ -127,7 +127,7 @@ describe('bodies of notices', () => {
     );
   });
 
-  describe('of an unknown sender', () => {
+  describe('bodies of an unknown sender', () => {
     const strangers = {
       'an unknown token of a sales platform': ['/webhooks/generic/nobody', 'not_found', 'application/json'],
       'another platform': ['/webhooks/nowhere/nobody', 'not_found', 'application/json'],
@@ -161,7 +161,7 @@ describe('bodies of notices', () => {
       });
     }
 
-    it('get signature_invalid from billing before the body is parsed', async () => {
+    it('are refused by billing with signature_invalid before they are parsed', async () => {
       await eachCase(['{', '['.repeat(largest), '{"a":1}', Buffer.from([0xff])], async (raw) =>
         expectError(await post('/webhooks/billing', { raw, headers: sign(raw, 'whsec_another') }), 'signature_invalid'),
       );

@@ -32,7 +32,7 @@ describe('permits of event streams', () => {
     }
   };
 
-  it('are given to a club up to half of the free permits, so that two clubs never have all permits', () => {
+  it('are limited per club to half of the permits that other clubs leave free, so that some remain free', () => {
     const ofClub = 'rate_limited: Too many answers of this club are followed just now.';
     expect([fill('one'), fill('two'), fill('three')]).to.deep.equal([
       [8, ofClub],

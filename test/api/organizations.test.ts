@@ -103,7 +103,7 @@ describe('POST /v1/organizations', () => {
 });
 
 describe('a new club', () => {
-  it('has the configured plan, and an administrator can own only a limited number of such clubs (DEC-20)', async () => {
+  it('has the configured plan, and is refused (409) if the administrator owns too many clubs (DEC-20)', async () => {
     const config = await testConfig({ NEW_CLUB_PLAN: 'trial', CLUBS_PER_ADMINISTRATOR: '2' });
     const api = await startApi(config, { readinessGraceMs: 0 });
     try {
@@ -142,7 +142,7 @@ describe('a new club', () => {
     expect(await second).to.include({ code: 'organization_limit_reached' });
   });
 
-  it('has the configured plan if an administrator signs up with it', async () => {
+  it('has the configured plan if an administrator creates the club during the sign-up', async () => {
     const deps = await testDeps();
     const email = `${newId()}@example.com`;
     const newClubs = { plan: 'starter', perAdministrator: 1 } as const;

@@ -19,7 +19,7 @@ describe('pages in a browser', function () {
   this.timeout(60_000);
   const openPage = useBrowser();
 
-  /** @returns the links and buttons that are not drawn, or not completely on the screen */
+  /** @returns the links and buttons that the page does not draw, or draws only partly on the screen */
   const outOfSight = async (
     within: Pick<Page, 'getByRole'>,
     names: readonly string[],
@@ -33,7 +33,7 @@ describe('pages in a browser', function () {
     return found;
   };
 
-  it('fit into the screen, if they are mails of mentorships with very long words (MENT-11)', async () => {
+  it('fit into the screen if they show a mentorship mail with very long words (MENT-11)', async () => {
     const link = 'https://harbour.example.com/mentorships/sessions/01900001-0000-7000-8000-000000000001';
     const context = { endpointUrl: '', lessonTitle: '', code: '', link, name: 'Ada', clubName: 'Harbour' };
     const long = 'Donaudampfschiff'.repeat(12);
@@ -248,7 +248,7 @@ describe('pages in a browser', function () {
     });
   });
 
-  describe('the daily mail of spaces (COMM-18)', () => {
+  describe('the daily mail about new posts in spaces (COMM-18)', () => {
     const word = 'Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen'.repeat(3);
     const post = (title: string | null) => ({
       id: 'p',

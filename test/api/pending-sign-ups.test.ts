@@ -39,7 +39,7 @@ async function signUp(clubId: Id, body: object = {}, ip?: string): Promise<{ id:
 }
 
 describe('a pending sign-up', () => {
-  /** Actions of the club and a sale that take over the account. Each function returns the new value of `openedBy`. */
+  /** Each function lets the club or a sale take over the account, and returns the new value of `openedBy`. */
   const ways: Record<string, (club: TestClub, student: { id: Id; email: string }) => Promise<'club' | 'sale'>> = {
     'an invitation': async ({ id, owner }, { email }) => {
       const body = { name: 'Ada Example', email: email.toUpperCase() };
@@ -73,7 +73,7 @@ describe('a pending sign-up', () => {
       const by = await meet(club, student);
       expect(await rowOf(student.id)).to.include({ openedBy: by, passwordHash: null, verifiedAt: null });
       expect(await mailsTo(student.id)).to.deep.equal(['student_verify_email', 'student_invitation']);
-      // The answer equals the answer after any sign-up, so a person who signed up with a foreign address learns nothing.
+      // A sign-in gets this answer after every sign-up. A person who signed up with someone else's address therefore learns nothing.
       expectError(await students.signIn(student.email, stranger), 'email_not_verified');
       expectError(await students.signIn(student.email, 'any other phrase'), 'invalid_credentials');
     });
@@ -118,7 +118,7 @@ describe('a pending sign-up', () => {
     expect(await mailsTo(student.id)).to.deep.equal(['student_verify_email']);
   });
 
-  it('becomes an account that the club opened if the club corrects its address', async () => {
+  it('counts as opened by the club if the club corrects the student’s address', async () => {
     const club = await buildClub();
     const student = await signUp(club.id);
     const path = `/v1/clubs/${club.id}/students/${student.id}`;
@@ -153,7 +153,7 @@ describe('a pending sign-up', () => {
         const deps = await testDeps();
         let confirmation: Promise<Answer | undefined> = Promise.resolve(undefined);
         let purchase: Promise<unknown> = Promise.resolve();
-        // The second transaction begins when the first transaction has only to commit.
+        // The second transaction begins after all writes of the first transaction, but before its commit.
         await withOpenTransaction(
           (tx) =>
             first === 'purchase'
@@ -184,7 +184,7 @@ describe('a pending sign-up', () => {
     const removed = async (ids: readonly Id[]) =>
       Promise.all(ids.map(async (id) => (await rowOf(id)).removedAt !== null));
 
-    it('happens after 7 days with student.removed, but not to confirmed and adopted accounts', async () => {
+    it('happens after 7 days unless the student confirmed the account, or a club or sale took it over', async () => {
       const club = await buildClub();
       const students = studentAccounts(club.id);
       const [unconfirmed, confirmed, adopted, invited] = [
@@ -209,7 +209,7 @@ describe('a pending sign-up', () => {
       expectError(await students.verify(unconfirmed.link), 'token_gone');
     });
 
-    it('returns its uses of a registration link', async () => {
+    it('subtracts the sign-up from the uses of its registration link', async () => {
       const { id: clubId, owner } = await buildClub();
       const delivery = await buildAccessDelivery(clubId);
       const body = { name: 'Launch', delivery_ids: [delivery.id], max_uses: 1 };
@@ -322,7 +322,7 @@ describe('a pending sign-up', () => {
       expect((await attempt(club.id, ip)).status).to.equal(202);
     });
 
-    it('are stored by a hash that differs between clubs, for an hour or until the student is removed', async () => {
+    it('are counted by a network hash that differs between clubs and is kept for at most an hour', async () => {
       const { db } = await testDeps();
       const clubs = [await buildClub(), await buildClub()];
       const ip = '192.0.2.77';
@@ -358,7 +358,7 @@ describe('a pending sign-up', () => {
       expectError(await attempt(club.id, ip, { registration_code: 'NO-SUCH-CODE' }), 'not_found');
       const email = someone();
       expect((await attempt(club.id, ip, { registration_code: code, email })).status).to.equal(202);
-      expect((await attempt(club.id, ip, { registration_code: code, email })).status).to.equal(202); // the address is known now
+      expect((await attempt(club.id, ip, { registration_code: code, email })).status).to.equal(202); // the address of the previous request
     });
   });
 });

@@ -64,7 +64,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       expect((await calls.standing(student.id)).points).to.equal(50);
     });
 
-    it('accepts the same id for another student as another award', async () => {
+    it('accepts the same id for two students as two separate awards', async () => {
       const other = await buildStudent(club.id);
       const id = newId();
       for (const one of [student, other]) await calls.award(one.id, { id, points: 5 });
@@ -170,7 +170,7 @@ describe('GET /v1/clubs/{clubId}/students/{studentId}/points', () => {
 });
 
 describe('GET …/standing', () => {
-  it('shows points, the highest reached level and the next level, and tags only to administrators', async () => {
+  it('shows points and levels to students and administrators, and shows tags only to administrators', async () => {
     club = await buildClub();
     calls = standingCalls(club);
     student = await buildStudent(club.id);

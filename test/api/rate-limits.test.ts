@@ -71,7 +71,10 @@ describe('rate limits', function () {
     return post(path(club.id), { token: (await buildStudent(club.id)).token });
   };
 
-  /** [the row, limit, the answer within the limit, the call]. Each call is refused after the limiter, so it is cheap. */
+  /**
+   * Each row contains the test's name, the limit, the answer within the limit, and the call. The API refuses each call after it counts the
+   * call, so the calls are cheap.
+   */
   const rows: readonly [string, number, string, () => Sent | Promise<Sent>][] = [
     [
       'Write operations on /v1/clubs/{clubId}/...: 60 per minute per club',
@@ -122,7 +125,7 @@ describe('rate limits', function () {
       () => post(signUpOf(randomUUID()), { ip: someAddress() }),
     ],
     [
-      'DELETE /v1/auth/session: 60 per minute per IP, by the row “Write operations elsewhere”',
+      'DELETE /v1/auth/session has the limit “Write operations elsewhere”: 60 per minute per IP',
       60,
       '401 unauthenticated',
       () => ({ method: 'DELETE', path: '/v1/auth/session', ip: someAddress() }),
@@ -134,7 +137,7 @@ describe('rate limits', function () {
       () => post('/webhooks/platform1/token1', { ip: someAddress() }),
     ],
     [
-      'POST /webhooks/billing: 60 per minute per IP, by the row “Write operations elsewhere”',
+      'POST /webhooks/billing has the limit “Write operations elsewhere”: 60 per minute per IP',
       60,
       '501 not_configured',
       () => post('/webhooks/billing', { ip: someAddress() }),
@@ -153,14 +156,14 @@ describe('rate limits', function () {
     ],
     ['Agent question: 20 per minute per student', 20, '400 malformed_request', () => ofStudent(questionsOf)],
     [
-      'A classroom write without an operation and a known caller: 60 per minute per IP',
+      'Classroom writes of unknown callers to unknown paths: 60 per minute per IP',
       60,
       '404 not_found',
       () => post(`/v1/clubs/${randomUUID()}/classroom/no-such-place/m1`, { ip: someAddress() }),
     ],
   ];
 
-  describe('refuse the call after the limit until the window ends', () => {
+  describe('refuse every call above the limit until the window ends', () => {
     for (const [row, limit, within, make] of rows) {
       it(row, async () => {
         const request = await make();
@@ -214,7 +217,7 @@ describe('rate limits', function () {
     });
   });
 
-  it('leave all 60 writes to administrators after a student’s 125 calls for unknown files (DEC-53)', async () => {
+  it('do not count a student’s 125 calls for unknown files against the club’s 60 writes (DEC-53)', async () => {
     const club = await buildClub();
     const { token } = await buildStudent(club.id);
     const complete = () => post(`/v1/clubs/${club.id}/media/${randomUUID()}/complete`, { token });
@@ -227,7 +230,7 @@ describe('rate limits', function () {
     });
   });
 
-  it('charge a student’s completed image to the club, and keep a share of its limit for students (DEC-53)', async () => {
+  it('count a student’s completed image against the club, but keep room for students’ images (DEC-53)', async () => {
     const club = await buildClub();
     const { token } = await buildStudent(club.id);
     const image = png();
@@ -252,7 +255,7 @@ describe('rate limits', function () {
     });
   });
 
-  it('let the owner remove an editor who spends the club’s writes (LIM-25)', async () => {
+  it('let the owner remove an editor who has used up the club’s writes (LIM-25)', async () => {
     const club = await buildClub();
     const editor = await buildMember(club.id, 'editor');
     const invited = { email: 'someone@example.com', role: 'editor' };
@@ -271,7 +274,7 @@ describe('rate limits', function () {
   });
 
   describe('the limit of refused calls per IP address', () => {
-    it('uses none of the club’s 60 writes for an outsider’s calls, and turns 401 and 403 into 429', async () => {
+    it('answers 429 instead of 401 or 403 above the limit, and leaves the club all 60 writes', async () => {
       const [club, elsewhere] = [await buildClub(), await buildClub()];
       const student = await buildStudent(club.id);
       const ip = someAddress();
@@ -286,7 +289,7 @@ describe('rate limits', function () {
       });
     });
 
-    it('does not count refused calls on another club as a student’s questions', async () => {
+    it('does not count refused calls to another club against the student’s limit of questions', async () => {
       const [club, elsewhere] = [await buildClub(), await buildClub()];
       const { token } = await buildStudent(club.id);
       const ip = someAddress();
@@ -329,7 +332,7 @@ describe('rate limits', function () {
       ['backslashes, which lenient parsers turn into slashes', (path) => `/${path.slice(1).replaceAll('/', '\\')}#x`],
     ];
     for (const [title, respell] of spellings) {
-      it(`are counted for one path in every spelling: ${title}`, async () => {
+      it(`are counted together for all spellings of a path: ${title}`, async () => {
         for (const path of [signUpOf(randomUUID()), '/v1/auth/sign-in']) {
           const ip = someAddress();
           await times(10, post(path, { ip }));
@@ -414,7 +417,7 @@ describe('the contract and the rate table', () => {
     expect(perClub.map(({ operationId }) => operationId)).to.deep.equal(['completeMedia', 'renewUpload']);
   });
 
-  it('limit exactly the operations that write, and declare the answers of limits', () => {
+  it('limit exactly the operations that write, and declare an error code for each limit', () => {
     for (const { operationId, method, path, errorCodes } of contractOperations()) {
       const rule = ruleFor({ method, path: path.replaceAll(/\{\w+\}/g, randomUUID()) });
       expect(rule !== undefined, operationId).to.equal(method !== 'get');

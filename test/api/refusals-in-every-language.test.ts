@@ -61,7 +61,7 @@ describe('a refusal that a student reads', () => {
     expect(posted.body.error.message).to.equal('Únete primero al espacio.');
   });
 
-  it('uses the student’s language for a missing record, and names the kind of record in English', async () => {
+  it('uses the student’s language for a missing record, and names the kind of record only in English', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const read = async () => (await communityOf({ clubId: club.id }, student).read(newId())).body.error;
@@ -147,7 +147,7 @@ describe('an HTML page with a refusal', () => {
     }
   });
 
-  it('uses the browser’s language without a club, or else English', async () => {
+  it('uses the browser’s language, or English, if the page belongs to no club', async () => {
     for (const path of ['/certificates/nothing', '/mail/previews/nothing']) {
       expect((await see(path, 'de-CH')).text).to.contain('<html lang="de" dir="ltr">');
       expect((await see(path, 'fr')).text).to.contain('<html lang="en" dir="ltr">');

@@ -47,7 +47,7 @@ describe('wrong codes of registration links', function () {
   const of = (count: number, status: number) => Array<number>(count).fill(status);
   const guess = (n: number) => `guess-${String(n).padStart(4, '0')}`;
 
-  it('are limited to ten an hour per student from any address, and then block the student’s valid codes', async () => {
+  it('are limited to ten an hour per student, and then even valid codes of the student are refused', async () => {
     const [guesser, other] = [await buildStudent(club.id), await buildStudent(club.id)];
     expect(await statuses(12, (n) => claim(guesser.token, guess(n)))).to.deep.equal([...of(10, 404), ...of(2, 429)]);
     const refused = await claim(guesser.token, code);
@@ -64,7 +64,7 @@ describe('wrong codes of registration links', function () {
       expect(await statuses(10, (n) => claim(token, guess(n), ip))).to.deep.equal(of(10, 404));
     }
     expect(await statuses(10, (n) => signUp(guess(n), ip))).to.deep.equal(of(10, 404));
-    now = start + 60_000; // the next window of the credential limit
+    now = start + 60_000; // a new window of the credential limit begins
     expect((await signUp(code, ip)).status).to.equal(429);
     expect((await signUp(code)).status).to.equal(202);
   });

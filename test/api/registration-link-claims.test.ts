@@ -61,7 +61,7 @@ describe('claims of registration links', () => {
       expect(await usesOf(one)).to.equal(2);
     });
 
-    it('repeats the first answer byte for byte without a second use, even after the link was changed', async () => {
+    it('repeats the first answer exactly and counts no second use, even after the link was changed', async () => {
       const [student, one] = [await buildStudent(club.id), await link({ max_uses: 1 })];
       const first = await claim(student, one.code);
       const again = async () => expect((await claim(student, one.code)).text).to.equal(first.text);
@@ -85,7 +85,7 @@ describe('claims of registration links', () => {
       expect((await send('GET', `/enrollments?student_id=${student.id}&revoked=false`)).body.total).to.equal(1);
     });
 
-    it('counts the use, but raises no fact for a delivery that the student already has', async () => {
+    it('counts a use, but raises no fact for a delivery that the student already has', async () => {
       const [student, one] = [await buildStudent(club.id), await link()];
       await send('POST', '/enrollments', { student_id: student.id, delivery_id: deliveries[0]?.id });
       const { body } = await claim(student, one.code);
@@ -216,7 +216,7 @@ describe('claims of registration links', () => {
       expect(await mailsTo(known.id)).to.deep.equal([]);
     });
 
-    it('grants nothing to a known e-mail, and answers as for an unknown e-mail', async () => {
+    it('grants nothing to a known e-mail, but returns the same answer as for an unknown e-mail', async () => {
       const [known, one] = [await buildStudent(club.id), await link()];
       const answers = [await signUp(one.code, known.email), await signUp(one.code)];
       expect(new Set(answers.map(visible)).size).to.equal(1);

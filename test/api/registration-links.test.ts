@@ -100,7 +100,7 @@ describe('registration links', () => {
     expect((await callsOf(await buildClub())('GET', '/registration-links')).body).to.deep.equal({ data: [], total: 0 });
   });
 
-  it('changes the given fields, and removes limits by 0 and an empty text', async () => {
+  it('changes the given fields, and removes a limit if its new value is 0 or an empty text', async () => {
     const { data } = (await create({ max_uses: 3, expires_at: later() })).body;
     const other = await buildAccessDelivery(club.id);
     const change = async (body: object) => (await send('PATCH', `/registration-links/${data.id}`, body)).body.data;

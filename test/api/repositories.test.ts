@@ -139,7 +139,7 @@ describe('repositories', () => {
       expect((await change(id, { title: 'Others' })).status).to.equal(200);
     });
 
-    it('lists the repository once as a use of its cover and of its files, after each change', async () => {
+    it('records the repository as one use of each file, even if the file is both cover and item', async () => {
       const [{ id }, cover, file] = [(await create({ title: 'Cards' })).body.data, await image(), await image()];
       const use = [{ kind: 'repository', id, title: 'Cards' }];
       expect((await change(id, { cover_media_id: cover.id })).body.data.cover.id).to.equal(cover.id);
@@ -195,7 +195,7 @@ describe('repositories', () => {
       expect((await send('GET', `/repositories/${id}`)).body).to.deep.equal(before.body);
     });
 
-    it('prevents the deletion of a used file, except by force, which removes it from the repository', async () => {
+    it('prevents the deletion of an item’s file, unless force=true removes the file from the repository', async () => {
       const [file, other] = [await buildMedia(club.id), await buildMedia(club.id)];
       const { id, title } = await buildRepository(club.id, { mediaIds: [file.id, other.id] });
       const refused = await send('DELETE', `/media/${file.id}`);
@@ -209,7 +209,7 @@ describe('repositories', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/classroom/repositories', () => {
-    it('shows only ready files to students, even without the feature, and all files to administrators', async () => {
+    it('shows only ready files to students, but shows all files to administrators', async () => {
       const [ready, waiting] = [
         await buildHostedFile(club.id, 'a.txt', 'abc'),
         await buildMedia(club.id, { status: 'processing' }),
@@ -295,7 +295,7 @@ describe('repositories', () => {
       return came;
     }
 
-    it('have the announced length, and contain the files under different names', async () => {
+    it('have the announced length, and give each file a different name', async () => {
       const { url, size_bytes: size, file_name: name, expires_at: expiresAt } = await offer();
       expect(name).to.equal('Knot cards.zip');
       expect(Date.parse(expiresAt) - clock.now().getTime()).to.be.within(14 * minute, 15 * minute);
@@ -323,7 +323,7 @@ describe('repositories', () => {
       ]);
     });
 
-    it('have the same bytes after an interruption at any byte and a resumption at a renewed address', async () => {
+    it('have the same bytes if they are interrupted anywhere and resumed at a renewed address', async () => {
       const { url } = await offer();
       const { answer, bytes } = await bytesAt(url);
       const etag = answer.headers.get('etag') ?? '';
@@ -356,7 +356,7 @@ describe('repositories', () => {
       expect(bytes.length).to.equal((await offer()).size_bytes);
     });
 
-    it('are refused 15 minutes after the address was created, and at the first request after access ended', async () => {
+    it('are refused 15 minutes after the address was created, or immediately after access ended', async () => {
       const { url } = await offer();
       clock.advance(14 * minute);
       expect((await bytesAt(url)).answer.status).to.equal(200);
@@ -384,7 +384,7 @@ describe('repositories', () => {
       expect([posted.status, posted.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD, OPTIONS']);
     });
 
-    it('break if a file is missing or different, and never end as a complete but wrong archive', async () => {
+    it('break if a file is missing or different, so that a wrong archive never looks complete', async () => {
       const { url, size_bytes: size } = await offer();
       const store = await testObjectStore();
       const key = `media/${club.id}/${files[2]}`;

@@ -1,4 +1,4 @@
-/** Tests raw requests that a proxy and this service could understand differently (DEC-152). */
+/** Tests raw requests that a proxy and this service could interpret as different requests (DEC-152). */
 import { expect } from 'chai';
 import { headFault } from '../../api/request-head.policy.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';

@@ -24,7 +24,7 @@ describe('POST /v1/clubs/{clubId}/sales-connections', () => {
       expect((await post(url)).status).to.equal(202);
     });
 
-    it('does not show token or secret again', async () => {
+    it('does not show the token or the secret in a later list', async () => {
       const club = await buildClub();
       const connection = await buildSalesConnection(club.id, 'generic', 'the secret');
       const { text, body } = await call('GET', path(club), { token: club.owner.token });

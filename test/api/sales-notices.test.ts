@@ -124,7 +124,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
     expectError(await call('POST', address(connection), { raw: 'event=x', headers }), 'unsupported_media_type');
   });
 
-  it('returns 429 for the 601st notice in a minute of one address, and stores the 600 before it', async function () {
+  it('returns 429 for the 601st notice from one address in a minute, and stores the first 600 notices', async function () {
     this.timeout(60_000);
     const { connection } = await buildShop();
     const ip = someAddress();

@@ -31,7 +31,7 @@ const fieldsIn = (head: string) =>
   );
 
 describe('security headers of every answer', () => {
-  /** Calls `check` with the headers of found, missing and unreadable requests on both listeners. */
+  /** Sends found, missing and unreadable requests to both listeners, and calls `check` with the headers of each answer. */
   async function eachAnswer(
     urls: { PUBLIC_URL: string; FILES_URL: string },
     check: (fields: object, listener: 'API' | 'files', what: string) => void,
@@ -82,7 +82,7 @@ describe('security headers of every answer', () => {
     }
   }
 
-  it('contain HSTS for an https public address, for any path, method or bytes', async () => {
+  it('contain HSTS in every case if the public address of the listener is https', async () => {
     // The test's listener of files has a local http address, because its port is chosen by the system.
     const urls = { PUBLIC_URL: 'https://api.example.com', FILES_URL: 'https://files.example.com' };
     await eachAnswer(urls, (fields, listener, what) =>

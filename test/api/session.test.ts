@@ -55,7 +55,7 @@ describe('GET /v1/auth/session', () => {
   });
 
   describe('401', () => {
-    it('is returned without a session, and for any text that is not a valid bearer token', async () => {
+    it('is returned if the request has no valid bearer token', async () => {
       const { token } = await buildStudent((await buildClub()).id);
       const malformed = [
         '',
@@ -186,18 +186,18 @@ describe('DELETE /v1/auth/session', () => {
 });
 
 describe('stored sessions', () => {
-  it('contain the text of no token of either kind of account', async () => {
+  it('do not contain the token of a student or of an administrator', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     await eachCase([student.token, club.owner.token], async (token) => {
       expect(await columnsHolding(token)).to.deep.equal([]);
       expect(await columnsHolding(token.replace(/^\w+?_/, ''))).to.deep.equal([]);
     });
-    // Proves that the search finds an existing text.
+    // This check proves that the search would find a stored text.
     expect(await columnsHolding(student.email)).to.deep.equal(['students.email']);
   });
 
-  it('have tokens of cls_ and 32 bytes for both kinds of account (DEC-10)', async () => {
+  it('have tokens that begin with cls_ and contain 32 random bytes (DEC-10)', async () => {
     const { id, owner } = await buildClub();
     const student = await buildStudent(id);
     await eachCase([owner.token, student.token], async (token) => {

@@ -65,7 +65,7 @@ describe('the graceful stop of the API', () => {
 /** Resolves once the port refuses connections. */
 async function refusingConnections(base: string): Promise<void> {
   for (;;) {
-    // Each fetch opens a new connection, because a kept connection would still be served.
+    // Each fetch opens a new connection, because the server would still serve an open connection.
     const refused = await fetch(`${base}/healthz`, { headers: { connection: 'close' } }).then(
       async (response) => (await response.text()) === '',
       () => true,

@@ -1,4 +1,7 @@
-/** Tests the limit on wrong passwords for an account (LIM-26). Strangers cannot lock out the owner's devices or find out accounts. */
+/**
+ * Tests the limit on wrong passwords for an account (LIM-26). Strangers cannot lock out the owner's devices, and cannot learn whether an
+ * account exists.
+ */
 import { randomInt } from 'node:crypto';
 import { expect } from 'chai';
 import { startApi, type RunningApi } from '../../api/server.ts';
@@ -65,7 +68,7 @@ describe('wrong passwords', function () {
       };
       const refused = (seconds = 900) => `429 rate_limited ${seconds}`;
 
-      it('are limited to ten in a quarter of an hour, except in a network that had a session', async () => {
+      it('are limited to ten in 15 minutes, except from a network in which the person has signed in before', async () => {
         const home = someAddress();
         expect((await signIn(mine, home)).status).to.equal(200);
         const outcomes = await attack(mine, 14);
@@ -77,7 +80,7 @@ describe('wrong passwords', function () {
         expect((await signIn(mine, home)).status).to.equal(200);
       });
 
-      it('do not lock out a device that had a session, if strangers send them from any address', async () => {
+      it('do not lock out a device from which the person has signed in before', async () => {
         const first = await signIn(mine);
         const token: string = first.body.data.device_token;
         expect(token).to.match(/^[\w-]{46}$/);
@@ -97,7 +100,7 @@ describe('wrong passwords', function () {
         expect(visible(one)).to.equal(visible(other));
       });
 
-      it('stop counting after their quarter of an hour, and so do refused tries', async () => {
+      it('stop counting when the 15 minutes end, even if refused tries followed', async () => {
         await attack(mine, 40);
         now = start + quarterMs - 1_000;
         expect(await outcome(signIn(mine))).to.equal(refused(1));

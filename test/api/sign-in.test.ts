@@ -129,7 +129,7 @@ describe('POST /v1/auth/sign-in: the club', () => {
   const signIn = (clubId: string, email: string) =>
     call('POST', '/v1/auth/sign-in', { body: { club_id: clubId, email, password } });
 
-  it('returns byte-equal 401 answers for a student of another club and an unknown club', async () => {
+  it('returns the same 401 answer for a student of another club as for an unknown club', async () => {
     const [own, other] = [await buildClub(), await buildClub()];
     const { email } = await buildStudent(own.id);
     expect((await signIn(own.id, email)).status).to.equal(200);

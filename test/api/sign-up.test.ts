@@ -38,7 +38,7 @@ describe('POST /v1/clubs/{clubId}/classroom/sign-up', () => {
       expect(await mailsTo(student?.id ?? '')).to.deep.equal(['student_verify_email']);
     });
 
-    it('stores the password as argon2id only, and no token as text', async () => {
+    it('stores the password only as an argon2id hash, and stores no token as plain text', async () => {
       const { id: clubId } = await buildClub();
       const email = someone();
       const secret = `a phrase of ${newId()}`;
@@ -130,7 +130,7 @@ describe('POST /v1/auth/admin/sign-up', () => {
       expect(await mailsTo(await administratorAccounts().idOf(email))).to.deep.equal(['administrator_verify_email']);
     });
 
-    it('stores the password as argon2id only, and no token as text', async () => {
+    it('stores the password only as an argon2id hash, and stores no token as plain text', async () => {
       const email = someone();
       const secret = `a phrase of ${newId()}`;
       await signUp({ name: 'Ada', email, password: secret, organization: { name: 'Harbour' } });
@@ -186,7 +186,7 @@ for (const [title, make] of Object.entries(kinds)) {
     });
     const other = 'quite another phrase';
 
-    it('gets the answer of the first sign-up, in every header field', async () => {
+    it('gets exactly the answer of a first sign-up, including all header fields', async () => {
       const confirmed = await kind.build();
       const unconfirmed = someone();
       const answers = [
@@ -252,7 +252,7 @@ for (const [title, make] of Object.entries(kinds)) {
       expect(visible(one)).to.equal(visible(two));
     });
 
-    it('removes the password of an unconfirmed e-mail that got different passwords, by the link of any mail', async () => {
+    it('removes the password after sign-ups with different passwords, if the link of any mail is used', async () => {
       const stranger = 'the phrase of a stranger';
       await eachCase(
         [

@@ -53,7 +53,7 @@ describe('a file that is sent in one request without a declared size', function 
     const code = text === '' ? '' : ` ${(JSON.parse(text) as { error: { code: string } }).error.code}`;
     return `${answer.status}${code}`;
   }
-  /** Starts a file of `length` bytes, and sends the first byte. @param others the header fields instead of Content-Length */
+  /** Starts a file of `length` bytes, and sends the first byte. @param others the header fields that replace Content-Length */
   function begin(
     { url, headers }: Upload,
     length: number,
@@ -172,7 +172,7 @@ describe('a file that is sent in one request without a declared size', function 
     expect(await mediaState(work.id)).to.match(/removed/);
   });
 
-  it('replaces an earlier request whose connection is dead, but only if the length is equal', async () => {
+  it('replaces an earlier request with a dead connection only if both requests have the same length', async () => {
     const work = await reserve();
     const dead = begin(work.upload, essay.length);
     await untilHeld([`document 0 0 ${essay.length}`]);
@@ -192,7 +192,7 @@ describe('a file that is sent in one request without a declared size', function 
     expect(await filesOf(club)).to.deep.equal([work.id]);
   });
 
-  it('replaces the partial object of a crashed process, which `complete` never accepts as the file', async () => {
+  it('replaces the partial object of a crashed process, and `complete` refuses such an object', async () => {
     const work = await reserve();
     const first = begin(work.upload, essay.length);
     await untilHeld([`document 0 0 ${essay.length}`]);
@@ -207,7 +207,7 @@ describe('a file that is sent in one request without a declared size', function 
     });
   });
 
-  it('is refused with 503 busy as a student’s fifth simultaneous file', async () => {
+  it('is refused with 503 busy if the same student is already sending four files', async () => {
     const four = await Promise.all(Array.from({ length: singleUploads.bounds.student }, () => reserve()));
     const uploads = four.map(({ upload }) => begin(upload, essay.length));
     await untilHeld([`document 0 0 ${4 * essay.length}`]);
@@ -218,7 +218,7 @@ describe('a file that is sent in one request without a declared size', function 
     expect(await sending(fifth.upload)).to.equal('200');
   });
 
-  it('does not count against the limit of 20 files after its deletion, which ends its address', async () => {
+  it('no longer counts against the limit of 20 files after its deletion, and its address ends', async () => {
     const { reserve: ask, drop } = handingInOf({ clubId: club.id }, student);
     const body = { file_name: 'essay.md', mime: 'text/markdown' };
     const answers = await Promise.all(Array.from({ length: mediaRules.maxUnsentFiles }, () => ask(body)));

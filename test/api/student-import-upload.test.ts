@@ -114,7 +114,7 @@ describe('student import upload', () => {
       expect(await storedOf(club)).to.deep.equal([]);
     });
 
-    it('is set to failed by its workflow 15 minutes after a crash of the API, and leaves no file', async () => {
+    it('fails 15 minutes after a crash of the API, and leaves no stored file', async () => {
       const { chunkedRequest } = await open(header + rows(6_000));
       chunkedRequest.write(rows(1_000, 6_000));
       await untilPartStored(club);

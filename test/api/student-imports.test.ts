@@ -124,7 +124,7 @@ describe('student imports', () => {
         expect(await rowCounts()).to.include({ transactional_mails: mails, enrollments });
       });
 
-      it('fails rows of new students beyond the plan’s allowance with limit_reached', async () => {
+      it('reports limit_reached for each new student above the plan’s allowance', async () => {
         const file = `${header}${Array.from({ length: 103 }, (_, at) => `s${at}@example.com,S ${at}`).join('\n')}`;
         const { body } = await upload(club, file);
         await buildPlan(club.id, 'starter');
@@ -147,7 +147,7 @@ describe('student imports', () => {
       expect([await rowCounts(), await storedOf(club)]).to.deep.equal([before, []]);
     });
 
-    it('returns 409 too_many_imports above ten open imports, also simultaneously, until one ends', async () => {
+    it('returns 409 too_many_imports while ten imports of the club are open, even to simultaneous requests', async () => {
       const other = await buildClub();
       const one = (of = club) => upload(of, `${header}a@example.com,A`);
       const answers = await Promise.all(Array.from({ length: importRules.maxOpen + 3 }, () => one()));
@@ -293,7 +293,7 @@ describe('student imports', () => {
       expect([(await studentsOf(club)).length, await storedOf(club)]).to.deep.equal([500, []]);
     });
 
-    it('skips the whole batch if the cancelation comes after the batch was read and before it is recorded', async () => {
+    it('skips the whole batch if the request arrives after the batch is read but before it is recorded', async () => {
       const { body } = await upload(club, header + people(600));
       const { id } = body.data;
       const slow = await importDeps(() => ({

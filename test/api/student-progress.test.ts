@@ -22,7 +22,7 @@ describe('student progress', () => {
   const progressOf = async (id: Id, query = '') => (await write('GET', `/students/${id}/progress${query}`)).body;
 
   describe('GET /v1/clubs/{clubId}/students/{studentId}/progress', () => {
-    it('lists each course that the student may open or has a completed lesson in, newest first', async () => {
+    it('lists, newest first, each course that the student may open or that has a completed lesson', async () => {
       const learner = await buildLearner(course);
       const classroom = classroomOf(course, learner);
       const row = {

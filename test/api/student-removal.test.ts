@@ -66,7 +66,7 @@ async function buildHistory() {
   return { club, endpoint, student, bystander, name, codeId, deliveries, conversation };
 }
 
-/** Creates a conversation whose texts all contain the given text: a finished answer and an answer in generation. */
+/** Creates a conversation with a finished answer and an unfinished answer. Each text of the conversation contains the given text. */
 async function converse(clubId: Id, student: TestStudent, text: string) {
   const agent = await buildOpenAgent(clubId);
   await buildEnrollment(clubId, { studentId: student.id, deliveryId: agent.deliveryId, startsAt: new Date(0) });
@@ -155,7 +155,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       expect(await factsOf(club.id)).to.deep.equal([{ type: 'student.removed', studentId: student.id }]);
     });
 
-    it('cancels unsent deliveries as student_removed and wakes their workflows', async () => {
+    it('cancels unsent deliveries with the reason student_removed, and wakes their workflows', async () => {
       const delivery = await readDelivery(history, history.deliveries.pending);
       expect(delivery).to.include({ status: 'canceled', cancel_reason: 'student_removed', payload_purged: true });
       expect(delivery).to.have.property('completed_at');
@@ -199,7 +199,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       }
     });
 
-    it('ends an answer in generation with student_removed, notifies its stream and wakes its run', async () => {
+    it('ends an unfinished answer with the error student_removed, and notifies its stream', async () => {
       const { stream, data } = history.conversation.underWay;
       const failed = (await stream.event('error')).data;
       expect(failed.answer).to.include({ status: 'failed', error_code: 'student_removed', content: '' });
@@ -218,7 +218,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     });
   });
 
-  it('is tested by a search that finds the student’s name and e-mail before the removal', async () => {
+  it('is checked with a search that finds the student’s name and e-mail before the removal', async () => {
     const { name, student } = await buildHistory();
     expect(await columnsHolding(name)).to.deep.equal([
       ...conversationColumns,

@@ -110,7 +110,7 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       expect(await names(club, { q: 'Ada', verified: 'false' })).to.deep.equal([]);
     });
 
-    it('has at most 120 characters', async () => {
+    it('is refused with 422 if it has more than 120 characters', async () => {
       expect((await list(club, { q: 'x'.repeat(120) })).status).to.equal(200);
       expectError(await list(club, { q: 'x'.repeat(121) }), 'invalid_request');
     });

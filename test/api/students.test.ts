@@ -182,7 +182,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
   });
 
   describe('403 role_not_permitted', () => {
-    it('is returned to an editor who changes the address, but not for the current address (DEC-60)', async () => {
+    it('is returned to an editor who changes a student’s e-mail, but not if it stays the same (DEC-60)', async () => {
       const student = await buildStudent(club.id);
       const { token } = await buildMember(club.id, 'editor');
       const asEditor = (body: object) => call('PATCH', studentPath(club, student.id), { token, body });

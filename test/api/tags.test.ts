@@ -44,7 +44,7 @@ describe('tags', () => {
       ]);
     });
 
-    it('returns 409 name_taken within the club in any letter case and spacing, until the tag is deleted', async () => {
+    it('returns 409 name_taken for a name that differs from a tag of the club only in case or spaces', async () => {
       const id = await calls.buildTag('Straße Öl');
       const other = await calls.buildTag('other');
       const before = await rowCounts();
@@ -198,7 +198,7 @@ describe('tags', () => {
       const timesReached = async () =>
         (await factsWithSubjects(club.id)).filter(({ subjectId }) => subjectId === id).length;
 
-      it('deletes the level if the deletion is first, and the award then reaches no level', async () => {
+      it('deletes the level if the deletion is first, so that the award reaches no level', async () => {
         const [deleted] = await inThisOrder(levelLock(), deletion, award);
         expect([deleted.status, await timesReached()]).to.deep.equal([204, 0]);
       });
@@ -210,7 +210,7 @@ describe('tags', () => {
       });
     });
 
-    it('returns 404 for an unknown, foreign or deleted level, and frees the points of a deleted level', async () => {
+    it('returns 404 for an unknown, foreign or deleted level, and lets a new level reuse its points', async () => {
       const foreign = await standingCalls(await buildClub()).buildLevel('Foreign', 5);
       const deleted = await calls.buildLevel('Deleted', 5);
       expect((await calls.deleteLevel(deleted)).status).to.equal(204);

@@ -84,7 +84,10 @@ const metBy: Readonly<Record<string, readonly OperationId[]>> = {
   'tags(club_id,folded_name)': ['createTag', 'updateTag'],
 };
 
-/** Keys whose values no request chooses, by the origin of the values. Workers and statements with ON CONFLICT write them. */
+/**
+ * Unique keys whose values no request chooses, grouped by the origin of the values. Workers, and statements with ON CONFLICT, write these
+ * keys.
+ */
 const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
   'drawn at random': [
     'administrator_sessions(token_hash)',
@@ -128,7 +131,7 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
     'wakes(club_id,workflow_id)',
     'webhook_tallies(endpoint_id,span,starts_at,event_type)',
   ],
-  'written by a step of a worker, which can be repeated': [
+  'written by a repeatable step of a worker': [
     'agent_answer_deltas(answer_id,starts_at)',
     'agent_calls(answer_id,call_no)',
     'agent_charges(answer_id)',
@@ -230,7 +233,7 @@ describe('unique keys', () => {
     for (const operationId of Object.values(metBy).flat()) operationOf(operationId);
   });
 
-  it('have the index name that the error mapping expects, if they are keys of public ids', async () => {
+  it('have the index name that the error mapping expects, if they protect public ids', async () => {
     const source = await testDatabase();
     await eachCase(Object.values(publicIdIndexes), async (name) => {
       const rows = await source.query<unknown[]>(
@@ -259,7 +262,7 @@ describe('three parallel requests and a repetition', () => {
     });
 });
 
-describe('a key that another record already has', () => {
+describe('a unique key that another record already uses', () => {
   let club: FurnishedClub;
   beforeEach(async () => {
     club = await buildFurnishedClub();

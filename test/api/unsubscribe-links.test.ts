@@ -107,7 +107,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
       await buildSpaceMembership(muted, student.id);
     });
 
-    it('switches `digest` off in each space, and a resubscription switches it on in the former spaces', async () => {
+    it('switches `digest` off in each space, and a resubscription restores the former setting', async () => {
       const { status, body } = await click('unsubscribe');
       expect([status, body.data.kind, body.data.subscribed]).to.deep.equal([200, 'digests', false]);
       await click('unsubscribe');
@@ -141,7 +141,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
       ]);
       expect((await spaces.change(own.id, { digest: true })).body.data.digest).to.equal(true);
       expect((await call('GET', at('unsubscribe', digests()))).body.data.subscribed).to.equal(true);
-      // Only the space whose `digest` the student switched on.
+      // Only the space `Own` has `digest` on, because the student switched it on there.
       expect((await digestsOf()).filter(([, digest]: [string, boolean]) => digest)).to.deep.equal([['Own', true]]);
       const later = await buildSpace(club.id, { digestByDefault: true });
       expect((await spaces.join(later.id)).body.data.digest).to.equal(true);
@@ -175,7 +175,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
       expect(await suppressions()).to.deep.equal([]);
     });
 
-    it('belong to one student, and cannot lift a suppression by hand', async () => {
+    it('belong to one student, and cannot lift a suppression that an administrator added', async () => {
       const other = await buildStudent(club.id);
       const { id } = (await callsOf(club)('POST', '/mail/suppressions', { email: student.email })).body.data;
       await own('PATCH', { campaigns: false, automations: false });
@@ -198,7 +198,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
     });
   });
 
-  it('returns 409 for a suppression by hand above the limit of suppressions (CAMP-44)', async () => {
+  it('returns 409 if an administrator adds a suppression above the limit (CAMP-44)', async () => {
     const add = (email: string, most?: number) =>
       addSuppression(deps, club.id, email, new Date(), most).then(
         ({ reason }) => reason,
@@ -261,7 +261,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
       expect(again.data).to.deep.equal({ added: 0, existing: 1, failed: 0, errors: [] });
     });
 
-    it('accepts rows that are divided between two pieces of a large file', async () => {
+    it('accepts a row that is split between two pieces of a large file', async () => {
       const rows = Array.from({ length: 9_000 }, (_, row) => `somebody-${row}@a-long-domain-of-knots.example,é`);
       const { body } = await importFile(`email,note\n${rows.join('\n')}`);
       expect(body.data).to.deep.equal({ added: 9_000, existing: 0, failed: 0, errors: [] });
@@ -282,7 +282,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
         expect(await rowCounts()).to.deep.equal(before);
       });
 
-    it('refuses a file before its end, and the connection then accepts the next request', async () => {
+    it('can refuse a file before its end, and can use the connection for the next request', async () => {
       const rows = Array.from({ length: 9_000 }, (_, row) => `somebody-${row}@a-long-domain-of-knots.example`);
       expectError(await importFile(`mail\n${rows.join('\n')}`), 'invalid_request');
       for (const row of [1, 2]) expect(await isSuppressed(rows[row] ?? '')).to.equal(false);
@@ -295,7 +295,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
     });
   });
 
-  it('works without the feature, and after the student was removed', async () => {
+  it('works even if the plan has no campaigns, and after the student was removed', async () => {
     await buildPlan(club.id, 'starter');
     expect((await call('POST', at('unsubscribe'))).status).to.equal(200);
     await removeStudent(deps, club.id, student.id, new Date());

@@ -113,7 +113,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       }
     });
 
-    it('lets POST return the status of a refused HEAD without a body, on a connection that stays usable', async () => {
+    it('makes a refused POST answer like HEAD: with a status, without a body, and on an open connection', async () => {
       const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
       const head = (id: string, others: Record<string, string> = {}) =>
         new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
@@ -188,7 +188,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       expect(await offset()).to.equal('0');
     });
 
-    it('cause refusals in the error envelope: 401, 404, 405, 409, 412, 413, 415, 422', async () => {
+    it('cause errors in the usual JSON form if they are wrong (statuses 401 to 422)', async () => {
       const { upload } = reserved;
       const send = (at: number, others: Record<string, string> = {}, bytes = file.bytes.subarray(0, 10)) =>
         sendPiece(upload, location, bytes, { at, others });

@@ -142,7 +142,7 @@ describe('uploads of videos by a real client', function () {
       await (await second).release();
     });
 
-    it('is free when the lease of a crashed holder ends, and this holder can then record nothing', async () => {
+    it('becomes free when the lease of a crashed holder ends, and that holder can then record nothing', async () => {
       const id = await uploadId();
       const releaseRequest = Promise.withResolvers<void>();
       const first = await (await aProcess({ ...times, renewalMs: 60_000 })).acquire(id, () => {}, patient);

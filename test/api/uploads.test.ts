@@ -223,11 +223,11 @@ describe('uploads of videos', () => {
     expect(await refusalOf(tooMuch)).to.deep.equal({ status: 413, code: 'body_too_large' });
     const refused = async (method: string) => refusalOf(await request(method, location, upload.headers));
     expect(await refused('GET')).to.deep.equal({ status: 405, code: 'method_not_allowed' });
-    expect(await refused('PUT')).to.deep.equal({ status: 404, code: 'not_found' }); // PUT is the method of other files
+    expect(await refused('PUT')).to.deep.equal({ status: 404, code: 'not_found' }); // only other files use PUT
     expect(await offsetAt(reserved, location)).to.equal(400);
   });
 
-  it('refuse a token of another file, of another club or of no file, and reveal nothing about the file', async () => {
+  it('refuse every token that does not belong to the file, and reveal nothing about the file', async () => {
     const reserved = await reserve(uploader, bytesOf(1_000));
     const location = await started(reserved, 1_000);
     const other = await reserve(uploader, bytesOf(1_000));
@@ -278,7 +278,7 @@ describe('uploads of videos', () => {
       expect(body.upload.url).to.equal(reserved.upload.url);
       expect(body.data).to.deep.equal(reserved.media);
       clock.advance(23 * hour);
-      await eraseAll(clock.now()); // the renewal has also moved the deadline of the upload
+      await eraseAll(clock.now()); // the upload remains, because the renewal also moved its deadline
       const answer = await sendPiece(body.upload, location, file.bytes.subarray(600), { at: 600 });
       expect(answer.status).to.equal(204);
       expect((await storedOf(reserved.media.id))?.equals(file.bytes)).to.equal(true);
@@ -294,7 +294,7 @@ describe('uploads of videos', () => {
       expectError(await renewingLater(slow.media.id), 'upload_ended');
     });
 
-    it('signs the address of a plain upload again, and returns 404 for foreign files and 409 after the end', async () => {
+    it('renews the address of a plain upload, and returns 409 after the upload has ended', async () => {
       const notes = { fileName: 'notes.md', mime: 'text/markdown', bytes: Buffer.from('# Knots\n') };
       const { media, upload } = await reserve(uploader, notes);
       clock.advance(10 * 60_000);
@@ -391,7 +391,7 @@ describe('uploads of videos', () => {
       { timeoutMs: 10_000 },
       async () => (await bucket.storedParts(`media/${club.id}`)) === 1,
     );
-    await withoutTimersOf(15_000, () => api.stop()); // no request waits for the timeout of its lock
+    await withoutTimersOf(15_000, () => api.stop()); // no request waits until its lock times out
     expect(await offsetAt(reserved, location)).to.be.within(partBytes, partBytes + 400);
   });
 
@@ -458,13 +458,13 @@ describe('uploads of videos', () => {
         await whole;
         expect((await storedOf(slow.media.id))?.equals(bytes)).to.equal(true);
         expect(offsets).to.have.lengthOf(2);
-        expect(offsets[1]).to.be.within(900_000, 1_100_000); // the connection forwards the whole piece in which its limit is reached
+        expect(offsets[1]).to.be.within(900_000, 1_100_000); // the connection also forwards the rest of the piece that reaches its limit
         for (const sending of others) sending.destroy();
         await until('the end of the other requests', soon, async () => (await writesUnderWay()) === 0);
       });
     });
 
-    it('is stored, and unrecorded uploads and partial objects of crashed processes are removed', async () => {
+    it('is stored, although processes crashed during its upload, and leaves no partial objects', async () => {
       const bytes = await video('mp4', { seconds: 1 });
       const reserved = await reserveWork();
       const { id } = reserved.media;

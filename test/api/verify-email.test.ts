@@ -48,7 +48,7 @@ for (const [path, make] of Object.entries(kinds)) {
         expect((await kind.verify(token)).status).to.equal(200);
       });
 
-      it('keeps the former token valid after a resend, until a confirmation ends both tokens', async () => {
+      it('is returned for the first token even after a resend, but a confirmation ends both tokens', async () => {
         const { id, email, token } = await unconfirmed();
         await kind.resend(email);
         const again = await mailedToken(kind.purposes.verify, id);
@@ -122,7 +122,7 @@ for (const [path, make] of Object.entries(kinds)) {
       expect(await mailsTo(confirmed.id)).to.deep.equal([]);
     });
 
-    it('mails at most 5 tokens an hour, then one in ten minutes, with equal answers', async () => {
+    it('mails at most 5 tokens an hour and then one every ten minutes, but always returns the same answer', async () => {
       const { id, email } = await unconfirmed();
       const answers = [];
       for (let times = 0; times < 6; times++) answers.push(await kind.resend(email));
@@ -154,7 +154,7 @@ describe('POST /v1/auth/verify-email: other tokens', () => {
     expect((await administratorAccounts().verify(ofAdministrator)).status).to.equal(200);
   });
 
-  it('confirms the student’s e-mail by the token of an invitation, for 7 days', async () => {
+  it('confirms the student’s e-mail with an invitation token that is at most 7 days old', async () => {
     const { id, owner } = await buildClub();
     const create = () =>
       call('POST', `/v1/clubs/${id}/students`, { token: owner.token, body: { name: 'Ada', email: someone() } });

@@ -130,7 +130,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect(
         await found({ since: `${dates[0]}T12:00:00.001+02:00`, until: `${dates[0]}T09:00:01-01:00` }),
       ).to.deep.equal([1]);
-      // A microsecond between the times of two deliveries.
+      // These limits contain fractions of a millisecond.
       expect(await found({ since: `${dates[0]}T10:00:00.0005Z`, until: `${dates[0]}T10:00:00.9999Z` })).to.deep.equal([
         1,
       ]);
@@ -189,7 +189,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect(pages.flatMap(({ data }) => data.map(({ id }: Listed) => id))).to.deep.equal(ids);
     });
 
-    it('returns deliveries of equal times once each over all pages, in one order', async () => {
+    it('returns deliveries with equal times in a fixed order, so that each is on exactly one page', async () => {
       const now = new Date(`${dates[0]}T10:00:00Z`);
       for (let index = 0; index < 11; index++) await buildWebhookDelivery(subscription, now);
       const pages = [];

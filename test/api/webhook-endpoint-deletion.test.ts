@@ -59,7 +59,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       });
     });
 
-    it('drops a requested resend', async () => {
+    it('removes a requested resend that was not sent yet', async () => {
       const delivery = await buildWebhookDelivery(scene.subscription);
       await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: new Date() });
       await scene.webhooks.resend(id, delivery.id);
@@ -145,7 +145,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(answers.map(({ status }) => status)).to.deep.equal([204, 404]);
     });
 
-    it('is the answer to operations that wait while the endpoint is being deleted', async () => {
+    it('is returned to operations that wait for the lock while the endpoint is being deleted', async () => {
       const { webhooks } = scene;
       const late = {
         change: () => webhooks.change(id, { description: 'x' }),

@@ -102,7 +102,7 @@ describe('the record of a webhook endpoint', () => {
     expect((await read()).updated_at).to.equal(before);
   });
 
-  it('counts first and next attempts in pending_deliveries, but no resend of an ended delivery', async () => {
+  it('counts unfinished deliveries in pending_deliveries, but no resend of an ended delivery', async () => {
     const { webhooks, endpoint } = scene;
     const ended = await attempt(200);
     await webhooks.resend(endpoint.id, ended);
@@ -118,7 +118,7 @@ describe('the record of a webhook endpoint', () => {
     expect((await read()).pending_deliveries).to.equal(0);
   });
 
-  it('is equal in the single read and in the list', async () => {
+  it('is the same when one endpoint is read and when all endpoints are listed', async () => {
     for (const status of [200, 500, 500, 500, 500, 500]) await attempt(status);
     await scene.webhooks.rotate(scene.endpoint.id);
     expect((await scene.webhooks.list()).body.data).to.deep.equal([await read()]);

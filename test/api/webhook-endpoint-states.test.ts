@@ -96,7 +96,7 @@ describe('the state of a webhook endpoint', () => {
       expect(wake?.attributes).to.deep.equal({ ClubId: scene.club.id, EndpointId: id });
     });
 
-    it('changes nothing of a paused endpoint', async () => {
+    it('does not change an endpoint that is already paused', async () => {
       await move('pause');
       await expectNothingChanges('pause');
     });
@@ -139,7 +139,7 @@ describe('the state of a webhook endpoint', () => {
       });
     });
 
-    it('sends a waiting resend of a paused endpoint immediately, without the gate', async () => {
+    it('sends a resend that waited during the pause immediately, without waiting for the gate', async () => {
       const [waiting, resent] = await queue(2);
       if (!waiting || !resent) throw new Error('Query did not return two deliveries');
       await scene.webhooks.resend(id, resent.id);
@@ -191,7 +191,7 @@ describe('the state of a webhook endpoint', () => {
       expect(await newDeliveries()).to.have.length(1);
     });
 
-    it('changes nothing of an enabled endpoint', () => expectNothingChanges('enable'));
+    it('does not change an endpoint that is already enabled', () => expectNothingChanges('enable'));
 
     it('does not end the throttling of an enabled endpoint', async () => {
       await alter('webhook_endpoints', id, failures());
@@ -249,7 +249,7 @@ describe('the state of a webhook endpoint', () => {
       }
       const other = await buildEndpoint(scene.club.id, publicUrl);
       const elsewhere = await buildWebhookDelivery({ ...scene.subscription, endpoint: other });
-      // The fan-out also created a delivery to the endpoint of the scene.
+      // The fan-out also created a delivery to the endpoint of the scene. This update ends that delivery.
       await alter('webhook_deliveries', (await pendingOf()).id, { status: 'succeeded', completed_at: new Date() });
       const rows = () => Promise.all([...deliveries, elsewhere].map((delivery) => deliveryRow(delivery.id)));
       const before = await rows();
@@ -259,7 +259,7 @@ describe('the state of a webhook endpoint', () => {
     const pendingOf = async (): Promise<{ id: string }> =>
       (await scene.webhooks.deliveries(id)).body.data.find(({ status }: { status: string }) => status === 'pending');
 
-    it('drops a requested resend', async () => {
+    it('removes a requested resend that was not sent yet', async () => {
       const [delivery] = await queue(1);
       if (!delivery) throw new Error('No delivery was created');
       await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: new Date() });
@@ -330,7 +330,7 @@ describe('the state of a webhook endpoint', () => {
       { first: 'disable', second: 'disable', statuses: [200, 200], status: 'disabled', pending: 0 },
     ] as const;
     for (const { first, second, statuses, status, pending } of orders) {
-      it(`act in the order of their locks: ${first}, then ${second}: ${status}, ${pending} pending`, async () => {
+      it(`run in the order of their locks: ${first} before ${second} leads to ${status} with ${pending} pending`, async () => {
         await queue(2);
         const answers = await oneAfterAnother(id, [() => move(first), () => move(second)]);
         expect(answers.map((answer) => answer.status)).to.deep.equal(statuses);

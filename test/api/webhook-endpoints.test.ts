@@ -119,7 +119,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect((await list(club)).body.total).to.equal(20);
     });
 
-    it('counts a disabled endpoint towards the limit, with endpoint_limit_reached', async () => {
+    it('is returned with endpoint_limit_reached even if one of the 20 endpoints is disabled', async () => {
       const endpoints = await Promise.all(Array.from({ length: 20 }, () => buildEndpoint(club.id, publicUrl)));
       await alter('webhook_endpoints', endpoints[0]?.id ?? '', { status: 'disabled', disabled_reason: 'manual' });
       expectError(await register(club, good), 'endpoint_limit_reached');
@@ -172,7 +172,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       );
     });
 
-    it('returns 400 for a given status, secret or id', async () => {
+    it('returns 400 if the request contains a status, a secret or an id', async () => {
       await eachCase([{ status: 'disabled' }, { secret: 'whsec_AAAA' }, { id: newId() }], async (extra) =>
         expectError(await register(club, { ...good, ...extra }), 'malformed_request'),
       );
@@ -206,7 +206,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
         'https://[::ffff:127.0.0.1]/',
         'https://[64:ff9b::7f00:1]/',
       ],
-      'a private address in another spelling': [
+      'an unusual spelling of a private address': [
         'https://2130706433/',
         'https://0x7f.1/',
         'https://0177.0.0.1/',
@@ -291,7 +291,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect((await call('GET', path, { token: member.token })).body.data.pending_deliveries).to.equal(1);
     });
 
-    it('shows every optional field that applies', async () => {
+    it('contains every optional field for which the endpoint has a value', async () => {
       const club = await buildClub();
       const { id } = await buildEndpoint(club.id, publicUrl);
       const at = (minute: number) => new Date(Date.UTC(2026, 2, 1, 12, minute));

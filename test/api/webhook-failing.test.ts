@@ -1,4 +1,6 @@
-/** Tests that an endpoint without a success for 5 days is disabled, its queue canceled and its administrators notified (STATE-5). */
+/**
+ * Tests that the service disables an endpoint after 5 days without a success, cancels its queue and notifies its administrators (STATE-5).
+ */
 import { expect } from 'chai';
 import { withClockStopped } from '../toolkit/fakes/timers.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -80,7 +82,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect(record).to.not.have.property('hold_until');
     });
 
-    it('is done by the gate of the endpoint if no delivery is attempted', async () => {
+    it('is carried out by the endpoint’s gate if no delivery attempt is made', async () => {
       await failingFor(5 * day, { breaker_step: 7, hold_until: new Date(now + 30 * minute) });
       expect(await tend()).to.deep.equal({ done: true, outcome: 'disabled' });
       expect(await read()).to.include({ status: 'disabled', disabled_reason: 'failing' });
@@ -134,7 +136,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect((await read()).status).to.equal('enabled');
     });
 
-    it('is set after a pause, and the endpoint then has another 5 days', async () => {
+    it('can follow a pause, and then the endpoint has another 5 days to succeed', async () => {
       await failingFor(6 * day);
       await scene.webhooks.pause(id);
       expect(await tend()).to.include({ done: false, doing: 'paused' });
@@ -146,7 +148,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect(await read()).to.include({ status: 'disabled', disabled_reason: 'failing' });
     });
 
-    it('remains after attempts that the service could not make', async () => {
+    it('remains if the attempts failed because the service itself crashed', async () => {
       await failingFor(6 * day);
       const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       const dies = { failpoint: () => Promise.reject(new Error('the worker crashed')) };
@@ -161,7 +163,7 @@ describe('an endpoint that fails for 5 days', () => {
   });
 
   describe('an endpoint that answers 410 Gone', () => {
-    it('is disabled as gone, with its queue canceled and a mail to its administrators', async () => {
+    it('is disabled with the reason gone, and its waiting deliveries are canceled', async () => {
       const waiting = await buildWebhookDelivery(scene.subscription, new Date(now));
       const lastDelivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       await attempt(lastDelivery.id, 410);
@@ -183,7 +185,7 @@ describe('an endpoint that fails for 5 days', () => {
   });
 
   describe('a throttled endpoint', () => {
-    it('is throttled by its first 429 but not by its first 500, and then gets no other attempt', async () => {
+    it('becomes throttled after its first 429 but not after its first 500, and gets no further attempt', async () => {
       const [first, other] = [
         await buildWebhookDelivery(scene.subscription, new Date(now)),
         await buildWebhookDelivery(scene.subscription, new Date(now)),

@@ -93,7 +93,7 @@ describe('webhook tests and resends', () => {
       expect(new Set(events).size).to.equal(2);
     });
 
-    it('changes nothing of the endpoint', async () => {
+    it('does not change the endpoint’s record', async () => {
       const before = await endpointRow(id);
       await sendTest();
       expect(await endpointRow(id)).to.deep.equal(before);
@@ -108,7 +108,7 @@ describe('webhook tests and resends', () => {
         expect({ ...(await rowCounts()), wakes: 0 }).to.deep.equal({ ...before, wakes: 0 });
       });
 
-      it(`returns 409 endpoint_not_enabled for a test that waits for ${operation}`, async () => {
+      it(`returns 409 endpoint_not_enabled to a test that waited until ${operation} ended`, async () => {
         const [, late] = await oneAfterAnother(id, [() => scene.webhooks[operation](id), sendTest]);
         if (!late) throw new Error('Two requests returned fewer than two answers');
         expectError(late, 'endpoint_not_enabled');
@@ -145,7 +145,7 @@ describe('webhook tests and resends', () => {
     };
 
     for (const status of ['succeeded', 'failed', 'canceled'] as const) {
-      it(`requests one manual attempt of a ${status} delivery without a change of its state`, async () => {
+      it(`requests one manual attempt of a ${status} delivery, and does not change the delivery’s status`, async () => {
         await end(status, { attempt_count: 8, schedule_position: 8 });
         const before = (await scene.webhooks.delivery(id, delivery.id)).body.data;
         const { status: answered, body } = await resend();
@@ -192,14 +192,14 @@ describe('webhook tests and resends', () => {
       expect(wake?.attributes).to.deep.equal({ ClubId: scene.club.id, EndpointId: id, EventType: 'student.updated' });
     });
 
-    it('changes nothing for a second request before the attempt', async () => {
+    it('changes nothing if a resend is requested again before the attempt', async () => {
       await end('failed');
       await resend();
       expect((await resend()).status).to.equal(202);
       expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual' });
     });
 
-    it('does not change a requested test or recovery, but releases the delivery from the gate', async () => {
+    it('keeps a requested test or recovery, but lets the delivery leave the gate immediately', async () => {
       await eachCase(['test', 'recovery'] as const, async (requested) => {
         await alter('webhook_deliveries', delivery.id, { requested, parked_at: new Date() });
         await resend();
@@ -245,7 +245,7 @@ describe('webhook tests and resends', () => {
           await expectRefused('endpoint_not_enabled');
         });
 
-        it(`is returned to a request that waits for ${operation}`, async () => {
+        it(`is returned to a resend that waited until ${operation} ended`, async () => {
           await end('failed');
           const [, late] = await oneAfterAnother(id, [() => scene.webhooks[operation](id), resend]);
           if (!late) throw new Error('Two requests returned fewer than two answers');
@@ -278,7 +278,7 @@ describe('webhook tests and resends', () => {
         expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
       });
 
-      it('is returned in preference to 409 for an unknown delivery of a paused endpoint', async () => {
+      it('is returned instead of 409 for an unknown delivery of a paused endpoint', async () => {
         await scene.webhooks.pause(id);
         await eachCase(await noDeliveriesOf(scene), async (unknown) =>
           expectError(await scene.webhooks.resend(id, unknown), 'not_found'),

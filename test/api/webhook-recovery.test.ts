@@ -39,7 +39,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
   describe('202', () => {
     useStoppedClock();
 
-    it('sets failed deliveries to pending for one attempt each, lets them wait at the gate, and counts them', async () => {
+    it('makes failed deliveries pending again for one attempt each, which must wait for the gate', async () => {
       const deliveries = [await ended({}), await ended({})];
       const { status, body } = await recover();
       expect(status).to.equal(202);
@@ -51,7 +51,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
         expect(record.next_attempt_at).to.equal(clock.now().toISOString());
         const row = await deliveryRow(delivery.id);
         expect(row).to.include({ requested: 'recovery', schedulePosition: 8 });
-        expect(row.parkedAt).to.be.an.instanceOf(Date); // until the gate releases the delivery
+        expect(row.parkedAt).to.be.an.instanceOf(Date); // the delivery is parked until the gate releases it
       });
       expect((await scene.webhooks.read(id)).body.data.pending_deliveries).to.equal(2);
     });
@@ -64,7 +64,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', requested: 'recovery' });
     });
 
-    it('excludes deliveries of removed students and expired deliveries, which have no body', async () => {
+    it('excludes deliveries of removed students and expired deliveries', async () => {
       const purged = { status: 'canceled', payload_purged_at: new Date() };
       const deliveries = [
         await ended({ ...purged, cancel_reason: 'student_removed' }),
@@ -139,7 +139,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect(await endpointRow(id)).to.deep.equal(before);
     });
 
-    it('recovers nothing at a second request', async () => {
+    it('recovers no delivery if the request is repeated', async () => {
       await ended({});
       expect((await recover()).body.data.recovered).to.equal(1);
       expect((await recover()).body.data.recovered).to.equal(0);
@@ -158,7 +158,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
     });
   });
 
-  describe('409 endpoint_not_enabled without a recovery', () => {
+  describe('409 endpoint_not_enabled, which recovers nothing', () => {
     for (const operation of ['pause', 'disable'] as const) {
       it(`is returned after ${operation}, if the endpoint is not enabled`, async () => {
         const delivery = await ended({});
@@ -213,7 +213,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expectError(await recover('2016-12-31T23:59:60Z'), 'invalid_request');
     });
 
-    it('returns 422 in preference to 409 and 404', async () => {
+    it('returns 422, not 409 or 404, for a wrong time and a paused or unknown endpoint', async () => {
       await scene.webhooks.pause(id);
       expectError(await recover(ago(-minute)), 'invalid_request');
       expectError(await scene.webhooks.recover(newId(), ago(-minute)), 'invalid_request');

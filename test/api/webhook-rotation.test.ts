@@ -68,7 +68,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       });
     });
 
-    it('signs with the new secret first and then with the former, and stores both encrypted', async () => {
+    it('makes the new secret sign first and the former secret second, and stores both encrypted', async () => {
       const { secret } = (await rotate()).body.data;
       expect(await storedSecrets()).to.deep.equal([secret, scene.endpoint.secret]);
       const { secret: sealed, previousSecret } = await endpointRow(id);
@@ -103,7 +103,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
     });
 
     for (const state of ['pause', 'disable'] as const) {
-      it(`is also returned after ${state}, so that a leaked secret can be changed before the next delivery`, async () => {
+      it(`is also returned after ${state}, so that a leaked secret can be replaced while nothing is sent`, async () => {
         await scene.webhooks[state](id);
         const { status } = await read();
         expect((await rotate()).body.data.endpoint.status).to.equal(status);
@@ -119,7 +119,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(await storedSecrets()).to.deep.equal([secret, first]);
     });
 
-    it('ends the oldest secret with expire_previous, and keeps the last secret valid for 24 hours', async () => {
+    it('ends the oldest secret if expire_previous is true, and keeps the last secret valid for 24 hours', async () => {
       const first = (await rotate()).body.data.secret;
       clock.advance(hour);
       const { status, body } = await rotate({ expire_previous: true });
@@ -146,7 +146,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       });
     }
 
-    it('is returned to one of two simultaneous rotations, and the secret of the other rotation signs', async () => {
+    it('is returned to one of two simultaneous rotations, and the other rotation stores its secret', async () => {
       const [accepted, refused] = await oneAfterAnother(id, [() => rotate(), () => rotate()]);
       expect(accepted?.status).to.equal(200);
       if (!refused) throw new Error('Two requests returned fewer than two answers');
@@ -154,7 +154,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(await storedSecrets()).to.deep.equal([accepted?.body.data.secret, scene.endpoint.secret]);
     });
 
-    it('is not returned with expire_previous to two simultaneous rotations, whose secrets are both valid', async () => {
+    it('is not returned if both simultaneous rotations have expire_previous, and both secrets become valid', async () => {
       const answers = await oneAfterAnother(id, [
         () => rotate({ expire_previous: true }),
         () => rotate({ expire_previous: true }),
@@ -179,7 +179,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(await endpointRow(foreign.id)).to.deep.equal(before);
     });
 
-    it('returns 400 for a wrong type of expire_previous, a given secret and a list', async () => {
+    it('returns 400 if expire_previous is not a boolean, or if the body is a list or contains a secret', async () => {
       await alter('webhook_endpoints', id, { description: 'x' });
       await expectUnchangedBy(async () => {
         await eachCase(

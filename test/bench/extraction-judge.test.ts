@@ -30,7 +30,7 @@ function readingOf(...texts: string[]): Reading & { result: 'read' } {
   return { result: 'read', passages: texts.map((text) => ({ headings: [], text })), warnings: [] };
 }
 
-describe('word splitter of the gold set', () => {
+describe('the splitter of expected texts into words', () => {
   const cases: { what: string; text: string; words: string[] }[] = [
     {
       what: 'strips punctuation only at the ends of words',
@@ -50,7 +50,7 @@ describe('word splitter of the gold set', () => {
     { what: 'writes all forms of subscripts in one form', text: 'H₂O H_{2}O', words: ['H_2O', 'H_2O'] },
     { what: 'removes blanks beside the signs of equations', text: 'E = mc²', words: ['E=mc^2'] },
     {
-      what: 'keeps joiners and removes marks of text direction',
+      what: 'keeps invisible joiners of letters, and removes invisible marks of the text direction',
       text: 'می\u200Cخواهم \u200Eb',
       words: ['می\u200Cخواهم', 'b'],
     },
@@ -60,7 +60,7 @@ describe('word splitter of the gold set', () => {
       words: ['三', '時', '9', '時'],
     },
     {
-      what: 'keeps a blank between letters of a script without blanks as a word',
+      what: 'keeps a blank as a word if it stands between letters of a script that uses no blanks',
       text: '三 時',
       words: ['三', '␣', '時'],
     },
@@ -69,7 +69,7 @@ describe('word splitter of the gold set', () => {
   ];
   for (const { what, text, words } of cases) it(what, () => expect(tokensOf(text)).to.deep.equal(words));
 
-  it('replaces the listed other spellings of a word', () => {
+  it('replaces each listed variant of a word by the word', () => {
     expect(tokensOf('the 1^st', { '1st': ['1^st'] })).to.deep.equal(['the', '1st']);
   });
 });
@@ -77,7 +77,7 @@ describe('word splitter of the gold set', () => {
 describe('the comparison of extracted text with its gold text', () => {
   const gold = goldOf({ text: [{ text: 'A cube has 10³ litres.' }] });
 
-  it('counts a wrong word once as missing and once as extra', () => {
+  it('counts a wrong word twice: the right word as missing, and the wrong word as extra', () => {
     const { words, faults, lostSilently } = judge(gold, readingOf('A cube has 103 litres.'));
     expect(words).to.deep.equal({ right: 4, of: 6 });
     expect(faults).to.deep.equal(['missing: 10^3 (in: A cube has 10³ litres.)', 'extra: 103']);
@@ -88,7 +88,7 @@ describe('the comparison of extracted text with its gold text', () => {
     expect(judge(gold, readingOf('A cube has has 10³ litres')).words).to.deep.equal({ right: 5, of: 6 });
   });
 
-  it('counts the words of headings whenever the path of headings changes', () => {
+  it('counts the words of each heading once, when the headings of the passages change', () => {
     const goldText = goldOf({
       text: [{ text: 'A' }, { text: 'B' }, { text: 'one two' }, { text: 'C' }, { text: 'three' }],
     });
@@ -116,7 +116,7 @@ describe('the comparison of extracted text with its gold text', () => {
     expect(faults).to.deep.equal(['order: four']);
   });
 
-  it('accepts blocks without a fixed position anywhere', () => {
+  it('accepts a block anywhere if the gold text marks the block with `anywhere`', () => {
     const free = goldOf({ text: [{ text: 'note here', anywhere: true }, { text: 'one two' }] });
     expect(judge(free, readingOf('one note here two'))).to.deep.include({ order: { right: 2, of: 2 }, faults: [] });
   });
@@ -155,7 +155,7 @@ describe('the comparison of extracted text with its gold text', () => {
         right: 2,
       },
       {
-        what: 'counts an empty cell as wrong if no passage contains it',
+        what: 'counts an empty cell as wrong if the passages omit the cell',
         passages: ['Knot: Bowline | Minutes: 60'],
         right: 1,
       },
@@ -182,14 +182,14 @@ describe('the comparison of extracted text with its gold text', () => {
     expect([shownWrongly, faults]).to.deep.equal([1, ['extra: the old price', 'shown: old price']]);
   });
 
-  describe('for content that no extraction can read', () => {
+  describe('the comparison of content that no extraction can read', () => {
     const scanned = goldOf({
       text: [{ text: 'Page one' }, { text: 'Five words in a picture', unreadable: 'page_is_a_picture', page: 2 }],
     });
     const warnedOf = (code: SourceWarningCode, ...pages: number[]) =>
       judge(scanned, { ...readingOf('Page one'), warnings: [{ code, count: 1, pages }] });
 
-    it('counts the words as silently lost, and not as missing, if the reader returns no warning', () => {
+    it('counts unread words as silently lost, not as missing, if the reader returns no warning', () => {
       expect(judge(scanned, readingOf('Page one'))).to.deep.include({
         words: { right: 2, of: 2 },
         warned: { right: 0, of: 1 },
@@ -220,7 +220,7 @@ describe('the comparison of extracted text with its gold text', () => {
     expect([words, lostSilently, faults]).to.deep.equal([{ right: 0, of: 5 }, 0, ['refused as unsupported_type']]);
   });
 
-  it('reports a file that is not refused with a code of its gold text', () => {
+  it('reports a file that the reader accepts although its gold text requires a refusal', () => {
     const refused = goldOf({ refused: ['no_text'] });
     expect(judge(refused, { result: 'unreadable', code: 'no_text' })).to.deep.include({
       warned: { right: 1, of: 1 },
@@ -229,7 +229,7 @@ describe('the comparison of extracted text with its gold text', () => {
     expect(judge(refused, readingOf('a')).faults).to.deep.equal(['read, not refused as no_text']);
   });
 
-  it('adds up the shares of all files, and prints 1.00 only if there is no fault', () => {
+  it('adds up the results of all files, and does not round a share with a fault up to 1.00', () => {
     const wrong = judge(gold, readingOf('A cube has 103 litres.'));
     const right = judge(gold, readingOf('A cube has 10³ litres.'));
     expect(figuresOf('extraction docx', [right, wrong])).to.equal(

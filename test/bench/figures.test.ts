@@ -40,12 +40,12 @@ describe('figuresOfLine', () => {
     ]);
   });
 
-  it('uses the number named `alone`, or the number for a small size, as the ceiling of the value', () => {
+  it('takes as the ceiling of a value the number called `alone`, or the number for a small size', () => {
     expect(figuresOfLine('list p95 ms', { value: 4, 'at 1000': 2, ratio: 2 })[0]).to.include({ ceiling: 2, ratio: 2 });
     expect(figuresOfLine('p50 ms', { value: 4, alone: 3 })[0]).to.include({ ceiling: 3 });
   });
 
-  it('returns each further number with its own name and unit', () => {
+  it('returns every other number of the line as a figure with its own name and unit', () => {
     expect(figuresOfLine('lag ms', { p50: 3, p99: 9, 'bare p99': 2, 'MB grown': 7 })).to.deep.equal([
       { name: 'lag ms: p50', value: 3, unit: 'ms' },
       { name: 'lag ms: p99', value: 9, unit: 'ms', ceiling: 2 },
@@ -63,7 +63,7 @@ describe('saveRun', () => {
 describe('withRun', () => {
   const again = withRun(knots, run('2026-02-03', [{ name: 'knots/s', value: 1_400, unit: 'number' }]));
 
-  it('moves a figure to its newest run, with its unit and its aim', () => {
+  it('moves a repeated figure from its old run to its newest run, with its unit and its aim', () => {
     expect(again.runs.map(({ date, figures }) => [date, figures.map(({ name }) => name)])).to.deep.equal([
       ['2026-01-02', ['lost']],
       ['2026-02-03', ['knots/s']],
@@ -80,7 +80,7 @@ describe('withRun', () => {
 });
 
 describe('docs/reference/figures.md', () => {
-  it('has a row for each figure, with a verdict on its aim', () => {
+  it('has a row for each figure, which says whether the figure meets its aim', () => {
     const page = figuresPage([knots]);
     expect(page).to.contain('## knots\n\n`npm run bench -- knots`, measured 2026-01-02. The ceiling is a bare rope.\n');
     expect(page).to.contain('\n|knots/s|1,200||1,500|0.81|≥ 0.9 ×: **missed**|\n|lost|0|knots|||≤ 0: met|\n');
@@ -92,7 +92,7 @@ describe('docs/reference/figures.md', () => {
     expect(figuresPage([{ ...knots, runs: [run('2026-01-02', figures)] }])).to.contain('|ms|3||2|1.5|≤ 2 ×: met|');
   });
 
-  it('does not show the figures of the proofs, which have their own page', () => {
+  it('does not show the figures of proofs, which stand on another page', () => {
     const proofs = { ...knots, suite: 'proofs' };
     expect(figuresPage([proofs])).not.to.contain('## proofs');
     expect(proofsPage([proofs, knots]))

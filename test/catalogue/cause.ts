@@ -9,7 +9,7 @@ import type { ArrivedEvent, ListeningClub } from '../toolkit/drive/listening-clu
 import type { PostingShop } from '../toolkit/drive/shop.ts';
 import { until } from '../toolkit/drive/until.ts';
 
-/** The scene of a cause: a club with a course that a delivery opens, and a shop that sells it. */
+/** The scene of a cause: a club, a course, a delivery that opens the course, and a shop that sells the delivery. */
 export interface CauseScene {
   club: ListeningClub;
   course: TestCourse;

@@ -18,7 +18,7 @@ export const learning: readonly Cause[] = [
     looks: (of) => expect(of('lesson.completed').lesson.title).to.equal('Lesson 1'),
   },
   {
-    cause: 'the last lesson of a certifying course',
+    cause: 'the last lesson of a course that issues certificates',
     prepare: async ({ as, course, enrolled }) => {
       const { student } = await enrolled();
       await as(student, 'PUT', completion(course, 0));

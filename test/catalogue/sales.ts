@@ -74,7 +74,7 @@ export const sales: readonly Cause[] = [
     looks: (of) => expect(of('subscription.past_due').subscription.status).to.equal('past_due'),
   },
   {
-    cause: 'a cancellation without a paid period',
+    cause: 'a cancellation that names no paid period',
     prepare: async ({ shop }) => {
       const subscription = shop.subscription();
       await shop.charged(subscription);

@@ -43,7 +43,7 @@ describe('the command amounts', () => {
     expect(await stepNotice(await takeNotice(connection, notice))).to.include({ outcome: 'processed' });
   };
 
-  it('lists no amount that this version recorded', async () => {
+  it('does not list amounts that this version recorded', async () => {
     const shop = await buildShop();
     await sellInHotmart(shop, 'COP', 149_900);
     await sell(shop, purchaseNotice(shop, 'paid'));

@@ -49,7 +49,7 @@ describe('worker/doctor', function () {
     return { isRight, lines };
   }
 
-  it('finds no mistake in the development stack, once the API has set the CORS rules of the bucket', async () => {
+  it('reports no fault in the development stack after the API has set the CORS rules of the bucket', async () => {
     const storage = createObjectStore(readConfig().storage);
     await storage.allowOrigins([origin]);
     storage.close();

@@ -1,4 +1,4 @@
-/** Tests with two builds and a real Temporal server which build runs which workflow, before and after each promotion. */
+/** Tests that each workflow runs on the right build before and after a promotion. The tests use two builds and a real Temporal server. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
@@ -23,7 +23,7 @@ import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
 import { workflowBundle } from '../toolkit/stack/worker.ts';
 
 const { VersionDrainageStatus, WorkerDeploymentVersionStatus } = proto.temporal.api.enums.v1;
-/** The states of versions that can be deleted if no worker polls for them, as Temporal describes them. */
+/** The states of a version, as Temporal describes them, in which the version can be deleted if no worker polls. */
 const over = {
   drained: { drainageStatus: VersionDrainageStatus.VERSION_DRAINAGE_STATUS_DRAINED },
   'never promoted': { status: WorkerDeploymentVersionStatus.WORKER_DEPLOYMENT_VERSION_STATUS_INACTIVE },
@@ -189,7 +189,7 @@ describe('worker/promote (ENG-19)', function () {
     expect(stepsOf(open)).to.deep.equal(['b', 'a']);
   });
 
-  it('runs the first task of an eager start in the starting process, for any current build', async () => {
+  it('lets the process that eagerly starts a workflow run the first task, whichever build is current', async () => {
     const run = gate();
     expect([await clients.get('b')?.start(run, []), await currentOf()]).to.deep.equal(['here', 'a']);
     await untilSteps(run, 1);
@@ -207,8 +207,8 @@ describe('worker/promote (ENG-19)', function () {
   };
 
   /**
-   * Returns a connection that changes the description of all versions by `how`.
-   * @param remove the function that replaces the deletion of a version
+   * Returns a connection whose answers describe every version with the fields of `how`.
+   * @param remove the function that is called instead of the deletion of a version
    */
   const allAre = (how: object, remove?: (buildId: string) => void): Connection =>
     altered({
@@ -223,7 +223,7 @@ describe('worker/promote (ENG-19)', function () {
       }),
     });
 
-  it('sets the current version again if another promotion ran between Temporal and the relays', async () => {
+  it('sets the current version again if another promotion overtakes this promotion', async () => {
     await promoted(builds.b);
     let isOvertaken = false;
     const overtaken = altered({
@@ -243,7 +243,7 @@ describe('worker/promote (ENG-19)', function () {
     expect(await rows()).to.deep.include({ build_id: 'a', version: '0.3.0', is_current: true });
   });
 
-  it('waits until Temporal’s own worker polls a new namespace', async () => {
+  it('waits in a new namespace until Temporal’s own worker has started to poll', async () => {
     const lines: string[] = [];
     let refusals = 0;
     const young = altered({
@@ -261,7 +261,7 @@ describe('worker/promote (ENG-19)', function () {
     expect(lines.at(-1)).to.equal('Build a is current.');
   });
 
-  it('keeps a drained version whose workers still poll, because a rollback may need it', async () => {
+  it('keeps a version without open runs while its workers poll, because a rollback may need it', async () => {
     const lines: string[] = [];
     await promote({ ...depsOf(builds.a, lines), connection: allAre(over.drained) });
     expect(lines).to.deep.equal([

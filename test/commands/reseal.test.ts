@@ -18,7 +18,7 @@ import {
 } from '../toolkit/builders/sealed-values.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
-/** The columns of bytes that contain no sealed values, with a description of their content. */
+/** The bytea columns that contain no sealed values, with a description of their content. */
 const notSealed: Readonly<Record<string, string>> = {
   'administrator_sessions.token_hash': 'hash',
   'code_failure_counts.address_key': 'hash of an address',
@@ -39,7 +39,7 @@ const notSealed: Readonly<Record<string, string>> = {
 const [before, now] = [new Secret(randomBytes(32)), new Secret(randomBytes(32))];
 
 describe('the columns with sealed values', () => {
-  it('are all columns of bytes, except columns that are known to contain something else', async () => {
+  it('are all bytea columns, except the columns in `notSealed`', async () => {
     const { entityMetadatas } = await testDatabase();
     const bytes = entityMetadatas.flatMap(({ tableName, columns }) =>
       columns.filter(({ type }) => type === 'bytea').map(({ databaseName }) => `${tableName}.${databaseName}`),
@@ -48,7 +48,7 @@ describe('the columns with sealed values', () => {
     expect(bytes.toSorted()).to.deep.equal(known.toSorted());
   });
 
-  it('have an index by key, which finds values that another key sealed', async () => {
+  it('have an index on the key id, so that values sealed with another key can be found', async () => {
     const rows = await (
       await testDatabase()
     ).query<{ table: string; definition: string }[]>(
@@ -98,7 +98,7 @@ describe('the command reseal', () => {
     expect((await readVault(db, { masterKey: now, formerMasterKeys: [] })).deriveLasting('x')).to.deep.equal(lasting);
   });
 
-  it('exits with 1, and names the rows that it cannot read without their values', async () => {
+  it('exits with 1 and names each row that it cannot read, but not the row’s value', async () => {
     const { db } = await testDeps();
     await readVault(db, { masterKey: before, formerMasterKeys: [] });
     const { endpointId } = await buildSealedValues(createVault(before));
@@ -125,7 +125,7 @@ describe('the command reseal', () => {
     ]);
   });
 
-  it('seals nothing if no key for address hashes is stored and no master key fits the hashes', async () => {
+  it('seals nothing if the database has no hash key and no master key matches the address hashes', async () => {
     const { db } = await testDeps();
     await buildSealedValues(createVault(before));
     const { email, id } = await buildStudent((await buildClub()).id);

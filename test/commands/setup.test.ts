@@ -77,7 +77,7 @@ describe('worker/setup', function () {
       }),
     }) as Parameters<typeof setUp>[3];
 
-  it('creates namespace, search attributes and schedules, and finds them at a second call', async () => {
+  it('creates the namespace, search attributes and schedules, and creates nothing at a second call', async () => {
     expect(first).to.deep.equal({
       lines: [
         `The namespace ${namespace} is created. It keeps closed runs for 72 h.`,
@@ -135,7 +135,7 @@ describe('worker/setup', function () {
     );
   });
 
-  it('finds missing search attributes by queries if it may not list them', async () => {
+  it('finds missing search attributes with queries if the server refuses to list them', async () => {
     expect((await run(namespace, refusing(7))).refused).to.deep.equal([]);
     await remove('ClubId', 'EventType');
     expect(await run(namespace, refusing(12))).to.deep.equal({

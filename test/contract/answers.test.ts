@@ -56,7 +56,7 @@ describe('an operation and its success status (docs/reference/http-status-codes.
     expect(operations.filter(({ successStatus }) => successStatus === 204).map(named)).to.deep.equal(empty.map(named));
   });
 
-  it('returns 202 if its answer only confirms that the request was accepted', () => {
+  it('returns status 202 if its answer is the record Accepted', () => {
     const accepted = { $ref: '#/components/schemas/Accepted' };
     const acceptedOperations = operations.filter(
       (operation) => JSON.stringify(successOf(operation)) === JSON.stringify(accepted),
@@ -65,7 +65,7 @@ describe('an operation and its success status (docs/reference/http-status-codes.
     for (const { operationId, successStatus } of acceptedOperations) expect(successStatus, operationId).to.equal(202);
   });
 
-  it('posts to a collection if it is listed as an exception', () => {
+  it('is listed as an exception only if it posts to a collection or redirects', () => {
     const posted: readonly string[] = writes.filter(isCollection).map(named);
     expect(posted).to.include.members(Object.keys(others).filter((operationId) => others[operationId] !== 302));
   });
@@ -96,7 +96,9 @@ const specified = `
 describe('successful answers (OP-2 to OP-15)', () => {
   const text = specified.map(([, , shape = '']) => shape).join(' ');
 
-  /** Returns the form of an answer in this notation: the name of a record if `specified` names it, otherwise its fields. */
+  /**
+   * Returns the form of an answer: the name of a record if one of the expected forms contains the name, otherwise the fields of the record.
+   */
   function shapeOf(schema: SchemaObject): string {
     if (isReference(schema)) {
       const name = schema.$ref.split('/').at(-1) ?? '';
@@ -149,7 +151,8 @@ describe('lists', () => {
       expect(fields).not.to.deep.equal([]);
       for (const { name } of filtersOf(operation)) {
         if (['q', 'since', 'until'].includes(name)) continue;
-        // A record may contain the filtered record itself or a time. A filter and a field may have several values.
+        // The field may have the filter's name, the name without `_id`, the name in the other number (singular or plural), or the name with
+        // `_at`.
         const possible = [name, name.replace(/_id$/, ''), name.replace(/s$/, ''), `${name}s`, `${name}_at`];
         expect(fields, name).to.include.oneOf(possible);
       }

@@ -13,7 +13,7 @@ import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 
 const closed = closedDocument(contractDocument);
 
-/** A location in the body of an event, with every schema that applies to the location. */
+/** A location in the body of an event, and all schemas that apply to this location. */
 interface Level {
   /** The property names from the root of the body, such as `data.student.name`. */
   path: string;
@@ -70,7 +70,7 @@ const isOpen = ({ schemas }: Level): boolean => {
   return !isScalar && !isList && !isClosed;
 };
 
-/** Matches a name that could mean a tax document in some country. */
+/** Matches a field name that could stand for a tax document of some country. Events must not contain such a field. */
 const speaksOfTaxDocument =
   /tax(?!i)|document|national|fiscal|passport|cpf|cnpj|ssn|\bnif\b|\bnie\b|\bdni\b|\bvat\b|\btin\b|identity/i;
 
@@ -100,7 +100,7 @@ describe('the events of the contract', () => {
 
 describe('the tax document of a student', () => {
   const taxDocument = '529.982.247-25';
-  /** The row of a student with a tax document, which a later version could have. */
+  /** A student's row with a tax document, as a later version could store it. */
   const student = {
     id: newId(),
     name: 'Stella Student',

@@ -74,11 +74,11 @@ describe('examples of the contract', () => {
     expect(examples.flatMap(faultsOf)).to.deep.equal([]);
   });
 
-  it('are reported if they do not match their schemas', () => {
+  it('count as faulty if they do not match their schemas', () => {
     expect(faultsOf({ pointer: '/components/schemas/Student', value: { id: 'x' } })).to.have.length(1);
   });
 
-  it('exist for every request body, and the operation accepts them', () => {
+  it('exist for every request body, and are accepted by the operation of the body', () => {
     for (const operation of contractOperations()) {
       if (!operation.hasBody || operation.fileBody) continue;
       const body = contractDocument.paths[operation.path]?.[operation.method]?.requestBody;

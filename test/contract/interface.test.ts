@@ -39,7 +39,10 @@ const fixed = rowsOf(`
   14 GET    /v1/me                                                              admin   200 data:AdministratorProfile           getProfile
   15 POST   /v1/clubs/{clubId}/webhook-endpoints                                admin   201 data:object                         registerWebhookEndpoint`);
 
-/** Columns: method, path, sessions. The rows are the operations of OP-16, and the counterpart of OP-8 for sales platforms (SALE-1). */
+/**
+ * Columns: method, path, sessions. The rows are the operations that OP-16 names, and the operation that receives notices of sales platforms
+ * (SALE-1).
+ */
 const referenced = rowsOf(`
   POST   /v1/auth/sign-in                             none
   POST   /v1/auth/admin/sign-in                       none
@@ -114,7 +117,10 @@ const parameters = rowsOf(`
   11 spaceId   path format=uuid
   12 code      path maxLength=64`);
 
-/** Columns: a status, a code, and the operation that returns the code; 0 if the code belongs to no single operation. */
+/**
+ * Columns: a status, a code, and the number of the operation that returns the code. The number is 0 if the code does not belong to a single
+ * operation.
+ */
 const codes = rowsOf(`
   402 feature_not_in_plan    0
   402 limit_reached          0
@@ -223,7 +229,7 @@ function bodyOf({ path, method }: ContractOperation): SchemaObject {
 
 describe('the fixed operations', () => {
   for (const [number = '', method = '', path = '', auth = '', status = '', form = '', id] of fixed) {
-    it(`declare method, session, status and form: OP-${number} ${method} …${path.slice(-60)}: ${auth}, ${status} ${form}`, () => {
+    it(`declare the fixed values of OP-${number}: ${method} …${path.slice(-60)}: ${auth}, ${status} ${form}`, () => {
       const operation = operationOf(number);
       expect(operation.operationId).to.equal(id);
       expect(operation.auth.join() || 'none').to.equal(auth);
@@ -333,7 +339,7 @@ describe('the fixed codes and limits', () => {
     });
 
   for (const [method = '', path = '', calls, seconds, scope] of limits)
-    it(`limit ${method} ${path}: ${calls} in ${seconds} s for each ${scope}`, () => {
+    it(`allow each ${scope} ${calls} calls of ${method} ${path} in ${seconds} s`, () => {
       const rule = ruleFor({ method, path });
       expect(rule).to.include({ limit: Number(calls), windowSeconds: Number(seconds), scope });
     });
@@ -350,7 +356,7 @@ describe('the fixed codes and limits', () => {
       expect(ruleFor({ method: 'GET', path })).to.equal(undefined);
     });
 
-  it('give a 429 the seconds to wait in Retry-After', () => {
+  it('declare the header Retry-After, in seconds, for a 429', () => {
     expect(responses['RateLimited']).to.have.nested.property('headers.Retry-After.schema.type', 'integer');
   });
 });

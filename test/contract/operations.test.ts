@@ -19,7 +19,7 @@ describe('the contract', () => {
     );
   });
 
-  it('writes the parameters of router paths with a colon', () => {
+  it('gives the router paths in which each parameter begins with a colon', () => {
     expect(find('POST', '/webhooks/{platform}/{token}')?.koaPath).to.equal('/webhooks/:platform/:token');
     expect(find('POST', '/webhooks/{platform}/{token}')?.pathParameters).to.deep.equal(['platform', 'token']);
   });
@@ -79,7 +79,7 @@ describe('error codes of the contract', () => {
     }
   });
 
-  it('have a documented response for each status, and no response has a status without a code', () => {
+  it('have exactly the statuses of the operation’s documented error responses', () => {
     for (const { operationId, errorCodes, responses } of operations) {
       const ofItsOwn = errorCodes.filter((code) => code !== 'internal_error' && code !== 'busy'); // by default
       const needed = [...new Set(ofItsOwn.map((code) => errorStatus[code]))];

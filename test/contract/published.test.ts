@@ -54,7 +54,7 @@ const requests = placesIn(
   'requests',
 );
 
-/** Enumerations of states for which clients have branches. They get no new values within a major version. */
+/** Enumerations of states. Clients branch on these states, so no value is added within a major version. */
 const fixed = [
   'AgentMessageRole',
   'AgentMessageStatus',
@@ -108,7 +108,7 @@ describe('the published contract', () => {
     for (const { at, schema } of requests) expect(schema, at).not.to.have.any.keys('x-extensible-enum', 'x-extensible');
   });
 
-  it('has checks for tests, which find an undeclared field and an unknown value in an answer', () => {
+  it('offers checks with which tests find an undeclared field or an unknown value in an answer', () => {
     const member = operations.find(({ operationId }) => operationId === 'inviteMember');
     if (!member) throw new Error('The contract has no inviteMember');
     const { response } = compileValidators(member);

@@ -11,8 +11,8 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 const { schemas } = closedDocument(contractDocument).components;
 
 /**
- * The records of the rules as `field type`, with `!` after a field that is always present. `[T]` is an array of T. If the rules do not say
- * which fields are always present, this table and the descriptions of the records decide.
+ * The records of the rules, with each field as `field type`. `!` marks a field that is always present. `[T]` is an array of T. If a rule
+ * does not say whether a field is always present, this table and the description of the record decide.
  */
 const records: Readonly<Record<string, string>> = {
   Student:
@@ -174,7 +174,7 @@ describe('records of the contract', () => {
   }
 
   for (const { record, way, fields } of nested) {
-    it(`have exactly the fields of the rule (REC-4): ${record}/${way.join('/')}`, () => {
+    it(`have exactly the fields of REC-4 in ${record}/${way.join('/')}`, () => {
       expect(fieldsOf(follow(schemaNamed(record), way))).to.have.members(fields.split(', '));
     });
   }
@@ -195,7 +195,7 @@ describe('enumerations of the contract', () => {
     });
   }
 
-  it('contain the 19 event types of WEP-3 in order for a registration, without webhook.test', () => {
+  it('contain the 19 event types for which an endpoint can register, in the order of WEP-3', () => {
     expect(registrationTypes).to.have.length(19);
     expect(schemaNamed('WebhookEventType')['enum']).to.deep.equal(registrationTypes);
     expect(eventTypes).to.deep.equal(registrationTypes);
@@ -238,7 +238,7 @@ describe('outbound events of the contract', () => {
     'webhook.test': 'endpoint',
   };
 
-  it('are one event for each type of a registration and webhook.test, each with a separate operation', async () => {
+  it('consist of one operation for each event type, and one operation for webhook.test', async () => {
     expect(Object.keys(contractDocument.webhooks)).to.have.members([...registrationTypes, 'webhook.test']);
     await eachCase(Object.entries(contractDocument.webhooks), ([type, { post }]) =>
       expect(post.operationId).to.equal(type),

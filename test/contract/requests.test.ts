@@ -47,7 +47,7 @@ function characters(count: number): string {
   return '😀'.repeat(count);
 }
 
-/** Lists times in requests whose year has no bounds, as `operation: path`. */
+/** Lists the times in requests whose format does not limit the year, as `operation: path`. */
 function unboundedTimes(): string[] {
   const walk = (schema: unknown, place: string, within: readonly string[] = []): string[] => {
     if (!isObject(schema)) return [];
@@ -165,7 +165,7 @@ describe('bounds of values', () => {
     expect(others.map((since) => kindOf(query({ since })))).to.deep.equal(others.map(() => 'invalid'));
   });
 
-  it('limit page_size to 1 to 100, and page to 1 and more, in every list', async () => {
+  it('limit page_size to at least 1 and at most 100 in every list, and page to at least 1', async () => {
     const lists = operations.filter((operation) => operation.operationId.startsWith('list')).map(compileValidators);
     expect(lists).to.have.length.of.at.least(7);
     await eachCase(lists, ({ query }) => {
@@ -211,7 +211,7 @@ describe('400: an unreadable request', () => {
     it(`reports ${what} with its field`, () => expect(verdict(register.body(body))).to.equal(`malformed: ${message}`));
   }
 
-  it('is reported in preference to a 422, in any order of the faults', () => {
+  it('is reported instead of a 422 if a request has both faults, in any order', () => {
     expect(verdict(register.body({ url: '', event_types: ['*'], extra: 1 }))).to.equal(
       'malformed: extra is not known here',
     );
@@ -221,7 +221,7 @@ describe('400: an unreadable request', () => {
     expect(verdict(deliveries.query({ status: 'lost', page: 'x' }))).to.equal('malformed: page must be an integer');
   });
 
-  it('is reported for more than 64 levels of nesting, and even for very many levels', () => {
+  it('is reported if JSON has more than 64 levels of nesting, even for 200,000 levels', () => {
     const notice = validatorsOf('receiveBillingNotice');
     const nestedIn = (levels: number): unknown =>
       JSON.parse(`{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`);
@@ -287,7 +287,7 @@ describe('422: a value that violates a rule', () => {
     expect(verdict(notice.body({ a: { 'k\0': 1 } }))).to.match(/^invalid: a\/k\? must not hold/);
   });
 
-  it('is not reported for NUL bytes in sales notices, which are stored as bytes', async () => {
+  it('is not reported for NUL characters in sales notices, because notices are stored as bytes', async () => {
     const notice = validatorsOf('receiveSalesNotice');
     await eachCase([{ a: [{ b: 'x\0' }] }, { 'k\ud800': 1 }], (body) =>
       expect(kindOf(notice.body(body))).to.equal('accepted'),
@@ -397,7 +397,7 @@ describe('the checks of all operations', () => {
     }
   });
 
-  it('choose between alternatives of a body only by a discriminator', () => {
+  it('choose between the alternative forms of a body only by a discriminator field', () => {
     const bodies = Object.entries(contractDocument.components.schemas).filter(([name]) => !name.endsWith('Event'));
     for (const [name, schema] of bodies) {
       expect(schema, name).not.to.have.any.keys('anyOf', 'not', 'if');
@@ -405,7 +405,7 @@ describe('the checks of all operations', () => {
     }
   });
 
-  it('apply only the alternative that the discriminator of a body names', () => {
+  it('apply only the rules of the form that the discriminator of the body names', () => {
     const faultOf = (opens: unknown) => {
       const checked = validatorsOf('createDelivery').body({ name: 'Knots', opens });
       return 'problem' in checked ? `${checked.problem.kind}: ${checked.problem.message}` : 'good';

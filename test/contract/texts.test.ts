@@ -1,6 +1,6 @@
 /**
- * Tests that each long text of a request declares its format (`x-text`), so that it is made safe before it is stored. Otherwise a
- * renderer could execute it (DEC-148).
+ * Tests that each long text of a request declares its format (`x-text`). The service needs the format to make the text safe before it
+ * stores the text. Otherwise a renderer could execute an unsafe text (DEC-148).
  */
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
@@ -61,7 +61,7 @@ describe('texts of requests', () => {
     });
   });
 
-  it('must contain a visible character if they must not be blank', () => {
+  it('must contain a visible character if the contract forbids blank texts', () => {
     for (const blank of [
       '\u200b',
       '\u3164',

@@ -22,7 +22,7 @@ describe('the file of generated types', function () {
     expect(types).not.to.match(/\/\*|\?: never|headers: \{\s*\[name: string\]/);
   });
 
-  it('keeps records whose field names are not fixed', () => {
+  it('keeps the types of records that may have fields of any name', () => {
     expect(types).to.match(/headers: \{\s+\[key: string\]: string;/);
   });
 

@@ -49,7 +49,7 @@ describe('deploy/chart', () => {
       .and.match(/^ {2}allowTag: false$/m);
   });
 
-  it('has one location for every variable of the service', () => {
+  it('sets every variable of the service in exactly one location', () => {
     const config = Object.keys(schemaOf('config').properties);
     const secrets = Object.keys(schemaOf('secrets', 'variables').properties);
     const places = [...config, ...secrets, ...Object.keys(setByChart)];

@@ -20,7 +20,7 @@ describe('deploy/compose.yaml', () => {
     expect(compose).not.to.match(/auto-setup|minio/i);
   });
 
-  it('confines every service, and publishes no port to other machines', () => {
+  it('runs every service with restricted rights, and publishes no port to other machines', () => {
     const [, services = ''] = /^services:\n([\s\S]+?)^secrets:/m.exec(compose) ?? [];
     const blocks = services.split(/^ {2}(?=[\w-]+:\n)/m).slice(1);
     expect(blocks.length).to.be.at.least(12);

@@ -125,7 +125,7 @@ describe('the store of deploy/compose.yaml', function () {
     await eachCase(objects, async (object) => void (await client.send(new DeleteObjectCommand(object))));
   });
 
-  it('refuses buckets, policies and users to the service’s key', async () => {
+  it('does not let the service’s key create buckets, policies or users', async () => {
     const Policy = JSON.stringify({
       Version: '2012-10-17',
       Statement: [{ Effect: 'Allow', Principal: '*', Action: 's3:*', Resource: `arn:aws:s3:::${buckets.private}/*` }],
@@ -165,7 +165,7 @@ describe('the store of deploy/compose.yaml', function () {
     expect(statuses).to.deep.equal([200, 403, 403, 403]);
   });
 
-  it('changes nothing when its setup is repeated, except a new secret of the key', async () => {
+  it('changes only the secret of the key when its setup is repeated with a new secret', async () => {
     expect(await makeBuckets()).to.equal(
       'The buckets club-private and club-public exist, and the key club-learning may use them.\n',
     );
@@ -176,7 +176,7 @@ describe('the store of deploy/compose.yaml', function () {
     changed.destroy();
   });
 
-  it('refuses the root key as the key of the service', async () => {
+  it('refuses the root key if it is configured as the key of the service', async () => {
     writeFileSync(path.join(secrets, 's3-access-key-id'), secret('s3-root-access-key-id'));
     const errorOutput = await makeBuckets().then(
       () => 'nothing',

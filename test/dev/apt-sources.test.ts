@@ -24,7 +24,7 @@ describe('debianArchives', () => {
     ]);
   });
 
-  it('reads stanzas, with values on several lines', async () => {
+  it('reads entries whose values extend over several lines', async () => {
     await write(
       'sources.list.d/debian.sources',
       'Types: deb\nURIs: http://one.example.com/debian\n  https://two.example.com/debian\nSuites: trixie\n\nTypes: deb-src\nURIs: http://three.example.com/debian\n\nEnabled: no\nTypes: deb\nURIs: http://four.example.com/debian\n',

@@ -62,7 +62,7 @@ describe('dev/bootstrap', () => {
     expect(run()).to.deep.equal({ stdout: '', stderr: '', status: 0 });
   });
 
-  it('uses the npm on the PATH if another package manager runs it', () => {
+  it('uses the npm on the PATH if the caller is another package manager, such as yarn', () => {
     const script = path.join(directory, 'dev', 'bootstrap.mjs');
     run(); // makes the npm
     const { stdout } = spawnSync(process.execPath, [script], {
@@ -75,7 +75,7 @@ describe('dev/bootstrap', () => {
     expect(stdout).to.contain(`npm ci in ${directory}\n`);
   });
 
-  it('can be parsed by the Node of old distributions, which it refuses', () => {
+  it('contains only syntax that an old Node can parse, so that it can refuse this Node', () => {
     const text = readFileSync(path.join(projectDirectory, 'dev', 'bootstrap.mjs'), 'utf8');
     expect(text, 'syntax that Node 12 does not know').not.to.match(
       /\?\?|\?\.[\w[(]|\?\?=|import\(|replaceAll|\bawait\b/,

@@ -21,7 +21,7 @@ const modules = [
   .toSorted();
 const copied = assetFiles();
 
-/** @returns the files that the modules name in such calls, relative to the project's directory, each with its module */
+/** @returns the files that modules name in calls that match `call`. Each file has its path from the project's directory, and its module. */
 const namedBy = (call: RegExp) =>
   modules.flatMap((file) =>
     [...read(file).matchAll(call)].map(([, name = '']) => ({ file, named: path.posix.join(path.dirname(file), name) })),
@@ -40,7 +40,7 @@ describe('dev/build', () => {
     ]);
   });
 
-  it('has no module that addresses another module by URL instead of moduleAt', () => {
+  it('allows modules to address other modules only with moduleAt, not with new URL', () => {
     expect(namedBy(/new URL\(\s*'([^']+\.ts)'/g)).to.deep.equal([]);
   });
 
@@ -55,7 +55,7 @@ describe('dev/build', () => {
     expect(missing).to.deep.equal([]);
   });
 
-  it('copies only files that a module addresses, and the imports of these files', () => {
+  it('copies only files that a module addresses, and files that these files import', () => {
     expect(copied).to.deep.equal([
       'api/pages/certificate.css',
       'api/pages/preview.css',
@@ -76,7 +76,7 @@ describe('dev/build', () => {
 });
 
 describe('a module’s address', () => {
-  it('is the address of the source in a checkout; commands use the loader there', () => {
+  it('is the address of the source in a checkout, and commands then start with the loader', () => {
     expect(isBuilt).to.equal(false);
     expect(moduleAt('../worker/main.ts', 'file:///srv/dev/one.ts').href).to.equal('file:///srv/worker/main.ts');
     expect(commandLine('migrate')).to.equal('node --import ./platform/load.mjs main.ts migrate');
@@ -118,7 +118,7 @@ describe('the build id', () => {
   afterEach(() => rmSync(directory, { recursive: true }));
   const id = () => buildIdOf(dist, lockFile);
 
-  it('is equal for equal files in another directory, whatever their times and the recorded build id are', () => {
+  it('depends only on the files, and not on their directory, their times or the recorded build id', () => {
     const before = id();
     expect(before).to.equal('ff49e59b4aaab32e');
     const elsewhere = path.join(directory, 'elsewhere');

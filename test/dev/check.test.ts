@@ -63,7 +63,7 @@ describe('the arguments of npm run check', () => {
     expect([...chosenParts(['types'], all)]).to.deep.equal([['types', all.types]]);
   });
 
-  it('replace the usual arguments of a part if they follow its name', () => {
+  it('replace the usual arguments of a part if they follow the part’s name', () => {
     expect(chosenParts(['words', 'domain/mail'], all).get('words')?.args).to.deep.equal(['domain/mail']);
   });
 

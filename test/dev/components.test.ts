@@ -66,7 +66,7 @@ describe('dev/components', () => {
       expect(await find(component([working]))).to.equal(onPath);
     });
 
-    it('2. uses the PATH, and skips an unsuitable version', async () => {
+    it('2. uses a program on the PATH, but skips a program with an unsuitable version', async () => {
       await executable(cached());
       await executable(path.join(directory, 'bin', 'thing'));
       expect(await find(component([], { flawOf: async () => 'too old' }))).to.equal(cached());
@@ -144,7 +144,7 @@ describe('dev/components', () => {
       expect(await readdir(cacheOf())).to.deep.equal([]);
     });
 
-    it('is removed by the next installation if it was killed', async () => {
+    it('is removed by another installation if its own process was killed', async () => {
       const dead = path.join(cacheOf(), '.unfinished-999999999-Xx12Yz');
       await mkdir(dead, { recursive: true });
       await find(component([working]));
@@ -172,7 +172,7 @@ describe('dev/components', () => {
     });
   });
 
-  it('lists all tried sources, the reasons of their failures and the remedies if nothing works', async () => {
+  it('lists all sources, their failures and the remedies if no source works', async () => {
     const message = await problemOf(find(component([failing('one place', 'closed'), failing('another', 'far')])));
     expect(message.split('\n')).to.deep.equal([
       'The thing (thing, version 1.2.3) could not be found or installed. Tried:',
@@ -206,7 +206,7 @@ describe('dev/components', () => {
       );
     });
 
-    it('is accepted if it is versitygw 1.8.0, also in a build by Go', async () => {
+    it('is accepted if it is versitygw 1.8.0, or a versitygw without a version number that Go built', async () => {
       const { versitygw } = components;
       expect(await says(versitygw, 'Version  : v1.8.0\nBuild    : abc')).to.equal(undefined);
       expect(await says(versitygw, 'Version  : git\nBuild    : norev')).to.equal(undefined);

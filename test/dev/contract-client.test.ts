@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { createContractClient } from '../../dev/clients/contract-client.ts';
 
-/** A client that gets this answer to every call, and the requests that it sent. */
+/** Returns a client that gets the same answer, with this status and body, to every call, and the requests that the client sent. */
 function clientWith(status: number, body: object) {
   const requests: Request[] = [];
   const client = createContractClient('http://club.test', 'adm_token', {
@@ -25,7 +25,7 @@ describe('the contract client', () => {
     expect(requests[0]?.headers.get('authorization')).to.equal('Bearer adm_token');
   });
 
-  it('types the data by the operation', async () => {
+  it('gives the data of an answer the type that the contract declares for the operation', async () => {
     const { client } = clientWith(200, { data: { email: 'ada@club.test' } });
     const { data } = await client.GET(studentPath, { params });
     const email: string | undefined = data?.data.email;

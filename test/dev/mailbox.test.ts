@@ -105,7 +105,7 @@ describe('dev/mailbox', () => {
   describe('when it is told to fail', () => {
     for (const at of ['connect', 'mail', 'rcpt', 'message'] as const) {
       for (const reply of [451, 550]) {
-        it(`answers ${reply} at ${at} once, and stores nothing`, async () => {
+        it(`refuses one mail with ${reply} at ${at}, and stores no mail`, async () => {
           mailbox.failNext({ at, reply });
           expect(await failureOf(send())).to.equal(reply);
           expect(mailbox.summaries()).to.deep.equal([]);

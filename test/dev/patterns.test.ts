@@ -55,7 +55,7 @@ describe('the checker of regular expressions', () => {
     });
   });
 
-  it('finds the patterns of a contract and of its formats', () => {
+  it('finds the patterns in a contract, and the patterns of the formats that the contract names', () => {
     const { patterns, formats } = patternsOfContract({
       a: { type: 'string', pattern: '^a$', format: 'email' },
       b: { patternProperties: { '^b': {} }, properties: { pattern: { type: 'string' } } },
@@ -76,7 +76,7 @@ describe('the checker of regular expressions', () => {
     expect(await faultOf({ source: '^[a-z]+(?:-[a-z]+)*$', flags: '' })).to.equal(undefined);
   }).timeout(60_000);
 
-  it('reads every pattern of the product; only patterns of the contract are composed at run time', () => {
+  it('reads every pattern of the product, of which only contract patterns are composed at run time', () => {
     const { patterns, runtimePatterns } = patternsOfProduct(projectDirectory, productFiles(projectDirectory));
     expect(runtimePatterns.map(({ code }) => code)).to.deep.equal(['new RegExp(pattern, flags)']);
     expect(patterns.map(({ place }) => place.split(':')[0])).to.include.members([
@@ -92,8 +92,8 @@ describe('the checker of regular expressions', () => {
   });
 });
 
-describe('accepted patterns that the checker reports', () => {
-  it('check a date-time in time proportional to its length', () => {
+describe('patterns that are accepted although the checker reports them', () => {
+  it('need only linear time to check a date-time', () => {
     const pattern = /^(19[7-9]\d|2\d{3})-.{5}[Tt].{6}[0-5].*([Zz]|\d{2}:?\d{2})$/u;
     for (const piece of ['1', 'Z', '12:', '72'])
       expectLinear(piece, manyTimes(piece, { begin: '2026-01-01T00:00:0', end: '\0' }), (text) => pattern.test(text));

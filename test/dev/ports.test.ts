@@ -22,7 +22,7 @@ describe('dev/ports', () => {
     });
     after(() => server.close());
 
-    it('is an error that names the port, its user and the variable that changes it', async () => {
+    it('causes an error that names the port, the program that needs it and the variable for another port', async () => {
       const message = await problemOf(ensurePortsAreFree({ postgres: port }));
       expect(message).to.equal(
         `Port ${port} on 127.0.0.1 is in use: Postgres needs it. Choose another port: POSTGRES_PORT=<port> npm start\n` +

@@ -38,7 +38,7 @@ describe('dev/receiver and dev/certificates', () => {
     return { receiver, post };
   };
 
-  it('answers each request by its number as configured, and stores the raw bytes', async () => {
+  it('answers each request as configured for its number, and stores the raw bytes', async () => {
     const { receiver, post } = await start((number) => (number === 1 ? { status: 503 } : { status: 204 }));
     expect([await post('eins'), await post('zwei ü', { headers: { 'x-kind': 'test' } })]).to.deep.equal([503, 204]);
     const [first, second] = await receiver.waitFor(2, 1_000);
@@ -77,7 +77,7 @@ describe('dev/receiver and dev/certificates', () => {
     expect(receiver.requests.map((request) => isSignedWith(secret, request))).to.deep.equal([true, false]);
   });
 
-  it('creates a certificate that is valid for its hosts, with its authority, until it expires', async () => {
+  it('creates a certificate that is valid only with its authority, for its hosts and until its expiry', async () => {
     expect(await (await start()).post('x')).to.equal(200);
     expect(await (await start()).post('x', { ca: (await makeAuthority()).certificate })).to.match(
       /CERT|SIGNATURE|VERIFY/,
@@ -86,7 +86,7 @@ describe('dev/receiver and dev/certificates', () => {
     expect(await (await start(undefined, ['127.0.0.1'], { expired: true })).post('x')).to.equal('CERT_HAS_EXPIRED');
   });
 
-  it('keeps a stored authority, with a key that only its owner can read', async () => {
+  it('reuses a stored certificate authority, whose key only the owner can read', async () => {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'authority-'));
     try {
       const first = await authorityIn(directory);

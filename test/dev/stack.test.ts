@@ -43,7 +43,7 @@ describe('dev/stack', () => {
   };
   const query = async (stack: Stack, sql: string) => {
     const client = new pg.Client({ connectionString: stack.environment['DATABASE_URL'] });
-    // A statement fails as well when its connection is closed.
+    // If the connection is closed, the statement fails too. The error event can therefore be ignored.
     client.on('error', () => undefined);
     await client.connect();
     try {
@@ -63,7 +63,7 @@ describe('dev/stack', () => {
     expect((await stat(path.join(directory, 'secrets.json'))).mode & 0o777).to.equal(0o600);
   });
 
-  it('stores data durably for people, and not for tests', async () => {
+  it('stores data durably on fixed ports, which people use, but not for tests', async () => {
     const ports = await freePorts(Object.keys(fixedPorts) as PortName[]);
     const env = Object.fromEntries(
       Object.entries(fixedPorts).map(([name, { variable }]) => [variable, String(ports[name as PortName])]),
@@ -119,7 +119,7 @@ describe('dev/stack', () => {
     );
   });
 
-  it('reports a server that ends by itself, and restarts it on its data on request', async () => {
+  it('reports a server that ends unexpectedly, and can restart the server with its old data', async () => {
     const ended = Promise.withResolvers<string>();
     const stack = await start({ onUnexpectedEnd: (_, name) => ended.resolve(name) });
     await query(stack, 'CREATE TABLE kept AS SELECT 1 AS one');
@@ -129,7 +129,7 @@ describe('dev/stack', () => {
     expect(await query(stack, 'SELECT * FROM kept')).to.deep.equal([{ one: 1 }]);
   });
 
-  it('restarts a killed server on its data and port, without a report', async () => {
+  it('restarts a killed server with its data and its port, and reports no unexpected end', async () => {
     const reports: string[] = [];
     const stack = await start({ onUnexpectedEnd: (message) => reports.push(message) });
     const [url, pid] = [stack.environment['DATABASE_URL'], stack.pids.postgres];

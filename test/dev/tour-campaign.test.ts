@@ -44,7 +44,7 @@ describe('dev/tour: e-mails to students', () => {
   });
   after(() => api.stop());
 
-  it('sends a campaign that is written, listed, read and unsubscribed from in one click', async function () {
+  it('shows a campaign from its draft to the one-click unsubscription', async function () {
     this.timeout(60_000);
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: 'Ada Meadow' });
@@ -72,7 +72,7 @@ describe('dev/tour: e-mails to students', () => {
     expect(closer.unsubscribeUrl).to.include(`/v1/clubs/${club.id}/classroom/mail/unsubscribe/`);
   });
 
-  it('sends an automation’s e-mail, waits, adds a tag and raises its event; Temporal stores no text of it', async function () {
+  it('shows an automation that sends an e-mail and adds a tag, and Temporal stores none of its text', async function () {
     this.timeout(60_000);
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: 'Ada Meadow' });
@@ -109,7 +109,7 @@ describe('dev/tour: e-mails to students', () => {
     for (const word of ['a while', 'on board', 'Welcome', 'Ada', student.email]) expect(text).to.not.include(word);
   });
 
-  it('opens a folder and a space by a sale; the buyer downloads, gets an answer and books an hour', async function () {
+  it('shows a sale that opens a folder and a space, and a buyer who uses them', async function () {
     this.timeout(60_000);
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: 'Berta Brook' });

@@ -32,12 +32,12 @@ describe('the narration of the tour', () => {
       expect(same.filter((key) => key !== 'sign_up.status')).to.deep.equal([]);
     });
 
-  it('has no sentence that no scene prints', () => {
+  it('contains only sentences that a scene prints', () => {
     expect(unusedKeys(projectDirectory, keys)).to.deep.equal([]);
   });
 
   for (const language of offeredLanguages)
-    it(`is what a scene prints in ${language}`, async () => {
+    it(`is printed in the chosen language: ${language}`, async () => {
       const lines: string[] = [];
       const environment = { MAILBOX_URL: 'http://127.0.0.1:9', API_PORT: '9' };
       const scene = setScene({

@@ -1,4 +1,4 @@
-/** Tests what the counter of habits that make a sentence hard to read counts, and what it accepts. */
+/** Tests which sentences the counter of hard sentences counts, and which sentences it accepts. */
 import { expect } from 'chai';
 import { placesIn } from '../../dev/words/places.ts';
 
@@ -34,7 +34,7 @@ describe('the counter of hard sentences', () => {
   for (const sentence of plain)
     it(`passes: ${sentence.slice(0, 60)}`, () => expect(habitOf(sentence)).to.deep.equal([]));
 
-  it('counts a participle as a name in code, and accepts it in text', () => {
+  it('counts a participle that names a variable in code, but not in a string or a comment', () => {
     expect(countedIn('a.ts', `const told = 1;\nconst text = 'const told = 1';\n// const told\n`)).to.deep.equal([
       [1, 'participle as a name'],
     ]);

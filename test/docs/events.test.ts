@@ -23,7 +23,7 @@ const sections = new Map(
 
 const exampleIn = (section = ''): unknown => JSON.parse(/^```json\n([\s\S]*?)^```$/m.exec(section)?.[1] ?? 'null');
 
-/** Returns a function that generates the page from the contract without the part at this path. */
+/** Returns a function that removes the part of the contract at this path, and then generates the page. */
 function pageWithout(...steps: readonly string[]): () => string {
   return () => {
     const document = structuredClone(contractDocument);

@@ -55,7 +55,7 @@ describe('links between pages', () => {
     expect(pages.flatMap(brokenLinks)).to.deep.equal([]);
   });
 
-  it('lead to every page of docs from docs/README.md, directly or through other pages', () => {
+  it('lead from docs/README.md to every other page of docs, directly or through other pages', () => {
     const linked = new Set<string>();
     const follow = (file: string): void => {
       if (linked.has(file)) return;
@@ -68,7 +68,7 @@ describe('links between pages', () => {
     expect(pages.filter((page) => page.startsWith('docs/') && !linked.has(page))).to.deep.equal([]);
   });
 
-  it('are unambiguous for decisions, because each decision has its own number', () => {
+  it('name each decision uniquely, because each decision has its own number', () => {
     const numbers = pages.flatMap((page) => /^docs\/adr\/(\d{4})-/.exec(page)?.[1] ?? []);
     expect(numbers.length).to.be.above(20);
     expect(numbers).to.deep.equal([...new Set(numbers)]);

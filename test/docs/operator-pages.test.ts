@@ -44,7 +44,7 @@ describe('pages for operators', () => {
     expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).to.have.members(missing);
   });
 
-  it('give the key of the buckets a permission for every S3 command of the service (deploy)', () => {
+  it('list, for the key of the buckets, a permission for every S3 command of the service (deploy)', () => {
     const stores = ['platform/infra/store/object-store.ts', 'platform/infra/store/part-store.ts'].map(read).join('\n');
     const sentCommands = new Set(stores.match(/\b[A-Z]\w+Command\b/g));
     expect(Object.keys(permissions)).to.have.members([...sentCommands]);
@@ -75,7 +75,7 @@ describe('pages for operators', () => {
     expect(queues.match(/[\w-]+/g)).to.deep.equal([...taskQueues]);
   });
 
-  it('explain what a run of every workflow waits for (find a run)', () => {
+  it('explain the waits of every workflow (find a run)', () => {
     const ids = [...findRun.matchAll(/^\| `([\w-]+)\/…` \|/gm)].map(([, id]) => id);
     expect(ids).to.have.members(Object.values(workflowTypes).map(({ id }) => id));
   });

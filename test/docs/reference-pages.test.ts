@@ -27,7 +27,7 @@ const few = {
 };
 
 describe('docs/reference/configuration.md', () => {
-  it('lists every variable that a process reads once, and no other variable', () => {
+  it('contains one row for each variable that a process reads, and no other row', () => {
     const rows = [...configurationPage(declarations).matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
     expect(rows).to.deep.equal(names);
     expect([...names, ...ofSecrets].toSorted()).to.deep.equal(variablesRead());
@@ -54,7 +54,7 @@ describe('docs/reference/configuration.md', () => {
     ]);
   });
 
-  it('names the values of each choice in the words of the configuration’s error message', () => {
+  it('names the values of each choice as the error message of the configuration names them', () => {
     const choices = variables.filter(({ kind }) => kind.startsWith('one of '));
     expect(choices.map(({ name }) => name)).to.include.members(['LOG_LEVEL', 'NEW_CLUB_PLAN', 'AGENT_DEFAULT_MODEL']);
     const env = Object.fromEntries(choices.map(({ name }) => [name, 'another']));

@@ -81,7 +81,7 @@ describe('docs/how-to/send-mail.md', () => {
     expect(counts, 'canceled before it began').to.deep.equal([]);
   });
 
-  it('contains notices that the API accepts, and an SNS rate within the rate limit of their path', async () => {
+  it('contains notices that the API accepts, and an SNS rate below the rate limit for notices', async () => {
     const [event = ''] = blocksOf(reference, 'json').filter((block) => block.includes('"events"'));
     const answer = await callAt(served.base, 'POST', `/webhooks/mail/${noticeToken}`, { raw: event });
     expect(answer.status).to.equal(202);
@@ -94,7 +94,7 @@ describe('docs/how-to/send-mail.md', () => {
     expect(page).to.include(`the path takes ${bound?.limit} requests a minute`);
   });
 
-  it('names every status and the number of connections of a worker', () => {
+  it('names every status of a recipient, and the number of connections of a worker', () => {
     const rows = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
     expect(rows).to.include.members([...recipientStatuses]);
     expect(page).to.include(`on ${campaignConnections} connections`);

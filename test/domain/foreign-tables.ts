@@ -16,7 +16,7 @@ interface ForeignUsesOfContext {
 const settingsOfClub = 'Settings of the club, the check that the club exists, and the lock of the club (ENG-6).';
 const people = 'Names and addresses of students in records, and the locks of students (ENG-6).';
 const administrators = 'Names and addresses of administrators in records and mails.';
-const sendsMails = 'Prepares mails to many students, and claims the mails for its own steps.';
+const sendsMails = 'Prepares mails to many students, which its own steps then claim.';
 const decidesMails = 'Decides at the claim of a mail whether the student still receives it.';
 const totals = 'Totals of lists come from tallies (ADR 11).';
 
@@ -54,7 +54,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
     writes: [
       {
         tables: ['media_uses'],
-        reason: 'Ends the file uses of reviews together with their submissions, in one statement.',
+        reason: 'Ends in one statement the submissions and the uses of files by their reviews.',
       },
     ],
   },
@@ -154,7 +154,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
           'student_tags',
           'tags',
         ],
-        reason: 'A condition tests the records of students, and a problem names the records that it tests.',
+        reason: 'A condition tests the records of students. A problem names the records that the condition tests.',
       },
     ],
   },
@@ -162,20 +162,33 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
     reads: [
       { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['memberships'], reason: 'The role of an administrator in a club.' },
-      { tables: ['one_time_tokens'], reason: 'A token contains the password of a repeated sign-up.' },
+      { tables: ['one_time_tokens'], reason: 'The token of a repeated sign-up contains the password of this sign-up.' },
     ],
-    writes: [{ tables: ['one_time_tokens'], reason: 'A token contains the password of a repeated sign-up.' }],
+    writes: [
+      { tables: ['one_time_tokens'], reason: 'The token of a repeated sign-up contains the password of this sign-up.' },
+    ],
   },
   joining: {
     reads: [
-      { tables: ['access_deliveries', 'enrollments'], reason: 'Memberships follow access (ADR 31).' },
-      { tables: ['community_memberships', 'community_spaces'], reason: 'Memberships follow access (ADR 31).' },
+      {
+        tables: ['access_deliveries', 'enrollments'],
+        reason: 'Memberships begin and end with the access of students (ADR 31).',
+      },
+      {
+        tables: ['community_memberships', 'community_spaces'],
+        reason: 'Memberships begin and end with the access of students (ADR 31).',
+      },
       {
         tables: ['mail_suppressions', 'students'],
         reason: 'A student who has switched off the daily mail receives no mail for a new space.',
       },
     ],
-    writes: [{ tables: ['community_memberships', 'community_spaces'], reason: 'Memberships follow access (ADR 31).' }],
+    writes: [
+      {
+        tables: ['community_memberships', 'community_spaces'],
+        reason: 'Memberships begin and end with the access of students (ADR 31).',
+      },
+    ],
   },
   knowledge: {
     reads: [
@@ -184,7 +197,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       { tables: ['clubs'], reason: settingsOfClub },
       {
         tables: ['courses', 'lessons', 'media', 'media_tracks'],
-        reason: 'The sources follow the files and lessons from which they are read.',
+        reason: 'A source changes together with the file or lesson from which its text is read.',
       },
     ],
     writes: [
@@ -221,7 +234,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       {
         tables: ['wakes'],
         reason:
-          'A request that creates no mail leaves no wake. It takes as long as a request that creates a mail (ACC-4).',
+          'A request that creates no mail must take as long as a request that creates a mail, but must leave no wake (ACC-4).',
       },
     ],
   },

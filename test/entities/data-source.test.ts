@@ -26,7 +26,7 @@ const welcomeAndFarewell = Buffer.concat([
 ]);
 
 describe('a connection to Postgres', () => {
-  it('is refused, and does not end the process, if the server ends while the connection begins', async () => {
+  it('is refused if the server ends while the connection begins, and the process continues', async () => {
     const server = net.createServer((socket) => {
       socket.on('error', () => socket.destroy());
       socket.once('data', () => socket.end(welcomeAndFarewell));
@@ -46,7 +46,7 @@ describe('a connection to Postgres', () => {
     server.close();
   });
 
-  it('fails a query that waits for a connection longer than the limit, which is 15 s in tests', async () => {
+  it('is refused to a query that has waited longer than the limit, which is 15 s in tests', async () => {
     const { url } = readConfig((await testStack()).environment).database;
     expect(createDataSource({ url, poolSize: 1, connectWithinMs: 100 }, 'club-test').options).to.include({
       connectTimeoutMS: 100,
@@ -73,7 +73,7 @@ describe('a connection to Postgres', () => {
     });
     afterEach(() => source.destroy());
 
-    /** Takes this number of connections. @returns a function that releases them */
+    /** Takes this number of connections. @returns a function that releases the connections */
     async function hold(count: number): Promise<() => Promise<unknown>> {
       const runners = Array.from({ length: count }, () => source.createQueryRunner());
       await Promise.all(runners.map((runner) => runner.connect()));
@@ -108,7 +108,7 @@ describe('a connection to Postgres', () => {
       expect(served).to.equal(2);
     });
 
-    it('is available to record the fault of a step whose club has used its share (ENG-16, ENG-17)', async () => {
+    it('is available to record a fault, even if the club of the step has used its share (ENG-16, ENG-17)', async () => {
       const [clubId, subject] = [newId(), newId()];
       const info = { workflowType: 'webhookDelivery', priority: { fairnessKey: clubId } };
       const database = new Database(source, { notify() {} });
@@ -124,7 +124,7 @@ describe('a connection to Postgres', () => {
       await release();
     });
 
-    describe('is available to shared work that a club starts after it has used its share (ENG-17)', () => {
+    describe('is available to work for all clubs, even if the club that starts it has used its share (ENG-17)', () => {
       /** @param query a query to Postgres @returns a function that starts the shared work */
       type Shared = (query: () => Promise<unknown>, onError: (error: unknown) => void) => () => void;
       const shared: Record<string, Shared> = {
@@ -164,7 +164,10 @@ describe('a connection to Postgres', () => {
   });
 });
 
-/** Returns a message of Postgres' protocol: a letter, the length of the length field and the content, and the content. */
+/**
+ * Returns a message in the protocol of Postgres. The message consists of a letter, a length and the content. The length includes its own
+ * four bytes.
+ */
 function message(letter: string, content: Buffer): Buffer {
   const length = Buffer.alloc(4);
   length.writeInt32BE(length.length + content.length);

@@ -33,7 +33,7 @@ describe('a Postgres extension that the schema needs', () => {
     expect(message).to.contain('extension "pg_absent" is not available');
   });
 
-  it('is named with a remedy if the role may not create it, and causes no error once it exists', async () => {
+  it('causes an error with a remedy if the role may not create it, but no error once it exists', async () => {
     const role = `limited_${newId().replaceAll('-', '')}`;
     await source.query(`CREATE ROLE ${role}`);
     expect(await refusalOf('pg_trgm', role)).to.match(/CREATE EXTENSION pg_trgm in this database.*permission denied/s);

@@ -8,7 +8,7 @@ import { Secret } from '../../platform/core/secret.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { noticed } from './migration-kinds.ts';
 
-/** The last migration of the time when a deployment stopped the service. */
+/** The last migration from the time when each deployment stopped the service. */
 const last = 'WebhookPartitions1795700000000';
 const timeOf = (name: string) => Number(/\d{13}$/.exec(name)?.[0]);
 

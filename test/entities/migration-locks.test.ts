@@ -13,7 +13,7 @@ class AddsPlace1799000000000 implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
-describe('a migration beside a long read of its table', () => {
+describe('a migration of a table that another transaction reads for a long time', () => {
   let source: DataSource;
   let patient: DataSource;
   before('create a database for this test only, with a pending migration', async () => {
@@ -34,7 +34,7 @@ describe('a migration beside a long read of its table', () => {
     return rows.length > 0;
   };
 
-  it('blocks no transaction for longer than its own short lock timeout, and completes later', async () => {
+  it('blocks other transactions only for its own short lock timeout, and completes later', async () => {
     const reader = source.createQueryRunner();
     await reader.query('BEGIN');
     await reader.query('SELECT FROM clubs');

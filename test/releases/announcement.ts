@@ -1,4 +1,6 @@
-/** The changes that a release makes besides its recording: the version in all files, and the changelog. */
+/**
+ * Finds the changes that a release makes in addition to its recording: the new version in all files, and the new section of the changelog.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Problem } from '../../dev/problem.ts';
@@ -9,7 +11,7 @@ interface Change {
   text: string;
 }
 
-/** The heading of the changelog below which entries wait for their release. */
+/** The heading in the changelog. The entries of the next release are below this heading. */
 const unreleased = '## Unreleased\n';
 
 /**

@@ -54,7 +54,7 @@ export interface Release {
   readonly objects: readonly StoredObject[];
 }
 
-/** The number of open runs of a release for each ending. The key is `type outcome`. */
+/** The number of open runs of a release that end with an outcome. The key is `type outcome`. */
 export type Ends = Readonly<Record<string, number>>;
 
 const parts = ['database', 'histories', 'contract', 'reads', 'objects'] as const;
@@ -67,7 +67,7 @@ export function recordedVersions(): string[] {
     .toSorted((one, other) => one.localeCompare(other, 'en', { numeric: true }));
 }
 
-/** @throws Error that names the release and the file that cannot be read */
+/** @throws Error when a file cannot be read; the message names the release and the file */
 export function readRelease(version: string, directory = path.join(releasesDirectory, version)): Release {
   const read = (file: string) => {
     try {

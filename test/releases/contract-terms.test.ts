@@ -10,7 +10,7 @@ interface Changes {
   responses?: object;
   sentSchema?: object;
   receivedSchema?: object;
-  /** The end of the names of the two schemas. */
+  /** This text is added to the names of the two schemas. */
   suffix?: string;
   further?: object;
 }
@@ -102,7 +102,10 @@ describe('comparison of a contract with a later contract', () => {
     ['the removal of authentication', document({ operation: { security: [] } })],
     ['a larger body', document({ body: { 'x-max-bytes': 2000 } })],
     ['a new status', document({ responses: { 200: { $ref: '#/components/responses/Thing' }, 404: {} } })],
-    ['a new variant of a sent property', withSent({ how: { oneOf: [{ type: 'null' }, byMail, byPost] } })],
+    [
+      'a new alternative in the oneOf of a sent property',
+      withSent({ how: { oneOf: [{ type: 'null' }, byMail, byPost] } }),
+    ],
     [
       'a schema that moved into allOf',
       withSent({ title: { allOf: [{ type: 'string' }, { maxLength: 10, minLength: 1 }] } }),

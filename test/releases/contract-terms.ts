@@ -15,8 +15,9 @@ const restrictions = ['format', 'const', 'pattern', 'uniqueItems'];
 
 /**
  * @param earlier an OpenAPI document
- * @param later the document that replaces it
- * @returns a line for each broken term: `no longer: <place> …` or `asked now: <place> …`; empty if callers notice nothing
+ * @param later the OpenAPI document that replaces `earlier`
+ * @returns a line for each broken term: `no longer: <place> …` for a lost promise, `asked now: <place> …` for a new requirement; empty if
+ * nothing breaks for callers
  */
 export function brokenTerms(earlier: object, later: object): string[] {
   return [...new Set([...brokenOperations(earlier, later), ...brokenWebhooks(earlier, later)])];
@@ -169,7 +170,7 @@ function brokenWebhooks(earlier: object, later: object): string[] {
 }
 
 class SchemaComparison {
-  /** Pairs of named schemas that were compared: schemas may name themselves. */
+  /** Pairs of named schemas that were already compared. They are not compared again, because a schema may refer to itself. */
   private seen = new Set<string>();
 
   readonly earlier: object;
@@ -180,7 +181,7 @@ class SchemaComparison {
     this.later = later;
   }
 
-  /** @param place the location of the schemas, unless the earlier schema has a name */
+  /** @param place the location of the schemas; not used if the earlier schema has a name */
   compare(before: unknown, after: unknown, place: string, direction: Direction): string[] {
     if (!isRecord(before)) return [];
     const name = before['$ref'];
@@ -221,7 +222,10 @@ class SchemaComparison {
     return broken;
   }
 
-  /** Each earlier variant needs a later variant without breaks. If there is none, the closest variant reports the breaks. */
+  /**
+   * For each earlier variant, a later variant must keep all its terms. If no later variant does, the broken terms of the closest variant
+   * are returned.
+   */
   private compareVariants(before: Json, after: Json, at: string, direction: Direction): string[] {
     const [variants, later] = [variantsOf(before), variantsOf(after)];
     if (!variants && !later) return [];
@@ -267,7 +271,7 @@ function brokenValues(before: Json, after: Json, at: string, direction: Directio
   return broken;
 }
 
-/** Bounds of the callers' input: a later contract may widen or drop them. */
+/** Compares the bounds of the callers' input. A later contract may widen or remove a bound. */
 function brokenBounds(before: Json, after: Json, at: string): string[] {
   const isNarrower = (word: string) => {
     const [bound, later] = [before[word], after[word]];

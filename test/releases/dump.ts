@@ -1,6 +1,6 @@
 /**
- * The database of a release as data: the statements that created its schema, and the rows of every table in Postgres's JSON. Loading it
- * needs neither the pg_dump of the server's version nor the migration files of that time (docs/adr/0034-recorded-releases.md).
+ * The database of a release as data: the statements that created its schema, and the rows of every table in Postgres's JSON. The dump can
+ * be loaded without pg_dump and without the migration files of the release (docs/adr/0034-recorded-releases.md).
  */
 import type { DataSource, Logger, QueryRunner } from 'typeorm';
 import { messageOf } from '../../dev/problem.ts';
@@ -71,7 +71,7 @@ async function rowsOf(source: DataSource, { name, columns }: Omit<RecordedTable,
   return rows.map(({ row }) => row);
 }
 
-/** @returns the columns, as `table.column`, that have lost recorded values */
+/** @returns the columns whose recorded values are missing or changed, as `table.column` */
 export async function lostPlaces(source: DataSource, { name, columns, rows }: RecordedTable): Promise<string[]> {
   const today = await source.query<{ name: string }[]>(
     `SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped`,
@@ -96,9 +96,8 @@ export async function lostPlaces(source: DataSource, { name, columns, rows }: Re
 }
 
 /**
- * @returns a line for each column, constraint, index, trigger and function, sorted. The lines do not contain partitions, because they
- * depend on the day. They also do not contain the names of NOT NULL constraints, because Postgres 18 derives these names from the first
- * name of the column.
+ * @returns a sorted list with a line for each column, constraint, index, trigger and function. The list leaves out partitions, because they
+ * depend on the day. The list leaves out the names of NOT NULL constraints, because Postgres 18 keeps such a name when a column is renamed.
  */
 export async function schemaOf(source: DataSource): Promise<string[]> {
   const lines = await source.query<{ line: string }[]>(
@@ -163,7 +162,7 @@ async function tablesOf(source: DataSource): Promise<Omit<RecordedTable, 'rows'>
 
 /**
  * Restores the database to its state when the release was recorded. All other content of the database is deleted.
- * @throws Error that says which statement or table does not load
+ * @throws Error when a statement or a table does not load; the message names the statement or the table
  */
 export async function loadDump(source: DataSource, dump: Dump): Promise<void> {
   const runner = source.createQueryRunner();

@@ -34,7 +34,7 @@ const lastRows: readonly string[] = [
   `INSERT INTO media_uploads (id, club_id) SELECT id, club_id FROM media WHERE status = 'uploading' LIMIT 1`,
 ];
 
-/** The row that is copied, and the columns that change besides the new value, as SQL expressions by column. */
+/** `where` selects the row that is copied. `set` has the other columns that change in the copy, with their SQL expressions. */
 interface Copy {
   where?: string;
   set?: Readonly<Record<string, string>>;
@@ -135,7 +135,8 @@ const copies: Readonly<Record<string, Copy>> = {
   'student_import_rows.outcome: failed': {
     set: { row: '(SELECT max("row") + 1 FROM student_import_rows)', code: `'invalid_email'`, student_id: 'NULL' },
   },
-  // The copy's secret is sealed for the copied endpoint, so the copy must not receive deliveries.
+  // The copy is deleted, so that it receives no deliveries. Its secret is sealed for the original endpoint, and cannot be read for the
+  // copy.
   webhook_endpoints: { where: `status = 'disabled'`, set: { deleted_at: 'now()' } },
   webhook_deliveries: {
     where: `status = 'succeeded'`,

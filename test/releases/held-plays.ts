@@ -1,4 +1,4 @@
-/** Plays scenarios of test/replay up to the moment at which their run would begin, so that a row remains that waits for its run. */
+/** Plays scenarios of test/replay until their run would begin. A row that waits for its run then remains in the database. */
 import { nothingInjected, type Play, type Recorder } from '../replay/recorder.ts';
 
 class Held extends Error {
@@ -14,7 +14,7 @@ const receiver = { url: 'https://receiver.example.com/hooks' } as Awaited<
 
 const relay = { serve() {}, carry: hold, carryingAfterEach: <T extends object>(activities: T) => activities };
 
-/** The replacements of servers for a scenario. */
+/** Replaces the servers of a scenario. The replacements stop the scenario when it would start a run. */
 const holding: Recorder = {
   temporal: { start: hold } as unknown as Recorder['temporal'],
   by: { start: hold, signalWithStart: hold, startOrSignal: hold },
@@ -33,7 +33,7 @@ const holding: Recorder = {
   injected: nothingInjected(),
 };
 
-/** Plays a scenario until it would start a run, or wait for one. */
+/** Plays a scenario until it would start a run, or would wait for a run. */
 export async function playUntilHeld(play: Play): Promise<void> {
   try {
     await play({ ...holding, injected: nothingInjected() });

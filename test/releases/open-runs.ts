@@ -1,6 +1,6 @@
 /**
- * Lets the run of every waiting row continue to its end. The real workflows and activities run on a Temporal without a network
- * (test/proofs/simulation). Its time passes as soon as no task remains.
+ * Lets the run of every waiting row continue to its end. The real workflows and activities use a simulated Temporal without a network
+ * (test/proofs/simulation). When no task remains, the simulation moves its clock to the next event.
  */
 import { startsOf } from '../toolkit/drive/facts.ts';
 import { mock } from 'node:test';
@@ -31,7 +31,7 @@ import type { Ends, Release } from './archive.ts';
 
 const dayMs = 86_400_000;
 /**
- * Rows start together if their due times differ by at most this time. The next rows, such as rows of scenarios with skipped time, are due
+ * Rows start together if their due times differ by at most this time. The other rows belong to scenarios with skipped time, and are due
  * decades later.
  */
 const togetherMs = 30 * dayMs;
@@ -44,8 +44,8 @@ const stepsOfARun = 100;
 
 /**
  * The caller must be in a `describe`.
- * @returns a function for the tests of the `describe`. It lets all open runs of a loaded release end, and the time begins at the recording
- * of the release
+ * @returns a function for the tests of the `describe`. The function lets all open runs of a loaded release end. Its clock begins at the
+ * time of the release's recording
  */
 export function useOpenRuns(): (release: Release) => Promise<Ends> {
   const delivering = useDeliveries();
@@ -150,7 +150,10 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Acts for people on whom runs would wait forever: cancels paused campaigns, removes mail domains, and enables endpoints. */
+  /**
+   * Acts in place of people, because some runs would otherwise wait forever: cancels paused campaigns, removes mail domains, and enables
+   * endpoints.
+   */
   async function decideAsPeople(): Promise<void> {
     const ofClubs = (table: string) =>
       source.query<{ id: Id; clubId: Id }[]>(`SELECT id, club_id AS "clubId" FROM ${table} ORDER BY id`);
@@ -185,7 +188,7 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
   }
 
   await decideAsPeople();
-  // Temporal had a run for each failed step, so these runs start first.
+  // When the release was recorded, Temporal had a run for each failed step. So these runs start first.
   const failing = await source.query<Run[]>(
     `SELECT workflow_type AS "workflowType", split_part(workflow_id, '/', 2) AS "subjectId", NULL AS "clubId" FROM failing_steps`,
   );

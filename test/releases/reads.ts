@@ -1,4 +1,7 @@
-/** Sends every read of the contract about a furnished club, as its owner, as its student and as an anonymous caller. */
+/**
+ * Calls every operation that reads data of a club. The club has data of every kind. The callers are its owner, its student and an anonymous
+ * caller.
+ */
 import type { ContractOperation } from '../../contract/contract.ts';
 import { openSession } from '../../domain/identity/sessions/sessions.ts';
 import type { FurnishedClub } from '../toolkit/builders/furnished-club.ts';

@@ -1,7 +1,7 @@
 /**
- * Records a release; `npm run release -- VERSION` (main.ts) starts it. First it plays the tour and the scenarios of test/replay to
- * their ends. Then it plays the scenarios only until their runs would begin, which leaves a row for each wait. A furnished club and
- * further states add the remaining rows.
+ * Records a release; `npm run release -- VERSION` (main.ts) starts it. First it plays the tour and the scenarios of test/replay to their
+ * ends. Then it plays the scenarios again, but only until their runs would begin. Each scenario leaves a row that waits. A club with a
+ * record of every kind, and further states, add the remaining rows.
  */
 import { expect } from 'chai';
 import { startApi } from '../../api/server.ts';

@@ -23,7 +23,7 @@ import { ask, differences } from './reads.ts';
 const noticeBound = 'any stranger may post a notice, and parsing 1 MiB blocked the thread for too long (SALE-4)';
 
 const mailDirection =
-  'e-mails have the language and direction of their club, and text begins on the side where the language begins (ADR 59)';
+  'e-mails declare the language and direction of their club, and align their text in this direction (ADR 59)';
 /**
  * Intended differences between today's code and older releases, with their reasons. The key is `table.column`, `operation /place` or a
  * line about the contract.
@@ -92,7 +92,7 @@ describe('recorded releases', function () {
   });
 
   for (const version of recordedVersions())
-    describe(version, () => {
+    describe(`release ${version}`, () => {
       const openRuns = useOpenRuns();
       let release: Release | undefined;
       const recorded = () => release ?? (release = readRelease(version));
@@ -116,12 +116,12 @@ describe('recorded releases', function () {
         expect(lostRows.filter((place) => !(place in intended))).to.deep.equal([]);
       });
 
-      it('finds all its promises in today’s contract, and no new requirements', () => {
+      it('keeps all promises of its contract, and gets no new requirements from today’s contract', () => {
         const broken = brokenTerms(recorded().contract, JSON.parse(contractText) as object);
         expect(broken.filter((line) => !(line in intended))).to.deep.equal([]);
       });
 
-      it('gets the recorded answer to every read', async () => {
+      it('gets its recorded answers from today’s API for every read', async () => {
         const now = new Date(recorded().summary.recordedAt);
         const options = { clock: () => now, readinessGraceMs: 0, counterDeadlineMs };
         const api = await startApi(await testConfig(), options);
@@ -142,11 +142,11 @@ describe('recorded releases', function () {
         expect(changed).to.deep.equal([]);
       });
 
-      it('lets every open run continue to its recorded end', async () => {
+      it('has open runs that all continue to their recorded ends', async () => {
         expect(await openRuns(recorded())).to.deep.equal(readEnds(version));
       });
 
-      it('leaves a bucket with today’s clock, so that the next release can use the bucket', async () => {
+      it('leaves a client of the bucket that uses today’s clock, for the test of the next release', async () => {
         expect(await (await testObjectStore()).size(`public/${version}`)).to.equal(undefined);
       });
 

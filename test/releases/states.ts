@@ -4,8 +4,8 @@ import type { Summary } from './archive.ts';
 import type { RecordedTable } from './dump.ts';
 
 /**
- * A CHECK that lists the allowed values of a column. The CHECK of a partition counts as the CHECK of its table: `CHECK ((status = ANY
- * (ARRAY['draft'::text, …])))`.
+ * Matches a CHECK that lists the allowed values of a column, such as `CHECK ((status = ANY (ARRAY['draft'::text, …])))`. A CHECK of a
+ * partition is treated like a CHECK of the partitioned table.
  */
 const listing = /^CHECK \(\((\w+) = ANY \(ARRAY\[(.*)\]\)\)\)$/;
 

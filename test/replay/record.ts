@@ -1,8 +1,8 @@
 /**
  * Records the histories that replay.test.ts replays: `npm exec mocha test/replay/record.ts`, then `npm run format`.
  *
- * Records only scenarios without a file. A committed history represents runs that wait somewhere. It must replay for as long as a run
- * can last (30 days for a delivery). If a change of a workflow needs new histories, rename the old file
+ * Records only scenarios without a file. A committed history represents runs that are still open in an installation. The history must
+ * replay for as long as such a run can last (30 days for a delivery). If a change of a workflow needs new histories, rename the old file
  * (`failure-then-success-until-<date>.json`) and record the scenario again beside it.
  */
 import { commitHistory, isCommitted } from '../toolkit/drive/replay.ts';

@@ -62,9 +62,9 @@ export interface Recorder {
     processor: PaymentProcessor;
     /** Called when the next source is read. */
     onSourceRead: () => Promise<void>;
-    /** The number of coming notices of sales whose processing fails unexpectedly. */
+    /** The processing of the next sales notices fails unexpectedly, for this number of notices. */
     noticeFaults: number;
-    /** The number of coming file steps that fail unexpectedly. */
+    /** The next file steps fail unexpectedly, until this number of steps has failed. */
     fileFaults: number;
     /** The name servers' answers about mail domains. */
     resolveText: ResolveText;

@@ -1,5 +1,6 @@
 /** Selects the test files of a run, and sorts them. */
-import fs, { existsSync, readFileSync } from 'node:fs'; // globSync is not imported by name, so that an older Node can still print the version message.
+// The file does not import globSync by name. In an older Node this import would fail before the version message is printed.
+import fs, { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
 import type { Durations } from './timings.ts';
@@ -25,7 +26,7 @@ export function isUnitTest(file: string, reachable = new Map<string, boolean>())
 export function reaches(file: string, modules: readonly string[], reachable = new Map<string, boolean>()): boolean {
   const known = reachable.get(file);
   if (known !== undefined) return known;
-  reachable.set(file, false); // A circular import reaches nothing more.
+  reachable.set(file, false); // This value ends the search in a circle of imports.
   const does = modules.includes(file) || importsOf(file).some((imported) => reaches(imported, modules, reachable));
   reachable.set(file, does);
   return does;

@@ -33,7 +33,7 @@ describe('test/run/hooks', () => {
     expect(stdout).to.include('make a club');
   });
 
-  it('prints the cause of a failure, also if the test ran in another process', () => {
+  it('prints the cause of a failure, even if the test ran in another process', () => {
     const failing = `it('fails', () => { throw new Error('which case', { cause: new Error('why it failed') }); });`;
     for (const further of [[], ['--parallel', '--jobs', '2']]) {
       const { stdout } = run(failing, further);

@@ -1,6 +1,7 @@
 /**
- * Registers work after each test and at the end of each file. Modules of the toolkit register it here, and the root hooks (hooks.ts) run it
- * in every process of the run. A hook that a module of the toolkit declares itself would apply to one file only.
+ * Registers functions that run after each test or at the end of each file. Modules of the toolkit call this file, and the root hooks
+ * (hooks.ts) run the functions in every process of the run. If a module of the toolkit declared a hook itself, the hook would run for one
+ * test file only.
  */
 type Work = () => void | Promise<void>;
 

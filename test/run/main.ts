@@ -42,7 +42,10 @@ const ours = new Set(['unit', 'durations', 'budgets', 'seed', 'jobs']);
 const passedOn = tokens.flatMap((token) =>
   token.kind === 'option' && !ours.has(token.name) ? [token.rawName, ...(token.value ? [token.value] : [])] : [],
 );
-/** Additional processes, which use the cores while files that kill workers wait for leases and heartbeats to expire. */
+/**
+ * The number of additional processes. Test files that kill workers wait until leases and heartbeats expire. During these waits the
+ * additional processes use the cores.
+ */
 const waitingJobs = 1;
 const jobs = Number(values.jobs ?? os.availableParallelism() + waitingJobs);
 const resultsFile = path.join(path.dirname(timingsFile), 'test-results.json');

@@ -46,7 +46,7 @@ const connectWithinMs = 15_000;
  */
 export async function startRunServer(jobs: number, env: Environment = process.env): Promise<RunServer> {
   if (env['TEMPORAL_ADDRESS']) throw new Problem('The tests start a Temporal of their own: unset TEMPORAL_ADDRESS.');
-  const givenDatabase = env['DATABASE_URL']; // Read now, because test files change the environment of a run with one process.
+  const givenDatabase = env['DATABASE_URL']; // Read before the tests, because test files may change the variable in this process.
   await removeLeftovers();
   const directory = directoryOf(process.pid);
   const namespaces = Array.from({ length: jobs }, (_, job) => namespaceOf(job));
@@ -131,7 +131,10 @@ export async function startRunServer(jobs: number, env: Environment = process.en
   };
 }
 
-/** Bundles the workflows, and creates the folder of the file, because no stack has created it for the replay of histories. */
+/**
+ * Bundles the workflows. The folder of the file may not exist, because the replay of histories needs no stack, and only a stack creates the
+ * folder.
+ */
 async function bundle(file: string): Promise<string> {
   await mkdir(path.dirname(file), { recursive: true });
   await writeWorkflowBundle(file, new DefaultLogger('ERROR'));

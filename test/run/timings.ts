@@ -31,7 +31,8 @@ export function writeDurations(durations: Durations): void {
 }
 
 /**
- * A file may take three times its committed seconds plus five. This allows for a busy machine, but not for a new slow hook.
+ * A file may take three times its committed seconds plus five. A busy machine stays within this limit. A file with a new slow hook exceeds
+ * the limit.
  */
 const noise = { factor: 3, seconds: 5 };
 /** The limit of a file without an entry in the table. */

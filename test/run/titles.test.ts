@@ -6,7 +6,9 @@ import ts from 'typescript';
 import { projectDirectory } from '../../dev/project.ts';
 
 const longest = 100;
-/** Recorders of histories and releases, which a person runs. Their titles name the occasion. */
+/**
+ * Files that record histories and releases. A person runs these files, and their titles name the occasion, such as “recording a release”.
+ */
 const recorders = /^test\/(?:replay|releases)\/record[\w-]*\.ts$/;
 
 /** Returns the fixed parts of a title, without the inserted values of a template. */
@@ -16,7 +18,7 @@ function textOf(title: ts.Expression): string {
   return [title.head, ...title.templateSpans.map(({ literal }) => literal)].map(({ text }) => text).join('…');
 }
 
-/** Whether the call is `describe`, `it`, or the result of a condition between `it` and `it.skip`. */
+/** Whether the call is `describe(…)`, `it(…)`, or `(condition ? it : it.skip)(…)`. */
 function isTitled(callee: ts.Expression): boolean {
   if (ts.isIdentifier(callee)) return callee.text === 'describe' || callee.text === 'it';
   if (ts.isPropertyAccessExpression(callee)) return isTitled(callee.expression);

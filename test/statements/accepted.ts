@@ -1,11 +1,11 @@
-/** Facts that the check of declared rows cannot know, and the reason why the declarations are right. */
+/** Facts that the check of declared rows cannot find out. Each entry says why the declaration is right. */
 
 /** Columns that are never null, although the table allows null. */
 export const neverNull: readonly { readonly column: string; readonly reason: string }[] = [
   { column: 'media.type', reason: 'generated from kind and provider, which are never null' },
 ];
 
-/** Rules of tables that no constraint states, written in the form of a constraint. */
+/** Rules that all rows of a table follow, although the table has no such constraint. Each rule is written like a constraint. */
 export const unstated: readonly { readonly table: string; readonly rule: string; readonly reason: string }[] = [
   {
     table: 'lessons',
@@ -24,7 +24,7 @@ export const unstated: readonly { readonly table: string; readonly rule: string;
   },
 ];
 
-/** Properties that are declared without null although the check expects null, by file and name. */
+/** Properties that are declared as never null, although the check finds that they may be null. Each entry has the file and the name. */
 export const acceptedNulls: readonly { readonly file: string; readonly property: string; readonly reason: string }[] = [
   {
     file: 'domain/access/enrollments/listing.ts',
@@ -74,7 +74,7 @@ export const acceptedNulls: readonly { readonly file: string; readonly property:
   {
     file: 'platform/infra/postgres/partitions.ts',
     property: 'bound',
-    reason: 'every partition has a bound',
+    reason: 'Postgres stores the bounds of every partition',
   },
   {
     file: 'platform/infra/postgres/checks/role-limits.ts',

@@ -17,7 +17,7 @@ export interface CheckedRows {
   wrong: string[];
   /** The positions of rows whose statements the test run did not send. */
   unseen: string[];
-  /** The number of records of files that changed after the recording. */
+  /** The number of records that were not checked, because their file changed after the recording. */
   outdated: number;
 }
 
@@ -79,7 +79,7 @@ function isAccepted(file: string, difference: string): boolean {
   return acceptedNulls.some((one) => one.file === file && difference.startsWith(`${one.property} `));
 }
 
-/** Returns one record for each text and call, with all parameters that were null in any record. */
+/** Merges the records with the same text and the same call. A merged record lists each parameter that was null in at least one record. */
 function merged(records: readonly RecordedStatement[]) {
   const groups = Map.groupBy(records, ({ text, name, calls }) => JSON.stringify([text, name ?? calls]));
   return [...groups.values()].flatMap((group) => {

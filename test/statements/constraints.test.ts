@@ -13,8 +13,8 @@ const implied = (
   return impliedNotNull(constraintsIn(definition), known);
 };
 
-describe('the columns that are not null because of CHECK constraints', () => {
-  it('are found by a constraint that makes two tests equal', () => {
+describe('the search for columns that a CHECK constraint makes not null', () => {
+  it('finds a column if the constraint says that two null tests have equal results', () => {
     const definition = 'CHECK (((removed_at IS NULL) = (email IS NOT NULL)))';
     expect(implied(definition, { isNull: ['removed_at'] })).to.deep.equal(['email']);
     expect(implied(definition, { isNull: ['email'] })).to.deep.equal(['removed_at']);
@@ -22,25 +22,25 @@ describe('the columns that are not null because of CHECK constraints', () => {
     expect(implied(definition, {})).to.deep.equal([]);
   });
 
-  it('are found by the text that another column equals', () => {
+  it('finds a column if the constraint connects its null test with the known text of another column', () => {
     const definition = "CHECK (((error IS NOT NULL) = (status = 'failed'::text)))";
     expect(implied(definition, { texts: { status: 'failed' } })).to.deep.equal(['error']);
     expect(implied(definition, { texts: { status: 'ready' } })).to.deep.equal([]);
   });
 
-  it('are found by a constraint of two alternatives, if one alternative is false', () => {
+  it('finds a column if the constraint joins two tests with OR, and the other test is false', () => {
     const definition = "CHECK (((status <> 'active'::text) OR (cursor IS NOT NULL)))";
     expect(implied(definition, { texts: { status: 'active' } })).to.deep.equal(['cursor']);
     expect(implied(definition, { texts: { status: 'ended' } })).to.deep.equal([]);
   });
 
-  it('are found by a constraint of several pairs', () => {
+  it('finds several columns if the constraint joins several equations with AND', () => {
     const definition =
       'CHECK ((((gone_at IS NULL) = (name IS NOT NULL)) AND ((gone_at IS NULL) = (email IS NOT NULL))))';
     expect(implied(definition, { isNull: ['gone_at'] })).to.deep.equal(['name', 'email']);
   });
 
-  it('are not found by constraints of other forms', () => {
+  it('ignores constraints of other forms', () => {
     expect(constraintsIn("CHECK (((kind = 'a'::text) AND ((x IS NULL) = (y IS NULL))))")).to.deep.equal([]);
     expect(constraintsIn("CHECK (((status <> 'a'::text) OR ((x IS NULL) = (y IS NOT NULL))))")).to.deep.equal([]);
     expect(constraintsIn('CHECK ((size >= 0))')).to.deep.equal([]);

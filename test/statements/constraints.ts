@@ -22,7 +22,7 @@ export interface Constraint {
 export interface Facts {
   readonly notNull: ReadonlySet<string>;
   readonly isNull: ReadonlySet<string>;
-  /** The text that a column equals, by the name of the column. */
+  /** The known text of a column. The key is the name of the column. */
   readonly texts: ReadonlyMap<string, string>;
 }
 
@@ -34,7 +34,7 @@ const textTest = /^(\w+) (=|<>) '(\w+)'::text$/;
 /** @param definition the definition of a constraint, as Postgres prints it */
 export function constraintsIn(definition: string): Constraint[] {
   const pairs = [...definition.matchAll(pair)];
-  // Accepts one pair, or pairs that AND joins. Pairs inside OR, NOT or CASE are true only in some rows.
+  // Accepts one pair, or several pairs that are joined by AND. A pair inside OR, NOT or CASE need not be true in every row.
   const rest = definition.replaceAll(pair, '').replaceAll(/\bCHECK\b|\bAND\b|[()\s]/g, '');
   if (rest !== '' || (pairs.length > 1 && definition.includes(' OR '))) return [];
   return pairs.flatMap(([, first = '', operator, second = '']): Constraint[] => {

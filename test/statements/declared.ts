@@ -43,7 +43,7 @@ export interface DeclaredRows {
 /** The compiler finds no call at the recorded position, because the file changed after the recording. */
 export class CallMissing extends Error {}
 
-/** @param files paths from the project's directory @param folders the folders whose calls `all` lists */
+/** @param files paths from the project's directory @param folders the folders with the calls that `all` returns */
 export function readDeclaredRows(files: readonly string[], folders: readonly string[]): DeclaredRows {
   const config = ts.readConfigFile(path.join(projectDirectory, 'tsconfig.json'), (file) => ts.sys.readFile(file));
   const { options } = ts.parseJsonConfigFileContent(
@@ -117,7 +117,10 @@ class Reader implements DeclaredRows {
     return this.#rows.get(call);
   }
 
-  /** The caller of a generic helper declares the row, or passes on the row of its own caller. */
+  /**
+   * Finds the row of a call in a generic helper. The caller of the helper declares the row. If the caller is generic too, its own caller
+   * declares the row.
+   */
   #rowOfCaller(inner: ts.CallExpression, type: ts.Type, callers: readonly Position[]): DeclaredRow | undefined {
     let parts = type.isIntersection() ? type.types : [type];
     for (const position of callers) {
@@ -197,7 +200,7 @@ class Reader implements DeclaredRows {
       const missing = isVariant && declared.length < objects.length;
       const parts = declared.map((symbol) => this.#checker.getTypeOfSymbol(symbol));
       const property = this.#property(parts);
-      // A variant of the union without this property allows any value in the column, also null.
+      // If a variant of the union lacks this property, the column may have any value in this variant, even null.
       return { name, ...property, optional: isOptional || missing, nullable: property.nullable || missing };
     });
     return { at: positionOf(call), properties, others: index && this.#property([index]) };

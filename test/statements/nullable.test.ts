@@ -27,7 +27,7 @@ describe('nullableColumns', () => {
   }
 
   const cases: Readonly<Record<string, readonly (readonly [statement: string, columns: string])[]>> = {
-    'follows the columns of the table': [
+    'reports a column as nullable if its column in the table may be null': [
       ['SELECT id, name, email FROM people', 'id name email?'],
       ['SELECT * FROM (SELECT name, email FROM people) AS p', 'name email?'],
       ['WITH p AS (SELECT name, email FROM people) SELECT * FROM p', 'name email?'],
@@ -65,7 +65,7 @@ describe('nullableColumns', () => {
       ['SELECT payment_id FROM students s JOIN orders ON true WHERE s.removed_at IS NULL', 'payment_id?'],
       ['SELECT email FROM students WHERE removed_at IS NULL', 'email'],
     ],
-    'reports a written column in RETURNING as nullable if its new value may be null': [
+    'reports a column in RETURNING as nullable if the statement may write null into the column': [
       ["UPDATE people SET email = 'a' RETURNING email", 'email'],
       ['UPDATE people SET email = NULL WHERE email IS NOT NULL RETURNING email', 'email?'],
       ["INSERT INTO people VALUES (1, 'a', 'b', '{}', '{}') RETURNING email", 'email'],
@@ -87,7 +87,7 @@ describe('nullableColumns', () => {
       ['SELECT id = ANY (SELECT owner_id FROM pets) AS a, id IN (SELECT age FROM pets) AS b FROM people', 'a b?'],
       ['SELECT now() AS a, greatest(age, 1) AS b, nullif(id, 1) AS c FROM pets', 'a b c?'],
     ],
-    'reports AND and OR as not null if a null test in one part excludes null in the other part': [
+    'reports AND and OR as not null if a null test in one part prevents null in the other part': [
       ['SELECT email IS NULL OR email = $1 AS a, email IS NOT NULL AND email = $1 AS b FROM people', 'a b'],
       ['SELECT email IS NULL AND email = $1 AS a, email IS NOT NULL OR email = $1 AS b FROM people', 'a? b?'],
     ],

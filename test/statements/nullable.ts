@@ -1,7 +1,7 @@
 /**
- * Finds the columns of a statement's rows that may be null, from the parse tree of Postgres. A column may be null if the table allows
- * null, or if an outer join may find no row. A column is not null if a condition is never true for null. In unknown cases, a column may
- * be null.
+ * Finds the columns of a statement's rows that may be null, from the parse tree of Postgres. A column may be null if its table allows null,
+ * or if an outer join may find no row. A condition that is never true for null makes its columns not null. If the code does not know an
+ * expression, the expression counts as nullable.
  */
 import { isNode, listIn, nodeIn, nodesIn, numberIn, type TreeNode, type TreeValue } from './parse-tree.ts';
 
@@ -28,7 +28,10 @@ interface Scope {
   readonly outer: Scope | undefined;
   /** Columns that are not null because of the conditions, as `table.column` of the range table. */
   readonly forced: ReadonlySet<string>;
-  /** Entries of the range table that have a row in each result row, because a condition excludes the missing rows of an outer join. */
+  /**
+   * Entries of the range table that have a row in every result row. A condition excludes the result rows for which an outer join found no
+   * row.
+   */
   readonly present: ReadonlySet<string>;
 }
 
@@ -48,7 +51,7 @@ const neverNull =
 const fullRows =
   /^(?:unnest|generate_series|generate_subscripts|jsonb?_array_elements|jsonb?_object_keys|jsonb?_each|regexp_split_to_table|string_to_table|regexp_matches)$/;
 const countingWindows = /^(?:row_number|rank|dense_rank|percent_rank|cume_dist|ntile|count)$/;
-/** Aggregates that are null over no rows, but never null over a group. */
+/** Aggregates whose result is null if there are no rows. In a group their result is never null, because a group has rows. */
 const collecting = /^(?:array_agg|jsonb?_agg|jsonb?_object_agg)$/;
 
 /**
@@ -312,7 +315,7 @@ class Analysis {
     for (const column of first) if (others.every((other) => other.has(column))) forced.add(column);
   }
 
-  /** Adds the columns that make the expression null if they are null. */
+  /** Adds each column that, if it is null, makes the whole expression null. */
   #forceArgument(value: TreeValue, forced: Set<string>): void {
     if (!isNode(value)) return;
     switch (value.tag) {
@@ -386,7 +389,7 @@ function textOf(value: TreeValue): string | undefined {
   return bytes && Buffer.from(bytes.slice(lengthBytes).map(Number)).toString();
 }
 
-/** @returns the scope of the part `…` in `x IS NULL OR …` and `x IS NOT NULL AND …`. In this part, `x` counts as not null */
+/** @returns the scope for the second part of `x IS NULL OR …` or `x IS NOT NULL AND …`. In this part, `x` counts as not null */
 function besides(scope: Scope, expression: TreeNode): Scope {
   const { boolop } = expression.fields;
   const deciding = boolop === 'or' ? 0 : boolop === 'and' ? 1 : undefined;
@@ -402,7 +405,7 @@ function rangeOf({ query }: Scope, index: number): TreeNode {
   return range;
 }
 
-/** @returns the indexes in the range table of the queries that a UNION combines */
+/** @returns the queries that a UNION combines, as indexes in the range table */
 function leavesOf(operation: TreeNode): number[] {
   if (operation.tag === 'RANGETBLREF') return [numberIn(operation, 'rtindex')];
   return ['larg', 'rarg'].flatMap((side) => {
@@ -411,7 +414,7 @@ function leavesOf(operation: TreeNode): number[] {
   });
 }
 
-/** @returns the number of the written table’s column that an entry of RETURNING names; undefined for other expressions */
+/** @returns the number of the column, if the entry of RETURNING is only a column of the written table; undefined for other expressions */
 function returnedColumn(query: TreeNode, entry: TreeNode | undefined): number | undefined {
   const written = numberIn(query, 'resultRelation');
   const variable = entry && nodeIn(entry, 'expr');
@@ -419,7 +422,10 @@ function returnedColumn(query: TreeNode, entry: TreeNode | undefined): number | 
   return numberIn(variable, 'varattno');
 }
 
-/** @returns the entry that an UPDATE or INSERT writes into a column; undefined if no entry writes it, or ON CONFLICT may update rows */
+/**
+ * @returns the entry with the value that an UPDATE or INSERT writes into the column; undefined if there is no such entry, or if ON CONFLICT
+ * may update rows
+ */
 function assignedTo(query: TreeNode, column: number): TreeNode | undefined {
   const kind = numberIn(query, 'commandType');
   const conflict = nodeIn(query, 'onConflict');

@@ -17,7 +17,10 @@ const adapters = new Set(
     (file) => `platform/infra/postgres/${file}`,
   ),
 );
-/** The number of recorded calls. A generic helper uses its caller's row, and the caller may be generic too. */
+/**
+ * The number of calls in a record. One call is not enough: a generic helper uses the row type of its caller, and the caller may be generic
+ * too.
+ */
 const maxCalls = 4;
 /** The number of stack frames to read. Frames of helpers, timers and drivers may be between the calls. */
 const maxFrames = 40;
@@ -80,7 +83,7 @@ export function statementRecorder(
 const hasNull = (value: unknown): boolean =>
   value === null || value === undefined || (Array.isArray(value) && value.some(hasNull));
 
-/** Whether code of these folders made the call. Calls by tests do not count: tests may use tables that do not exist. */
+/** Whether code of these folders made the call. Calls by tests are left out, because tests may use tables that do not exist. */
 function isIn(folders: readonly string[], calls: readonly Position[]): boolean {
   const first = calls.find(({ file }) => !file.startsWith('platform/infra/postgres/')) ?? calls[0];
   return first !== undefined && folders.some((folder) => first.file.startsWith(`${folder}/`));

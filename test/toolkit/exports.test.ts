@@ -1,4 +1,4 @@
-/** Each export under test/ has a unique name, is used, and is in the folder of its prefix. */
+/** Tests that each export under test/ has a unique name and is used. The beginning of a name, such as `build`, decides its folder. */
 import { expect } from 'chai';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';

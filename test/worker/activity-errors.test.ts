@@ -67,7 +67,7 @@ describe('the log line of a failed activity', () => {
     expect(JSON.stringify(lines)).to.not.include('Mary');
   });
 
-  it('logs the run when the fault cannot be recorded, and when the workflow has no row', async () => {
+  it('names the run if the fault cannot be recorded, or if the workflow has no row', async () => {
     for (const [db, type] of [
       [unreliable((await testDeps()).db, () => 'before'), 'webhookDelivery'],
       [(await testDeps()).db, 'retention'],

@@ -79,7 +79,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     (await attemptRows(subjectId)).map(({ fence, number, outcome }) => ({ fence, number, outcome }));
   const succeeded = { done: true, outcome: 'succeeded' };
 
-  it('writes the claim together with the delivery, which is not marked as direct', async () => {
+  it('writes the claim together with the delivery, and does not set the mark `direct`', async () => {
     const run = await fanOutOne();
     const row = await deliveryRow(run.subjectId);
     expect(row).to.include({ status: 'pending', fence: 1, direct: false });
@@ -89,7 +89,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     expect(await attempts(run)).to.deep.equal([{ fence: 1, number: 1, outcome: null }]);
   });
 
-  it('gives the claim from memory only once, to the first step of the run', async () => {
+  it('passes its claim to the first step of the run, and to no later step', async () => {
     const run = await fanOutOne();
     expect(await startRun(run, true)).to.equal(true);
     expect(await step(run)).to.deep.equal(succeeded);
@@ -105,7 +105,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     { what: 'begins in another process', isEager: false },
     { what: 'cannot be started', isEager: new Error('away') },
   ]) {
-    it(`returns the claim if the run ${what}: deletes the attempt and wakes the run`, async () => {
+    it(`deletes the claimed attempt and wakes the run if the run ${what}`, async () => {
       const run = await fanOutOne();
       const woken = await wakesBy(subscription.clubId, () => startRun(run, isEager).catch(() => {}));
       expect(woken).to.deep.equal([deliveryRun({ id: run.subjectId })]);
@@ -117,10 +117,14 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
   }
 
   for (const { what, isEager, claimable } of [
-    { what: 'keeps its permit until its step ends, so that only reservations are free', isEager: false, claimable: 8 },
-    { what: 'releases its permit after a failed start', isEager: new Error('away'), claimable: 16 },
+    {
+      what: 'keeps the permit of a run that begins in another process until the step of the run ends',
+      isEager: false,
+      claimable: 8,
+    },
+    { what: 'releases the permit of a run whose start failed', isEager: new Error('away'), claimable: 16 },
   ]) {
-    it(`a run that does not begin in this process ${what}`, async () => {
+    it(what, async () => {
       const runs = await fanOut(8);
       for (const run of runs) await startRun(run, isEager).catch(() => {});
       pass(10_000);
@@ -128,14 +132,14 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     });
   }
 
-  it('keeps the claim for a run that arrived by the queue before its start was answered', async () => {
+  it('keeps its claim if the run begins through the task queue before the answer to the start', async () => {
     const run = await fanOutOne();
     const woken = await wakesBy(subscription.clubId, () => startRun(run, false, () => step(run)));
     expect(woken).to.deep.equal([]);
     expect(await attempts(run)).to.deep.equal([{ fence: 1, number: 1, outcome: 'succeeded' }]);
   });
 
-  it('makes no claims for 10 s after four runs in a row began in another process', async () => {
+  it('stops claiming for 10 s after four runs in a row began in another process', async () => {
     for (const isEager of [false, false, false, true, false, false, false]) {
       const run = await fanOutOne();
       expect(run).to.have.property('claimed');
@@ -152,7 +156,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     expect(await fanOutOne()).to.have.property('claimed');
   });
 
-  it('makes a new claim instead of posting under a claim that is older than 5 s', async () => {
+  it('lets the run claim the attempt again if its claim is older than 5 s', async () => {
     const [old, young] = [await fanOutOne(), await fanOutOne()];
     for (const run of [old, young]) await startRun(run, true);
     pass(4_999);
@@ -166,14 +170,14 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     expect(posts).to.equal(2);
   });
 
-  it('makes twice as many claims as there are permits, and leaves the other claims to the runs', async () => {
+  it('claims at most twice as many attempts as there are permits', async () => {
     const runs = await fanOut(17);
     expect(runs.filter(({ claimed }) => claimed)).to.have.length(16);
     for (const { claimed, subjectId } of runs)
       expect((await deliveryRow(subjectId)).fence, subjectId).to.equal(claimed ? 1 : 0);
   });
 
-  it('lets the run make the claimed attempt when a permit becomes free', async () => {
+  it('lets a waiting run make the claimed attempt when a permit becomes free', async () => {
     const runs = await fanOut(9);
     const isLocal: (boolean | undefined)[] = [];
     const all = runs.map((run) => startRun(run, true).then((local) => isLocal.push(local)));
@@ -188,7 +192,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     expect(posts).to.equal(9);
   });
 
-  it('returns the claim if no permit becomes free in time; the run then claims the attempt itself', async () => {
+  it('returns its claim if no permit becomes free in time, so that the run makes a new claim', async () => {
     const runs = await fanOut(9);
     const [last] = runs.slice(8);
     if (!last) throw new Error('The fan-out made fewer than nine deliveries.');
@@ -209,7 +213,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     }
   });
 
-  it('blocks other processes only until the lease of the claim ends', async () => {
+  it('prevents a claim by another process while its lease lasts', async () => {
     const run = await fanOutOne();
     expect(await claimAttempt(db.source, run.subjectId, Date.now())).to.equal(undefined);
   });

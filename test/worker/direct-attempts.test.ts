@@ -11,7 +11,7 @@ import { directInFlight, firstAttempts } from '../../worker/reports/metrics.ts';
 
 const accepted: AttemptAnswer = { outcome: 'succeeded', responseStatus: 200, durationMs: 1 };
 
-/** A direct lane whose attempts wait for the answers of the test, and the effects that the test can observe. */
+/** A direct lane whose attempts wait until the test gives the answers. The other properties show the effects of the attempts. */
 interface Scene {
   lane: ReturnType<typeof createDirectLane>;
   permits: ReturnType<typeof createAttemptPermits>;
@@ -19,7 +19,7 @@ interface Scene {
   posted: Map<string, PromiseWithResolvers<AttemptAnswer>>;
   /** Deliveries recorded as succeeded. */
   recorded: string[];
-  /** The number of transactions. The other writes are fakes, so only the return of a claim begins a transaction. */
+  /** The number of transactions, which is the number of returned claims. All other writes are fakes, and begin no transaction. */
   transactions: () => number;
   passed: string[];
   logged: { level: number; msg: string; error?: { message?: string } }[];
@@ -127,7 +127,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
     (await firstAttempts.get()).values.find(({ labels }) => labels.lane === 'direct')?.value ?? 0;
 
   describe('a permit', () => {
-    it('is granted only while all attempts of both lanes can be recorded before their leases end (ENG-18)', () => {
+    it('is granted only if every attempt can still be recorded before its lease ends (ENG-18)', () => {
       const scene = laneOf(256);
       const run = { deliveryId: newId(), endpointId: newId(), host: 'of-a-run.example', isManual: false };
       expect(scene.permits.permits.acquire(run, Date.now())).to.equal(undefined);
@@ -154,7 +154,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquire(scene, 'seventh'), 'after a release').to.be.a('string');
     });
 
-    it('is granted once to a delivery whose fact is fanned out again during the attempt', async () => {
+    it('is granted once for a delivery, even if its fact is fanned out again during the attempt', async () => {
       const scene = laneOf(256);
       answers(scene, 'busy');
       const id = begin(scene, 'busy');
@@ -168,14 +168,14 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquireMany(scene, 40, 'busy'), 'after the attempt').to.have.length(1);
     });
 
-    it('is granted at most 32 times to one endpoint, and then still to another endpoint', () => {
+    it('is granted at most 32 times to one endpoint, so that other endpoints still get permits', () => {
       const scene = laneOf(256);
       answers(scene, 'busy');
       expect(acquireMany(scene, 40, 'busy')).to.have.length(32);
       expect(acquire(scene, 'other')).to.be.a('string');
     });
 
-    it('is granted to unknown endpoints up to a quarter of all permits, then only to a quick one', () => {
+    it('is granted to unknown endpoints up to a quarter of all permits, but to a quick endpoint beyond', () => {
       const scene = laneOf(8);
       expect(['new-1', 'new-2', 'new-3'].map((endpointId) => acquire(scene, endpointId) !== undefined)).to.deep.equal([
         true,
@@ -186,7 +186,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquireMany(scene, 9, 'quick')).to.have.length(6);
     });
 
-    it('counts as a permit of an unknown endpoint until its release, even if the endpoint becomes known', () => {
+    it('counts for the limit of unknown endpoints until its release, even if the endpoint becomes known', () => {
       const scene = laneOf(4);
       const id = acquire(scene, 'new-1') ?? '';
       answers(scene, 'new-1');
@@ -195,14 +195,14 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquire(scene, 'new-2')).to.be.a('string');
     });
 
-    it('counts like a permit of an unknown endpoint if the last attempt to its endpoint failed', () => {
+    it('counts for the limit of unknown endpoints if the last attempt to its endpoint failed', () => {
       const scene = laneOf(4);
       answers(scene, 'failing');
       answers(scene, 'failing', { outcome: 'http_error' });
       expect(acquireMany(scene, 4, 'failing')).to.have.length(1);
     });
 
-    it('is refused to an endpoint that took more than 1 s, until it accepts a message within 1 s', () => {
+    it('is refused to an endpoint whose answer took over 1 s, until the endpoint accepts a message faster', () => {
       const scene = laneOf(8);
       answers(scene, 'slow', { durationMs: 1_001 });
       expect(acquire(scene, 'slow'), 'after an answer in 1,001 ms').to.equal(undefined);
@@ -261,7 +261,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       return is;
     };
 
-    it('waits while fewer than 64 permits, or fewer than half of a small number, are free', async () => {
+    it('waits until 64 permits are free, or half of all permits if the total is small', async () => {
       const many = laneOf(256);
       fill(many, 192);
       expect(await isReady(many.lane.ready()), '64 of 256 are free').to.equal(true);
@@ -284,7 +284,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(await isReady(ready)).to.equal(true);
     });
 
-    it('waits at most 100 ms, and does not wait at all in the 5 s after a wait that got no permits', async () => {
+    it('waits at most 100 ms, and does not wait for 5 s after a wait without success', async () => {
       const scene = laneOf(8);
       fill(scene, 8);
       const ready = scene.lane.ready();
@@ -298,7 +298,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(await isReady(scene.lane.ready()), '5,000 ms later').to.equal(false);
     });
 
-    it('continues together with another waiting fan-out, and its wait does not count as a failed wait', async () => {
+    it('continues when another waiting fan-out continues, and does not count its wait as unsuccessful', async () => {
       const scene = laneOf(8);
       const ids = fill(scene, 8);
       const both = [scene.lane.ready(), scene.lane.ready()];
@@ -337,7 +337,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquire(scene, 'third'), 'a second permit').to.equal(undefined);
     });
 
-    it('that throws is logged and left to a run, and releases its permit', async () => {
+    it('is logged and left to a run if it throws, and releases its permit', async () => {
       const scene = laneOf(4);
       const id = begin(scene, 'endpoint');
       await settle();
@@ -350,7 +350,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquire(scene, 'other')).to.be.a('string');
     });
 
-    it('that throws does not affect the other attempts of its fan-out', async () => {
+    it('does not affect the other attempts of its fan-out if it throws', async () => {
       const scene = laneOf(16);
       const [bad, good] = [acquire(scene, 'bad') ?? '', acquire(scene, 'good') ?? ''];
       scene.lane.begin([claimedAs(bad, 'bad'), claimedAs(good, 'good')]);
@@ -380,7 +380,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
     });
   });
 
-  it('are counted in the metrics while they are held, and so are begun attempts', async () => {
+  it('are counted in the metrics while they are held, together with the attempts that have begun', async () => {
     const scene = laneOf(16);
     const before = await startedAttempts();
     const [first = '', second = '', third = ''] = ['one', 'two', 'three'].map((endpointId) =>

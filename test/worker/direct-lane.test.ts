@@ -32,7 +32,7 @@ interface Scene extends TestWebhookDelivery {
   receiver: Receiver;
 }
 
-describe('first attempts without a run, in worker processes (HOOK-18)', function () {
+describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)', function () {
   this.timeout(180 * second);
   const engine = useEngine();
   const { startWorker, runOf } = engine;
@@ -80,7 +80,7 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
     after('end it', () => worker.end('SIGKILL'));
     const firstAttempts = (lane: string) => worker.metric(`webhook_first_attempts_total{lane="${lane}"}`);
 
-    it('makes and records an accepted attempt, and leaves no run, no fact and no wake', async () => {
+    it('makes and records an accepted first attempt without a run, and leaves no fact or wake', async () => {
       const before = await firstAttempts('direct');
       const delivery = await deliverToNewReceiver();
       await untilDelivery(delivery.id, 'succeeded');
@@ -127,7 +127,7 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
       expect(row).to.include({ status: 'pending', attemptCount: 1, schedulePosition: 1, leaseUntil: null });
       expect(row.direct).to.equal(false);
       const [first] = delivery.receiver.requests;
-      expect(row.nextAttemptAt.getTime() - (first?.receivedAt.getTime() ?? 0)).to.be.at.least(4_500); // 5 s, minus jitter of a tenth
+      expect(row.nextAttemptAt.getTime() - (first?.receivedAt.getTime() ?? 0)).to.be.at.least(4_500); // jitter can shorten 5 s by a tenth
       expect(await hasFact(delivery.eventId)).to.equal(false);
 
       expect(await runOf(delivery.id).result()).to.equal('succeeded');
@@ -140,7 +140,7 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
       expect(again?.body).to.deep.equal(first?.body);
     });
 
-    it('uses a run only for the endpoint whose last attempt failed', async () => {
+    it('starts a run only for an endpoint whose last attempt failed', async () => {
       const { receiver, subscription } = await subscribed();
       const failing = await buildEndpoint(subscription.clubId, `${receiver.url}/failing`);
       await alter('webhook_endpoints', failing.id, { consecutive_failures: 1 });
@@ -154,7 +154,7 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
       await until('the end of the fact', { timeoutMs: 5 * second }, async () => !(await hasFact(eventId)));
     });
 
-    it('hands no delivery over, and has no attempt in progress after these deliveries', async () => {
+    it('has handed over no delivery, and has no open attempt, after the tests above', async () => {
       expect(await worker.metric('webhook_direct_handed_over_total')).to.equal(0);
       expect(await worker.metric('webhook_direct_attempts')).to.equal(0);
       expect(await worker.metric('relay_errors_total')).to.equal(0);
@@ -163,11 +163,12 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
   });
 
   /**
-   * These tests share one story, which `before` runs. Four workers are killed one after the other, each at another point of its own
-   * delivery. A fifth worker is killed while it hands over the lost attempt of the fourth. A worker of the workflow lane then finds the
-   * rows that they left. The test changes the leases in the database, so that they end when the last worker has started.
+   * The tests check one sequence of events, which `before` runs. Four workers are killed one after the other. Each worker has its own
+   * delivery, and is killed at another point. A fifth worker is killed while it hands over the lost attempt of the fourth worker. Then a
+   * worker of the workflow lane finds the rows that the dead workers left. The test changes leases in the database, so that they end when
+   * the last worker has started.
    */
-  describe('after a worker was killed', () => {
+  describe('the kill of a worker', () => {
     interface Remains extends Scene {
       signal: NodeJS.Signals | null;
       row: { status: string; attemptCount: number; fence: number; direct: boolean; leased: boolean };
@@ -193,7 +194,7 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
         await worker.end('SIGKILL');
       });
       const { exited } = await startWorker({ ...workflow, FAILPOINT: 'handed_over' });
-      await endLease(cut.id); // not sooner, because this worker would die before it is ready
+      await endLease(cut.id); // after the start, because the worker dies when it finds an ended lease
       handedOver = await remainsOf(cut, (await exited).signal);
       for (const { id } of [claimed, posted]) await endLease(id);
       successor = await startWorker(workflow);
@@ -240,11 +241,11 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
     };
 
     describe('between the commit of the fan-out and the POST (direct_claimed)', () => {
-      it('leaves the claimed delivery, and no request, run, fact or wake', () => {
+      it('leaves the claimed delivery, but no request and no run', () => {
         expect(claimed).to.deep.include({ ...cutOff, requestsThen: 0 });
       });
 
-      it('lets a worker of the workflow lane hand the delivery over after its lease; the run makes one request', async () => {
+      it('makes another worker hand the delivery over after its lease to a run, which makes one request', async () => {
         expect(await outcomesOf(claimed)).to.deep.equal(interruptedThenSucceeded);
         expect(idsOf(claimed.receiver.requests)).to.deep.equal([claimed.eventId]);
         expect(await deliveryRow(claimed.id)).to.include({ attemptCount: 1, direct: false, leaseUntil: null });
@@ -252,11 +253,11 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
     });
 
     describe('between the POST and its record (direct_posted)', () => {
-      it('leaves the claimed delivery and one request', () => {
+      it('leaves the claimed delivery and the one request that was made', () => {
         expect(posted).to.deep.include({ ...cutOff, requestsThen: 1 });
       });
 
-      it('sends the same bytes again by a run, with the same attempt number and webhook-id', async () => {
+      it('makes a run send the same bytes again, with the same attempt number and webhook-id', async () => {
         expect(await outcomesOf(posted)).to.deep.equal(interruptedThenSucceeded);
         const [first, again] = posted.receiver.requests;
         expect(idsOf(posted.receiver.requests)).to.deep.equal([posted.eventId, posted.eventId]);
@@ -275,14 +276,14 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
         });
       });
 
-      it('causes no second delivery: no run starts, and no second request is sent', async () => {
+      it('causes no run and no second request', async () => {
         expect(await hasRun(recorded.id)).to.equal(false);
         expect(idsOf(recorded.receiver.requests)).to.deep.equal([recorded.eventId]);
       });
     });
 
-    describe('by SIGKILL before the answer, and the next worker during the hand-over (handed_over)', () => {
-      it('leaves the claimed delivery, and after the hand-over its wake', () => {
+    describe('before the answer, and then of the next worker during the hand-over (handed_over)', () => {
+      it('leaves the claimed delivery, and after the second kill also a wake for its run', () => {
         expect(cut).to.deep.include({ ...cutOff, requestsThen: 1 });
         expect(handedOver).to.deep.include({
           ...cutOff,
@@ -292,13 +293,13 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
         });
       });
 
-      it('sends the wake by the next worker, and repeats the attempt by a run', async () => {
+      it('makes the last worker send the wake, so that a run repeats the attempt', async () => {
         expect(await outcomesOf(cut)).to.deep.equal(interruptedThenSucceeded);
         expect(idsOf(cut.receiver.requests)).to.deep.equal([cut.eventId, cut.eventId]);
       });
     });
 
-    it('counts two handed-over deliveries in the metric of the last worker', async () => {
+    it('leads to two handed-over deliveries in the metric of the last worker', async () => {
       expect(await successor?.metric('webhook_direct_handed_over_total')).to.equal(2);
     });
   });
@@ -358,7 +359,7 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
     }
   });
 
-  describe('while Temporal is unavailable', () => {
+  describe('a worker, while Temporal is unavailable', () => {
     let line: TemporalLine;
     let worker: WorkerProcess;
     let accepted: Scene;
@@ -381,7 +382,7 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
       expect(await wakesOf(accepted.clubId)).to.deep.equal([]);
     });
 
-    it('keeps refused deliveries with their wakes, and continues them when Temporal is available again', async () => {
+    it('keeps the wake of a refused delivery, and sends it when Temporal is available again', async () => {
       await until('the record', { timeoutMs: 5 * second }, async () => (await attemptRows(refused.id))[0]?.outcome);
       expect((await wakesOf(refused.clubId)).map(({ workflowId }) => workflowId)).to.deep.equal([deliveryRun(refused)]);
       expect(await hasRun(refused.id)).to.equal(false);
@@ -424,7 +425,7 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
       expect(await outcomesOf(refused)).to.deep.equal([{ number: 1, fence: 1, outcome: 'http_error' }]);
     });
 
-    it('leaves the wake of the refused delivery and a later fact to the next worker', async () => {
+    it('leaves the refused delivery and a later fact to the next worker', async () => {
       expect((await wakesOf(refused.clubId)).map(({ workflowId }) => workflowId)).to.deep.equal([deliveryRun(refused)]);
       expect(await deliveryOf(late.eventId, late.subscription.endpoint.id)).to.equal(null);
       const next = await startWorker(direct);
@@ -436,7 +437,7 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
     });
   });
 
-  it('are impossible with an unknown lane and 0 permits: the worker reports both mistakes', async () => {
+  it('does not start if its name and its number of permits are invalid, and both errors are reported', async () => {
     const { environment } = await testStack();
     const env = { ...environment, WEBHOOK_FIRST_ATTEMPT: 'eager', WEBHOOK_DIRECT_ATTEMPTS: '0' };
     const refusal = await runCommand(process.execPath, scriptArguments('worker/main.ts'), { env }).catch(

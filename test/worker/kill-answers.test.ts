@@ -73,7 +73,7 @@ describe('an answer after its worker was killed', function () {
       log: await logOf(answerId),
       requestCount: asks(place),
     };
-    // The next worker must not find this answer, because it must be killed during its own.
+    // The next worker must not find this answer, because that worker must be killed during another answer.
     await (
       await testDatabase()
     ).query(
@@ -98,7 +98,7 @@ describe('an answer after its worker was killed', function () {
     ['answer_claimed', 0],
     ['answer_called', 1],
   ] as const) {
-    it(`${place}: calls the model again, because no text had arrived, and does not charge the lost call`, async () => {
+    it(`calls the model again after a kill at ${place}, and does not charge the lost call`, async () => {
       const { question, signal, remains } = sceneOf(place);
       expect(signal).to.equal('SIGKILL');
       expect(remains).to.include({ log: '', requestCount });
@@ -121,7 +121,7 @@ describe('an answer after its worker was killed', function () {
   }
 
   for (const place of ['answer_begun', 'answer_delta', 'answer_ending'] as const) {
-    it(`${place}: does not call the model again; the answer fails with its logged text, charged once`, async () => {
+    it(`fails with its logged text after a kill at ${place}, and is charged once`, async () => {
       const { question, signal, remains } = sceneOf(place);
       expect(signal).to.equal('SIGKILL');
       expect(remains.row).to.include({ status: 'generating', callNo: 1 });
@@ -148,7 +148,7 @@ describe('an answer after its worker was killed', function () {
     });
   }
 
-  it('answer_ended: changes nothing, because the answer is complete', async () => {
+  it('does not change after a kill at answer_ended, because it is complete', async () => {
     const { question, signal, remains } = sceneOf('answer_ended');
     expect(signal).to.equal('SIGKILL');
     expect(remains.row).to.include({ status: 'complete', content: answer.join('') });

@@ -96,7 +96,7 @@ describe('a run of an automation after its worker was killed', function () {
     const { signal } = await worker.exited;
     const run = await db.one<{ id: Id }>(sql`SELECT id FROM automation_runs WHERE cause_id = ${causeId}`);
     const runId = run?.id ?? '';
-    // The test terminates the run. The next worker then stops at its own run, and no test waits 10 s for missing heartbeats.
+    // The test terminates the run. Otherwise the next worker would continue this run, and the test would wait 10 s for missing heartbeats.
     await temporal().workflow.getHandle(workflowIdOf('automationRun', runId)).terminate();
     return { clubId, automationId, runId, student, signal, remains: await rowsOf(runId) };
   }
@@ -121,7 +121,7 @@ describe('a run of an automation after its worker was killed', function () {
     ['run_mail_claimed', { ...awarded, mail: 'sending' }, 'outcome_unknown', 0],
     ['run_mail_handed_over', { ...awarded, mail: 'sending' }, 'outcome_unknown', 1],
   ] as const)
-    it(`at ${place}: makes every effect once; the mail ends as ${mailed} and arrives ${copies} times`, async () => {
+    it(`completes after a kill at ${place}, and its mail ends as ${mailed} and arrives ${copies} times`, async () => {
       const { clubId, automationId, runId, student, signal, remains } = scenes[place];
       expect([signal, remains]).to.deep.equal(['SIGKILL', rowsAfterKill]);
       expect(await rowsOf(runId)).to.deep.equal({

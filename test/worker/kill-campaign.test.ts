@@ -19,7 +19,10 @@ import { testStack } from '../toolkit/stack/stack.ts';
 import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
-/** The order matters: a later worker must not continue the mail of an earlier worker. That mail is settled or leased by then. */
+/**
+ * The order matters, because a later worker must not continue the mail of an earlier worker. In this order, the earlier mail is settled or
+ * still leased when the later worker starts.
+ */
 const places = ['mail_recorded', 'mail_handed_over', 'mail_claimed'] as const;
 type Place = (typeof places)[number];
 
@@ -96,7 +99,7 @@ describe('a mail of a campaign or digest after its worker was killed', function 
     ['mail_handed_over', 'sending', { status: 'failed', lastError: 'outcome_unknown' }, 1],
     ['mail_recorded', 'sent', { status: 'sent', lastError: null }, 1],
   ] as const) {
-    it(`at ${place}: settles the row with status ${ended.status}, and the mail arrives ${copies} times`, async () => {
+    it(`ends as ${ended.status} after a kill at ${place}, and arrives ${copies} times`, async () => {
       const { campaignId, student, signal, remains } = scenes[place];
       expect([signal, remains.status, remains.fence]).to.deep.equal(['SIGKILL', statusAfterKill, 1]);
       expect(await rowOf(campaignId)).to.include({ ...ended, fence: 1, leaseUntil: null });
@@ -104,7 +107,7 @@ describe('a mail of a campaign or digest after its worker was killed', function 
     });
   }
 
-  it('at mail_handed_over of a digest: records an unknown outcome, and the mail arrives once', async () => {
+  it('has an unknown outcome after a kill at mail_handed_over of a digest, and arrives once', async () => {
     const { id, student, signal } = digest;
     const row = await (await testDeps()).db.manager.findOneByOrFail(Mail, { digestId: id });
     expect([signal, row.status, row.lastError, row.fence]).to.deep.equal(['SIGKILL', 'failed', 'outcome_unknown', 1]);

@@ -67,7 +67,7 @@ describe('the completion of a course for its students after three workers were k
     return row?.count ?? -1;
   }
 
-  it('keeps committed completions: 0 after the page was read, then 1 student, then a page of 50 more', () => {
+  it('keeps the completions that were committed before each kill', () => {
     expect(Object.fromEntries(statesAfterKill)).to.deep.equal({
       course_page_read: { signal: 'SIGKILL', completed: 0 },
       course_student_judged: { signal: 'SIGKILL', completed: 1 },
@@ -82,11 +82,11 @@ describe('the completion of a course for its students after three workers were k
       `SELECT type, count(*)::int AS facts, count(DISTINCT student_id)::int AS students FROM facts WHERE club_id = $1 GROUP BY 1 ORDER BY 1`,
       [club.id],
     );
-    // The relay of the worker delivers these facts, so some may be deleted already. The remaining ones are one for each student.
+    // The relay of the worker delivers these facts, so some may be deleted already. The remaining facts must be one for each student.
     for (const { facts: recorded, students } of facts) expect(recorded).to.equal(students);
   });
 
-  it('ends its run with the outcome judged', async () => {
+  it('ends its run with the outcome `judged`', async () => {
     const run = temporal().workflow.getHandle(workflowIdOf('courseCompletion', course.id));
     expect(await run.result()).to.equal('judged');
   });

@@ -65,14 +65,14 @@ describe('a sales notice after its worker was killed', function () {
     expect(await noticeRow(id)).to.include({ status: 'processed', errorCode: null });
   }
 
-  it('after the claim: has no effect yet, and another worker applies it', async () => {
+  it('has no effect after a kill between claim and commit, and another worker applies it', async () => {
     expect(claimed).to.include({ signal: 'SIGKILL', purchases: 0 });
     expect(claimed.remains).to.include({ status: 'pending', attemptCount: 1 });
     await expectOneSale(claimed);
     expect(await noticeRow(claimed.id)).to.include({ attemptCount: 2 });
   });
 
-  it('after the commit: has its effects, and another worker repeats nothing', async () => {
+  it('keeps its effects after a kill that follows the commit, and another worker repeats nothing', async () => {
     expect(recorded).to.include({ signal: 'SIGKILL', purchases: 1 });
     expect(recorded.remains).to.include({ status: 'processed', attemptCount: 1 });
     await expectOneSale(recorded);

@@ -33,11 +33,11 @@ interface Scene extends TestWebhookDelivery {
 }
 
 /**
- * These tests share one story, which `before` runs. Five workers are killed one after the other, each at another point of its own
- * delivery. A sixth worker then finds the rows that they left. The test ends leases in the database, so that it does not wait 25 or 30 s
- * for the claims of dead workers.
+ * The tests check one sequence of events, which `before` runs. Five workers are killed one after the other. Each worker has its own
+ * delivery, and is killed at another point. Then a sixth worker finds the rows that the dead workers left. The test ends leases in the
+ * database, and so does not wait 25 or 30 s until the claims of dead workers end.
  */
-describe('a delivery after its worker was killed', function () {
+describe('the kill of a worker that makes a delivery', function () {
   this.timeout(180 * second);
   const engine = useEngine();
   const { startWorker, runOf } = engine;
@@ -79,8 +79,8 @@ describe('a delivery after its worker was killed', function () {
     env: Record<string, string>,
     kill: (worker: WorkerProcess, receiver: Receiver) => Promise<void> = async () => {},
   ): Promise<Scene> {
-    // Without a failpoint the first request gets no answer, so that the worker is killed during it. Every other request is answered
-    // immediately.
+    // Without a failpoint the first request gets no answer, so that the test can kill the worker during this request. Every other request
+    // is answered immediately.
     const receiver = await engine.receiver((_, number) =>
       'FAILPOINT' in env || number > 1 ? { status: 200 } : 'hang',
     );
@@ -166,7 +166,7 @@ describe('a delivery after its worker was killed', function () {
       });
     });
 
-    it('lets another worker send the attempt after the lease, with the same attempt number', async () => {
+    it('lets another worker make the attempt after the lease, with the same attempt number', async () => {
       expect(await outcomesOf(claimed)).to.deep.equal(interruptedThenSucceeded);
       expect(claimed.receiver.requests).to.have.length(1);
       expect(await deliveryRow(claimed.id)).to.include({ attemptCount: 1, leaseUntil: null });
@@ -175,7 +175,7 @@ describe('a delivery after its worker was killed', function () {
 
   for (const { when, scene } of [
     { when: 'between the POST and its record', scene: () => posted },
-    { when: 'by SIGKILL before the answer', scene: () => cut },
+    { when: 'between the POST and its answer', scene: () => cut },
   ]) {
     describe(when, () => {
       it('leaves attempt 1 claimed, without an outcome and with one request', () => {
@@ -200,7 +200,7 @@ describe('a delivery after its worker was killed', function () {
   }
 
   describe('between the commit of the fan-out and the start of the workflow', () => {
-    it('leaves the fact and the claimed delivery, and no run', () => {
+    it('leaves the fact and the claimed delivery, but no run', () => {
       expect(fannedOut.remains).to.deep.include({
         signal: 'SIGKILL',
         delivery: { status: 'pending', attemptCount: 0, fence: 1, leased: true },
@@ -211,7 +211,7 @@ describe('a delivery after its worker was killed', function () {
       });
     });
 
-    it('lets another worker start the run, with one delivery and one request', async () => {
+    it('lets another worker start the run, and causes only one delivery and one request', async () => {
       expect(await outcomesOf(fannedOut)).to.deep.equal(interruptedThenSucceeded);
       expect(fannedOut.receiver.requests).to.have.length(1);
       const deliveries = await (
@@ -222,24 +222,24 @@ describe('a delivery after its worker was killed', function () {
   });
 
   describe('between the sending of a wake and its deletion', () => {
-    it('leaves the run and the wake', () => {
+    it('leaves the run and also its wake', () => {
       expect(wakeSent.remains).to.deep.include({ signal: 'SIGKILL', run: true, wake: true, requests: 0 });
       expect(wakeSent.remains.delivery).to.include({ status: 'pending', attemptCount: 0 });
     });
 
-    it('lets another worker send the wake again, with one request for the delivery', async () => {
+    it('lets another worker send the wake again, and causes only one request', async () => {
       expect(await outcomesOf(wakeSent)).to.deep.equal([{ number: 1, fence: 1, outcome: 'succeeded' }]);
       expect(wakeSent.receiver.requests).to.have.length(1);
     });
   });
 
-  it('is attempted by another worker after the lease of the dead worker', async () => {
+  it('lets another worker make the attempt only after the lease of the dead worker', async () => {
     expect(await outcomesOf(leased)).to.deep.equal(interruptedThenSucceeded);
     const [, attempt] = await attemptRows(leased.id);
     expect((attempt?.startedAt.getTime() ?? 0) - leasedUntil).to.be.within(0, 3 * second);
   });
 
-  it('leaves no fact and no wake in the end', async () => {
+  it('leaves no fact and no wake after all deliveries have ended', async () => {
     await until('the end of facts and wakes', { timeoutMs: 5 * second }, async () => {
       const rows = await (await testDatabase()).query<unknown[]>(`SELECT 1 FROM facts UNION ALL SELECT 1 FROM wakes`);
       return rows.length === 0;

@@ -52,7 +52,7 @@ describe('permits of local first attempts', () => {
     expect(await third.now()).to.equal(true);
   });
 
-  it('keep the permit and the claim of a delivery whose fact is fanned out again', async () => {
+  it('are granted once for a delivery, even if its fact is fanned out again', async () => {
     const permits = createLocalPermits(bounds);
     expect(permits.reserve('delivery', 'a')).to.equal(true);
     const claimed = { id: 'delivery' } as ClaimedDelivery;
@@ -70,7 +70,7 @@ describe('permits of local first attempts', () => {
     expect(permits.reserve('a3', 'a') && permits.reserve('a4', 'a'), 'both permits of the endpoint').to.equal(true);
   });
 
-  it('can be reserved as many times as they can be acquired, in total and for each endpoint', async () => {
+  it('allow as many reservations as permits, in total and for each endpoint', async () => {
     const permits = createLocalPermits(bounds);
     const ids = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'b3', 'c1'];
     expect(ids.filter((id) => permits.reserve(id, id.slice(0, 1)))).to.deep.equal(
@@ -86,7 +86,7 @@ describe('permits of local first attempts', () => {
     expect(permits.reserve('d1', 'd'), 'its reservation has ended').to.equal(true);
   });
 
-  it('lose a reservation after a release, after a wait without success, or after 30 s without a request', async () => {
+  it('end a reservation that is released or refused, or that is not used for 30 s', async () => {
     const permits = createLocalPermits({ total: 1, totalWithSlow: 1, unknown: 100, perEndpoint: 1 });
     await fill(permits, 1);
     expect([permits.reserve('one', 'a'), permits.reserve('two', 'b')]).to.deep.equal([true, false]);
@@ -104,7 +104,7 @@ describe('permits of local first attempts', () => {
     ]);
   });
 
-  it('share a limit among unknown endpoints; a quick endpoint gets a permit beyond it', async () => {
+  it('have one limit for all unknown endpoints, but not for a quick endpoint', async () => {
     const permits = createLocalPermits({ ...bounds, unknown: 2 });
     permits.report('quick', { ok: true, durationMs: 5 });
     await fill(permits, 2);
@@ -137,7 +137,7 @@ describe('permits of local first attempts', () => {
     { what: 'failed', report: { ok: false, durationMs: 5 } },
     { what: 'took longer than 100 ms', report: { ok: true, durationMs: 101 } },
   ]) {
-    it(`are refused to an endpoint whose last attempt ${what}, until a quick success`, async () => {
+    it(`are refused to an endpoint whose last attempt ${what}, until an attempt succeeds quickly`, async () => {
       const permits = createLocalPermits(bounds);
       permits.report('endpoint', report);
       expect((await request(permits, 'one', 'endpoint')).answer).to.equal(false);
@@ -156,7 +156,7 @@ describe('permits of local first attempts', () => {
     expect(await waiting.now()).to.equal(false);
   });
 
-  it('become slow after one second: their endpoint gets no more, other endpoints get some up to a limit', async () => {
+  it('count as slow after one second, and their endpoint then gets no more permits', async () => {
     const permits = createLocalPermits(bounds);
     await fill(permits, 4, 'hung');
     const waiting = await request(permits, 'quick-1', 'quick-endpoint-1');
@@ -169,7 +169,7 @@ describe('permits of local first attempts', () => {
     expect((await request(permits, 'more', 'hung-endpoint-1')).answer, 'a slow endpoint').to.equal(false);
   });
 
-  it('are free 30 s after they were acquired, without a release', async () => {
+  it('become free 30 s after they were granted, even without a release', async () => {
     const permits = createLocalPermits({ total: 1, totalWithSlow: 1, unknown: 100, perEndpoint: 1 });
     await fill(permits, 1);
     mock.timers.tick(1_000); // the permit is slow now

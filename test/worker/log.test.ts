@@ -18,7 +18,10 @@ interface Recipient {
   email: string;
 }
 
-/** A worker process that logs everything sends one mail, gets a refusal for the second, and cancels the third, whose token is deleted. */
+/**
+ * The worker process logs everything. It sends three mails: the server accepts the first mail and refuses the second mail. The worker
+ * cancels the third mail, because its token was deleted.
+ */
 describe('the metrics and the log of a worker process', function () {
   this.timeout(60 * second);
   const startWorker = useWorkerProcesses();

@@ -11,8 +11,8 @@ import { accepted, refused, stepOf } from '../toolkit/drive/attempts.ts';
 import { withTimersStopped } from '../toolkit/fakes/timers.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
-// This import is last. Mocha tries `require` first, which fails at the top-level await of the stack. The metrics must not be registered by
-// then.
+// This import comes last. Mocha first tries `require`, and `require` fails at the top-level await of the stack. The metrics must not be
+// registered before this failure, because the file is then loaded again.
 import { newId } from '../../platform/core/ids.ts';
 import { registerBacklogGauges, registerFfmpegGauge } from '../../worker/reports/metrics.ts';
 import { buildWebhookDelivery, buildSubscription, type Subscription } from '../toolkit/builders/webhooks.ts';
@@ -55,7 +55,7 @@ describe('the gauges of webhooks and automations', () => {
   const endpointOf = async ({ clubId, endpoint }: Subscription) =>
     [await testDeps(), clubId, endpoint.id, new Date()] as const;
 
-  it('count rows whose partition was missing', async () => {
+  it('count rows that were written into the default partition, because their own partition was missing', async () => {
     const source = await testDatabase();
     const count = async () =>
       (await register.getSingleMetric('webhook_default_partition_rows')?.get())?.values[0]?.value ?? Number.NaN;
@@ -81,7 +81,7 @@ describe('the gauges of webhooks and automations', () => {
       begin: `BEGIN; SELECT pg_current_xact_id()`,
     },
   ]) {
-    it(`measure the age of a transaction that ${what}, which keeps old rows from being removed`, async () => {
+    it(`measure the age of a transaction that ${what}, because it prevents the removal of old rows`, async () => {
       const runner = (await testDatabase()).createQueryRunner();
       const age = async () => {
         const gauge = register.getSingleMetric('postgres_oldest_snapshot_seconds');
@@ -210,7 +210,7 @@ describe('the gauges of webhooks and automations', () => {
     expect(await increase()).to.deep.equal({ throttled: 1, pending: 9, parked: 2 });
   });
 
-  it('do not count an endpoint that releases its queue after a pause', async () => {
+  it('do not count an endpoint as throttled while it releases parked deliveries after a pause', async () => {
     await enableEndpoint(...(await endpointOf(paused)));
     expect(await increase()).to.deep.equal({ throttled: 1, pending: 9, parked: 2 });
   });
@@ -279,7 +279,7 @@ describe('the gauges while Postgres is slow (ENG-18)', () => {
     expect(await source.query('SHOW statement_timeout')).to.deep.equal([{ statement_timeout: '30s' }]);
   });
 
-  it('are left out after 5 s, and the other metrics are served', async () => {
+  it('are left out of /metrics after 5 s, but the other metrics are served', async () => {
     await withTimersStopped(async (advance) => {
       const scraping = scrape(() => new Promise(() => {}));
       await new Promise((resolve) => setImmediate(resolve));

@@ -19,8 +19,8 @@ import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../toolkit/
 const second = 1_000;
 
 /**
- * A student signs up, confirms, changes the name and is removed, under two endpoints that fail at first. Two steps then fail on a Postgres
- * error that quotes the row. In the end the test reads everything that Temporal stores.
+ * A student signs up, confirms the address, changes the name and is removed. Two endpoints get the events, and fail at first. Then two
+ * steps fail with a Postgres error that quotes the row. At the end the test reads everything that Temporal stores.
  */
 describe('the data of a student in Temporal (ENG-12)', function () {
   this.timeout(60 * second);
@@ -51,7 +51,7 @@ describe('the data of a student in Temporal (ENG-12)', function () {
     token = /token=([\w-]+)/.exec(mail?.text ?? '')?.[1] ?? '';
     const session = await call('POST', '/v1/auth/verify-email', { body: { token } });
     const studentId: string = session.body.data.student.id;
-    await receiver.waitFor(4, 20 * second); // two refusals, and two deliveries after 5 s
+    await receiver.waitFor(4, 20 * second); // two requests that fail, and their two repetitions after 5 s
     await untilAllHaveEnded(clubId);
 
     const deps = await testDeps();
@@ -120,7 +120,7 @@ describe('the data of a student in Temporal (ENG-12)', function () {
     return texts.join('\n');
   }
 
-  it('covers a mail, failed deliveries, and steps that failed on a quoted row', () => {
+  it('comes from a mail, from failed deliveries, and from steps whose errors quote a row', () => {
     expect(receiver.requests).to.have.length(10);
     expect(token).to.have.length(43);
     expect(text).to.contain('transactionalMail').and.to.contain('webhookDelivery');

@@ -7,7 +7,7 @@ import { testDeps } from '../toolkit/stack/database.ts';
 
 const build = { version: '0.3.0', buildId: 'abc' };
 
-describe('a worker whose build is not promoted (ENG-19)', () => {
+describe('the watch over the promotion of a worker’s build (ENG-19)', () => {
   let now = 0;
   const clock = () => now;
   const onLate = mock.fn();
@@ -25,7 +25,7 @@ describe('a worker whose build is not promoted (ENG-19)', () => {
     return watch;
   }
 
-  it('is in time for a minute, and then reports once that it is late', async () => {
+  it('accepts a minute without a promotion, and then reports once that the promotion is late', async () => {
     const watch = await watchAt(59_999, 'abc');
     expect([watch.isInTime(), onLate.mock.callCount()]).to.deep.equal([true, 0]);
     now = 60_000;
@@ -35,7 +35,7 @@ describe('a worker whose build is not promoted (ENG-19)', () => {
     watch.stop();
   });
 
-  it('is in time after its promotion, even when another build follows', async () => {
+  it('does not report a promoted build as late, even if another build is promoted afterwards', async () => {
     const { db } = await testDeps();
     const watch = await watchAt(60_000, 'abc');
     await db.transaction((tx) => makeCurrent(tx, build));
@@ -47,7 +47,7 @@ describe('a worker whose build is not promoted (ENG-19)', () => {
     watch.stop();
   });
 
-  it('is late if its build was current only before it started', async () => {
+  it('reports a build as late if its last promotion was before the start of the worker', async () => {
     const { db } = await testDeps();
     await db.transaction((tx) => makeCurrent(tx, build));
     await db.transaction((tx) => makeCurrent(tx, { version: '0.4.0', buildId: 'def' }));
@@ -60,7 +60,7 @@ describe('a worker whose build is not promoted (ENG-19)', () => {
     restarted.stop();
   });
 
-  it('is in time in a checkout while no build is current', async () => {
+  it('does not report a checkout as late while no build is promoted', async () => {
     const { db } = await testDeps();
     const withoutBuild = await watchAt(60_000, undefined);
     await db.transaction((tx) => makeCurrent(tx, build));
@@ -70,7 +70,7 @@ describe('a worker whose build is not promoted (ENG-19)', () => {
     withBuild.stop();
   });
 
-  it('is late after a minute without an answer from Postgres', async () => {
+  it('reports the promotion as late after a minute without an answer from Postgres', async () => {
     const away = { one: () => Promise.reject(new Error('away')) } as unknown as Queries;
     const watch = watchPromotion(away, 'abc', onLate, clock);
     now = 60_000;

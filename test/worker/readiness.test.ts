@@ -15,7 +15,10 @@ describe('GET /readyz of a worker', function () {
   this.timeout(60_000);
   let line: PostgresLine;
   let worker: RunningWorker;
-  /** The two queries that the worker sends to Postgres every 30 s: the sweeper's last round, and the time. */
+  /**
+   * The two queries that the worker sends to Postgres every 30 s. One query reads the last round of the sweeper, and the other query reads
+   * the time.
+   */
   let queries: (() => void)[];
   before('start a worker whose connection to Postgres can hang', async () => {
     await endLeftRuns();
@@ -49,7 +52,7 @@ describe('GET /readyz of a worker', function () {
     expect(await get('/readyz')).to.deep.equal({ status: 200, text: '{"status":"ready"}' });
   });
 
-  it('has a sibling /healthz, which is 200 for a media worker and reports its missing ffmpeg (MED-24)', async () => {
+  it('does not report a missing ffmpeg; /healthz of a media worker does, with status 200 (MED-24)', async () => {
     expect(await get('/healthz')).to.deep.equal({ status: 200, text: '{"status":"ok","ffmpeg":"missing"}' });
   });
 
@@ -78,7 +81,7 @@ describe('GET /readyz of a worker', function () {
     expect([late.status, (await get('/readyz')).status]).to.deep.equal([503, 200]);
   });
 
-  it('returns 503 while its clock differs from Postgres’s by more than 60 s, which /metrics shows (DEC-99)', async () => {
+  it('returns 503 while the clocks of worker and Postgres differ by more than 60 s (DEC-99)', async () => {
     const answersAs = async (status: number) => {
       for (const ask of queries) ask();
       await until(`the status ${status}`, { timeoutMs: 10_000 }, async () => {

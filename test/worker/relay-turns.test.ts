@@ -194,10 +194,10 @@ describe('the relay', () => {
   });
 
   for (const { workflowType, restMs } of [
-    { workflowType: 'transactionalMail', restMs: 500 }, // six permits, each held for six twelfths of a second
+    { workflowType: 'transactionalMail', restMs: 500 }, // there are six permits, and a mail holds its permit for half a second
     { workflowType: 'automationRun', restMs: 1_500 }, // one wake counts as three mails
   ] as const)
-    it(`sends bulk wakes of ${workflowType} at a limited pace, and an urgent wake immediately (ENG-15)`, async () => {
+    it(`limits how fast it sends bulk wakes of ${workflowType}, but sends an urgent wake immediately (ENG-15)`, async () => {
       const { db } = await testDeps();
       const { id: clubId } = await buildClub();
       const wakeOf = (priority: 0 | 2) => ({
@@ -219,7 +219,8 @@ describe('the relay', () => {
         await db.transaction((tx) => wakeRuns(tx, [urgent], new Date()));
         await until('all', { timeoutMs: 10_000 }, async () => engine.woken.length === bulk.length + 1);
         expect(engine.woken.at(-1)).not.to.equal(urgent.subjectId);
-        expect(performance.now() - startedAt).to.be.greaterThan(restMs); // the second wake under a permit waits for the rest time after the first wake
+        // The second wake with a permit waits until the first wake no longer holds the permit.
+        expect(performance.now() - startedAt).to.be.greaterThan(restMs);
       } finally {
         await relay.stop();
       }
@@ -229,7 +230,7 @@ describe('the relay', () => {
     { of: 'its permits', clubs: 8, places: (maxInFlight * 3) / 4 },
     { of: 'a club’s 8 permits', clubs: 1, places: 6 },
   ])
-    it(`keeps a quarter of ${of} free of bulk wakes (ENG-15)`, async () => {
+    it(`uses only three quarters of ${of} for bulk wakes (ENG-15)`, async () => {
       const { db } = await testDeps();
       const clubIds = Array.from({ length: clubs }, newId);
       const wakeOf = (clubId: Id, priority: 0 | 2): Run => ({
@@ -245,7 +246,7 @@ describe('the relay', () => {
       const relay = await relayTo(engine);
       try {
         await until('as much bulk as may be', { timeoutMs: 10_000 }, async () => engine.woken.length >= places);
-        // The relay has claimed all bulk that its limit allows.
+        // The relay has claimed as many bulk wakes as its limit allows.
         const urgent = wakeOf(clubIds[0] ?? noClub, 0);
         await db.transaction((tx) => wakeRuns(tx, [urgent], new Date()));
         await until('what is urgent', { timeoutMs: 10_000 }, async () => engine.woken.length > places);
@@ -349,7 +350,7 @@ describe('the relay', () => {
     }
   });
 
-  it('calls beforeStart before an eager start, and for no other wake', async () => {
+  it('calls beforeStart only for a wake that starts its run eagerly', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const wakeOf = (workflowType: WorkflowType) => ({ workflowType, subjectId: newId(), clubId, attributes: {} });
@@ -399,7 +400,7 @@ describe('the relay', () => {
     }
   });
 
-  it('handles a good fact of a club beside 2,000 facts that fail repeatedly', async () => {
+  it('handles a fact of a club that also has 2,000 facts that fail repeatedly', async () => {
     const subscription = await buildSubscription('https://example.com/');
     const source = await testDatabase();
     const due = 50;
@@ -440,7 +441,7 @@ describe('the relay', () => {
     });
   });
 
-  it('is alive if it has read its work within the last 15 s', async () => {
+  it('reports itself as alive if it has read its work within the last 15 s', async () => {
     const line = await startPostgresLine();
     const settings = { ...readConfig().database, url: new Secret(line.url) };
     const source = await createDataSource(settings, 'club-test').initialize();

@@ -65,7 +65,7 @@ describe('a fact and its delivery, in a worker process', function () {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('finds a fact without NOTIFY at the next poll', async () => {
+    it('finds a fact at the next poll if no NOTIFY was sent', async () => {
       const { receiver, subscription } = await subscribed();
       await commitFact(subscription, { notified: false });
       await receiver.waitFor(1, 3 * second);
@@ -104,12 +104,12 @@ describe('a fact and its delivery, in a worker process', function () {
       expect(again?.headers['webhook-id']).to.equal(first?.headers['webhook-id']);
       expect(again?.body).to.deep.equal(first?.body);
       const [firstAt, secondAt] = [first, again].map((request) => Number(request?.headers['webhook-timestamp']));
-      expect((secondAt ?? 0) - (firstAt ?? 0)).to.be.at.least(4); // 5 s, minus jitter of a tenth
+      expect((secondAt ?? 0) - (firstAt ?? 0)).to.be.at.least(4); // jitter can shorten 5 s by a tenth
       const { timers } = await summariesOf(runOf((await deliveryAfterFanOut(eventId, subscription)).id));
       expect(timers[0]).to.match(/^attempt 2 of 8 in about [456] s$/);
     });
 
-    it('wakes a parked delivery of an endpoint that is enabled again', async () => {
+    it('wakes a parked delivery when its endpoint is enabled again', async () => {
       const { receiver, subscription } = await subscribed();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
       const eventId = await commitFact(subscription);
@@ -122,7 +122,7 @@ describe('a fact and its delivery, in a worker process', function () {
       await untilDelivery(id, 'succeeded');
     });
 
-    it('starts a run for a wake if none is open, also after the last run has ended', async () => {
+    it('starts a run for a wake if no run is open, even if an earlier run has ended', async () => {
       const { receiver, subscription } = await subscribed();
       const delivery = await buildWebhookDelivery(subscription);
       await wakeDelivery(delivery);
@@ -137,16 +137,15 @@ describe('a fact and its delivery, in a worker process', function () {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('lets a run that is woken often continue as new before its history is too long', async () => {
+    it('can wake a run often, because the run continues as new before its history is too long', async () => {
       const { receiver, subscription } = await subscribed();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
       const eventId = await commitFact(subscription);
       const { id } = await deliveryAfterFanOut(eventId, subscription);
       await untilParked(id);
       const first = await runOf(id).describe();
-      // The server suggests to continue as new at 4 MB: after a few signals with large payloads, or after thousands of small signals.
-      // The test sends the signals one by one, because a
-      // worker cannot receive more than 4 MB at a time.
+      // The server suggests to continue as new when the history has 4 MB. Thousands of small signals or a few signals with large payloads
+      // reach this size. The test sends the signals one by one, because a worker cannot receive more than 4 MB at a time.
       for (let times = 1; times <= 6; times++) {
         const { historyLength } = await runOf(id).describe();
         await runOf(id).signal('lookAgain', 'x'.repeat(900_000));
@@ -216,7 +215,7 @@ describe('a fact and its delivery, in a worker process', function () {
   });
 
   describe('the first attempt', () => {
-    it('of a healthy endpoint starts eagerly and runs as a local activity in one workflow task', async () => {
+    it('starts eagerly if its endpoint is healthy, and runs as a local activity in one workflow task', async () => {
       const { subscription } = await subscribed();
       const { id } = await deliveryAfterFanOut(await commitFact(subscription), subscription);
       await runOf(id).result();
@@ -230,7 +229,7 @@ describe('a fact and its delivery, in a worker process', function () {
       );
     });
 
-    it('after a failure of the endpoint runs as an ordinary activity', async () => {
+    it('runs as an ordinary activity if the last attempt to its endpoint failed', async () => {
       const { subscription } = await subscribed();
       await alter('webhook_endpoints', subscription.endpoint.id, { consecutive_failures: 1 });
       const { id } = await deliveryAfterFanOut(await commitFact(subscription), subscription);

@@ -35,7 +35,7 @@ import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../toolkit/
 const second = 1_000;
 const day = 86_400_000;
 
-/** Tables without a row of this student and this club, with the reason. */
+/** Tables that have no row of this student or this club. The value says what the table contains instead. */
 const explained: Readonly<Record<string, string>> = {
   add_ons: 'has a club’s amounts and ids of the payment processor',
   billing_events: 'has a club’s ids, codes and times of the payment processor',
@@ -43,8 +43,8 @@ const explained: Readonly<Record<string, string>> = {
   club_branding: 'has the colour, footer and links of a club',
   club_mail_texts: 'has a club’s texts of mails, with variables in place of names',
   club_feature_changes: 'has the time of a club’s plan change',
-  club_storage_changes: 'has numbers of a club, which are added up soon',
-  club_student_changes: 'has numbers of a club, which are added up soon',
+  club_storage_changes: 'has changes of a club’s totals, which are soon added to the totals',
+  club_student_changes: 'has changes of a club’s totals, which are soon added to the totals',
   overages: 'has months and numbers of a club',
   overage_turns: 'has the time at which a club’s month begins',
   invitations: 'has data of administrators',
@@ -353,11 +353,11 @@ describe('the removal of a student', function () {
     const assignment = await admin('POST', `/lessons/${course.lessons[0]?.id}/assignments`, assignmentInput);
     await admin('PUT', `/assignments/${assignment.id}/extensions/${studentId}`, { due_at: '2999-02-01T00:00:00Z' });
     const work = { file_name: `${needleOf('work')}.png`, mime: 'image/png' };
-    const unsent = { file_name: `${needleOf('work')}.mp4`, mime: 'video/mp4' }; // in parts, and no part is ever uploaded
+    const unsent = { file_name: `${needleOf('work')}.mp4`, mime: 'video/mp4' }; // the upload has parts, but no part is sent
     await callAt(served.base, 'POST', `${at}/classroom/assignment-files`, { token, body: unsent });
     const handedIn = await callAt(served.base, 'POST', `${at}/classroom/assignment-files`, { token, body: work });
     expect(handedIn.status).to.equal(201);
-    // The upload that the listener of files would store; this app has none.
+    // The test stores the file itself, because this app has no listener that receives files.
     await (await testBucket()).store(`media/${club.id}/${handedIn.body.data.id}`, png());
     await send('POST', `${at}/media/${handedIn.body.data.id}/complete`, { token });
     await untilQuiet();
@@ -393,7 +393,7 @@ describe('the removal of a student', function () {
 
     const { retain } = retentionActivities({ db, vault, storage: await testObjectStore() });
     await db.source.query(`INSERT INTO code_failure_counts VALUES ($1, current_date, 3)`, [addressKeyOf(vault, email)]);
-    await retain(Date.now()); // adds up the tallies of lists and histories
+    await retain(Date.now()); // adds the tally changes of lists and histories to their tallies
     await noteFilledTables();
 
     const requestId = model.requests[0]?.id ?? '';
@@ -454,7 +454,7 @@ describe('the removal of a student', function () {
     await model.stop();
   });
 
-  it('covers every table that is not explained', () => {
+  it('covers every table that is not listed as an exception', () => {
     expect(
       beforeRemoval.empty,
       'tables without a row of the club: add a record here, or explain the table',

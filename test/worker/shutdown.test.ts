@@ -51,7 +51,7 @@ describe('a worker that gets SIGTERM during two attempts of 3 s (ENG-10)', funct
     expect(exit.tookMs).to.be.within(1.5 * second, 25 * second);
   });
 
-  it('records both answers, and cuts no request', async () => {
+  it('records both answers, and interrupts no request', async () => {
     expect(receiver.requests).to.have.length(2);
     await eachCase(deliveries, async ({ id }) => {
       expect(await deliveryRow(id)).to.include({ status: 'succeeded', attemptCount: 1, leaseUntil: null });

@@ -18,7 +18,7 @@ import type { ObservedWorker } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 
-describe('a delivery that gets signals, in a worker process (ENG-1)', function () {
+describe('a signal to the run of a delivery, in a worker process (ENG-1)', function () {
   this.timeout(60 * second);
   const engine = useEngine();
   const { startWorkerHere, runOf } = engine;
@@ -41,7 +41,7 @@ describe('a delivery that gets signals, in a worker process (ENG-1)', function (
     await resendDelivery({ ...deps, db: new Database(deps.db.source, notifier) }, clubId, endpoint.id, id, new Date());
   };
 
-  describe('during a local attempt, which the engine runs again', () => {
+  describe('during a local attempt', () => {
     /** A delivery whose receiver delays its first answer until the test releases it. The receiver answers all later requests with 200. */
     const delayedDelivery = async (firstAnswer: Answer) => {
       const { promise: released, resolve: answer } = Promise.withResolvers<Answer>();
@@ -51,7 +51,10 @@ describe('a delivery that gets signals, in a worker process (ENG-1)', function (
       await receiver.waitFor(1, 5 * second);
       return { receiver, delivery, answer: () => answer(firstAnswer) };
     };
-    /** The history shows a signal only after the step. The deletion of the wake shows that the signal has arrived. */
+    /**
+     * The history shows a signal only after the step. But the relay deletes a wake when its signal has arrived, so the test waits for this
+     * deletion.
+     */
     const untilSignaled = ({ clubId }: TestWebhookDelivery) =>
       until('the signal', { timeoutMs: 5 * second }, async () => (await wakesOf(clubId)).length === 0);
     const wakeAndAnswer = async ({ delivery, answer }: Awaited<ReturnType<typeof delayedDelivery>>) => {
@@ -66,7 +69,7 @@ describe('a delivery that gets signals, in a worker process (ENG-1)', function (
       expect(eventsNamed(history, 'workflowExecutionSignaledEventAttributes')).to.have.length(1);
     };
 
-    it('succeeds with one request and one record', async () => {
+    it('causes no second request and no second record, although Temporal runs the step again', async () => {
       const scene = await delayedDelivery({ status: 200 });
       await wakeAndAnswer(scene);
       expect(await runOf(scene.delivery.id).result()).to.equal('succeeded');
@@ -80,11 +83,11 @@ describe('a delivery that gets signals, in a worker process (ENG-1)', function (
         leaseUntil: null,
       });
       await expectLocalAndSignaled(scene.delivery);
-      // Temporal does not end a run that has not seen its signal. Therefore it runs the step again.
+      // Temporal does not end a run that has an unread signal. Therefore Temporal runs the step again.
       expect(eventsNamed(await historyOf(scene.delivery), 'workflowTaskFailedEventAttributes')).to.have.length.above(0);
     });
 
-    it('makes no second request after a failed attempt, and makes the next attempt at its scheduled time', async () => {
+    it('does not change the time of the next attempt after a failed attempt', async () => {
       const scene = await delayedDelivery({ status: 500 });
       await wakeAndAnswer(scene);
       await scene.receiver.waitFor(2, 15 * second);
@@ -100,7 +103,7 @@ describe('a delivery that gets signals, in a worker process (ENG-1)', function (
       await expectLocalAndSignaled(scene.delivery);
     });
 
-    it('makes a resend that is requested during the attempt once', async () => {
+    it('causes one more attempt if a resend is requested during the attempt', async () => {
       const scene = await delayedDelivery({ status: 200 });
       await resend(scene.delivery);
       await untilSignaled(scene.delivery);
@@ -115,13 +118,13 @@ describe('a delivery that gets signals, in a worker process (ENG-1)', function (
   });
 
   describe('while the run closes', () => {
-    /** Requests a resend twice for each delivery, at another time around the end of the last attempt. */
+    /** The test requests two resends of each delivery around the end of its last attempt. For each delivery the moments are different. */
     const count = 20;
     const resends = 2;
     /** Milliseconds from the answer of the receiver to the request. The run closes some 20 to 60 ms after the answer. */
     const momentOf = (index: number, round: number) => ((index * 7 + round * 3) % count) * 4;
 
-    it('makes each requested resend once', async () => {
+    it('causes one attempt for each requested resend', async () => {
       const receiver = await engine.receiver();
       const subscriptions = await Promise.all(Array.from({ length: count }, () => buildSubscription(receiver.url)));
       const postsOf = ({ eventId }: TestWebhookDelivery) =>
@@ -138,7 +141,7 @@ describe('a delivery that gets signals, in a worker process (ENG-1)', function (
           return delivery;
         }),
       );
-      // Much sooner than the sweeper, which would repair a lost resend after two minutes.
+      // This limit is much shorter than two minutes, because after two minutes the sweeper would repair a lost resend.
       await until('every POST', { timeoutMs: 15 * second }, async () =>
         deliveries.every((delivery) => postsOf(delivery) >= 1 + resends),
       );

@@ -36,12 +36,12 @@ describe('the sweeper, in a worker process', function () {
     worker = await startWorker({ WORKER_TASK_QUEUES: 'webhooks,mail,sales,upkeep' });
     const schedule = temporal().schedule.getHandle('sweeper');
     await schedule.pause();
-    // A round of a killed worker would otherwise block until its time limit.
+    // Otherwise an open round of a killed worker would block further rounds until its time limit.
     for (const { workflow } of (await schedule.describe()).info.runningActions) {
       await temporal()
         .workflow.getHandle(workflow.workflowId)
         .terminate()
-        .catch(() => {}); // it has just ended by itself
+        .catch(() => {}); // the run has just ended by itself
     }
   });
 
@@ -129,7 +129,7 @@ describe('the sweeper, in a worker process', function () {
     expect(action).to.include({ workflowType: 'sweep', taskQueue: 'upkeep' });
   });
 
-  it('has a sibling schedule that begins digests every 15 minutes, and catches up a missed one (COMM-17)', async () => {
+  it('has a second schedule, which begins digests every 15 minutes, or later after an outage (COMM-17)', async () => {
     const { spec, policies, action } = await temporal().schedule.getHandle('space-digests').describe();
     expect(spec.intervals).to.deep.equal([{ every: 15 * minute, offset: undefined }]);
     expect(policies).to.include({ overlap: 'SKIP', catchupWindow: 15 * minute });

@@ -24,7 +24,7 @@ describe('the options of a Temporal worker', () => {
     });
   });
 
-  it('name the build as a version with auto-upgrade, and no version in a checkout', () => {
+  it('name the build as the version of the worker, with auto-upgrade, but no version in a checkout', () => {
     expect(workerOptions('mail', undefined)).not.to.have.property('workerDeploymentOptions');
     expect(workerOptions('mail', { version: '0.3.0', buildId: 'abc' })).to.deep.include({
       workerDeploymentOptions: {

@@ -31,7 +31,7 @@ describe('the trace of an activity', () => {
   const caused = (at: number) =>
     defaultPayloadConverter.toPayload({ traceparent: `00-${origin.traceId}-${origin.spanId}-01`, at });
 
-  it('is the trace of its header for ten minutes, and then a new trace with a link', async () => {
+  it('is the trace in its header for ten minutes, and later a new trace with a link to the first', async () => {
     const soon = await runActivity(caused(Date.now() - longestTraceMs + 60 * second));
     expect(soon).to.include({ name: 'takeStep', traceId: origin.traceId, parent: origin.spanId });
     expect(soon?.links).to.deep.equal([]);
@@ -95,7 +95,7 @@ describe('a trace, from a request to the receiver', function () {
     return { receiver, subscription: await buildSubscription(receiver.url) };
   };
 
-  it('follows a fact through the relay and the run to the attempt, but not to the receiver', async () => {
+  it('includes the relay, the run and the attempt of a fact, but is not sent to the receiver', async () => {
     const { receiver, subscription } = await subscribed();
     const eventId = await inSpan('request', {}, () => commitFact(subscription));
     const deliveryId = await waitForDelivery(eventId, subscription);
@@ -129,7 +129,7 @@ describe('a trace, from a request to the receiver', function () {
     ]);
   });
 
-  it('ends before a fact that is older than ten minutes, which begins a new trace with a link', async () => {
+  it('does not include a fact older than ten minutes, for which a new linked trace begins', async () => {
     const { subscription } = await subscribed();
     const eventId = idOfTime(Date.now() - longestTraceMs - second);
     const spanId = '2'.repeat(16);
@@ -150,7 +150,7 @@ describe('a trace, from a request to the receiver', function () {
     expect((await untilEnded('fact student.updated')).links).to.deep.equal([spanId]);
   });
 
-  it('contains the batch of facts in the trace of the first fact, with links to the other traces', async () => {
+  it('includes a batch of facts if it has the first fact, with links to the traces of the others', async () => {
     const { subscription } = await subscribed();
     await inSpan('request', {}, async () => {
       for (let count = 0; count < 4; count++) await commitFact(subscription, { notified: count === 3 });

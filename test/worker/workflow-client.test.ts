@@ -101,11 +101,11 @@ describe('the workflow client', () => {
   describe('the fairness key', () => {
     const ways = [
       { way: 'a start', begin: (run: Run) => workflows.start(run, []) },
-      { way: 'a wake that starts a run', begin: (run: Run) => workflows.signalWithStart(run) },
+      { way: 'a signal with start', begin: (run: Run) => workflows.signalWithStart(run) },
     ];
     for (const workflowType of Object.keys(workflowTypes) as WorkflowType[]) {
       for (const { way, begin } of ways) {
-        it(`is the club for ${workflowType}, by ${way}`, async () => {
+        it(`is the id of the club after ${way} of ${workflowType}`, async () => {
           const run = runFor(workflowType, newId());
           await begin(run);
           expect(startedIn(await handleOf(run).fetchHistory())?.priority?.fairnessKey).to.equal(run.clubId);
@@ -120,7 +120,7 @@ describe('the workflow client', () => {
         [1, 3],
         [2, 5],
       ] as const)
-        it(`is set together with the priority key: ${priorityKey} for priority ${priority}, by ${way}`, async () => {
+        it(`is sent together with priority key ${priorityKey} for priority ${priority}, by ${way}`, async () => {
           const run = { ...runFor('transactionalMail', newId()), priority };
           await begin(run);
           const { priority: sentPriority, taskQueue } = await handleOf(run).describe();
@@ -129,14 +129,14 @@ describe('the workflow client', () => {
         });
 
     for (const { way, begin } of ways) {
-      it(`is absent without a club, by ${way}`, async () => {
+      it(`is not sent by ${way} if the run has no club`, async () => {
         const run = runFor('transactionalMail', noClub);
         await begin(run);
         expect(startedIn(await handleOf(run).fetchHistory())?.priority?.fairnessKey ?? '').to.equal('');
       });
     }
 
-    it('stays when a running workflow is woken', async () => {
+    it('does not change when a running workflow gets a signal', async () => {
       const run = runFor('endpointGate', newId());
       await workflows.start(run, []);
       await workflows.signalWithStart(run);

@@ -67,7 +67,7 @@ describe('an add-on, with time skipped', function () {
       taskQueue: 'billing',
       args: [id],
     });
-  /** An add-on after the death of an API that had requested the charge: claimed, with an expired lease. */
+  /** An add-on whose API process died after it had requested the charge. The add-on is claimed, and its lease has expired. */
   const abandoned = async (clubId: Id) => {
     const now = new Date(await environment().currentTimeMs());
     return buildAddOn(clubId, {
@@ -108,7 +108,7 @@ describe('an add-on, with time skipped', function () {
     });
   }
 
-  it('finds the charge of an API that died before its record, and does not charge again', async () => {
+  it('finds the charge that an API process made before it died, and does not charge again', async () => {
     const clubId = await buyer();
     const row = await abandoned(clubId);
     const { amount, currency } = { amount: 1_000, currency: 'usd' };
@@ -147,7 +147,7 @@ describe('an add-on, with time skipped', function () {
     ]);
   });
 
-  it('charges nothing after 23 hours, when the processor may forget the key, but finds an earlier charge', async () => {
+  it('is not charged after 23 hours, but still finds a charge that was made earlier', async () => {
     const [withoutCharge, withCharge] = [await abandoned(await buyer()), await abandoned(await buyer())];
     stripe.up = false;
     beforeStep = () => {
@@ -170,7 +170,7 @@ describe('an add-on, with time skipped', function () {
     expect(stripe.calls.filter((text) => text.startsWith('POST'))).to.deep.equal([]);
   });
 
-  it('charges once in five concurrent steps, and records nothing in a step that lost its claim', async () => {
+  it('is charged once by five concurrent steps, and a step that has lost its claim records nothing', async () => {
     const { db } = await testDeps();
     const row = await buildAddOn(await buyer());
     stripe.delayMs = 100;

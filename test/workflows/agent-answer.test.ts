@@ -94,7 +94,7 @@ describe('the run of an answer, with time skipped', function () {
     );
   });
 
-  it('fails with the text so far if its worker died after the beginning', async () => {
+  it('fails with the text so far if its worker died after the text had begun', async () => {
     const { questionId, answerId } = await ask();
     const source = await testDatabase();
     await source.query(
@@ -111,7 +111,7 @@ describe('the run of an answer, with time skipped', function () {
     );
     const handle = await start(questionId);
     await until('a look', { timeoutMs: 5 * second }, async () => (await summariesOf(handle)).timers.length > 0);
-    // Leases use the database's clock, which the test does not skip.
+    // Leases use the clock of the database, and time skipping does not move this clock.
     await source.query(`UPDATE agent_answers SET lease_until = clock_timestamp() WHERE id = $1`, [answerId]);
     expect(await handle.result()).to.include({ status: 'failed', error_code: 'interrupted', calls: 1 });
     expect(await answerRow(answerId)).to.include({ content: 'One two' });

@@ -20,8 +20,8 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
   const engine = useSkippedEngine();
 
   /**
-   * An endpoint that is throttled after 5 failures in a row, and whose 5 failed deliveries are parked. Later the receiver answers with
-   * this status.
+   * An endpoint that is throttled after 5 failures in a row. Its 5 failed deliveries are parked. The receiver answers all later requests
+   * with this status.
    */
   const throttled = async (status: () => number) => {
     const { receiver, subscription } = await engine().endpoint((_, number) => ({
@@ -75,7 +75,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
       },
     ];
     for (const { what, trigger, ask } of asks) {
-      it(`${what} during the hold resets the breaker on success, and releases parked deliveries`, async () => {
+      it(`reset the breaker and release parked deliveries if ${what} during the hold succeeds`, async () => {
         const { subscription, parked, holdUntil } = await throttled(() => 200);
         const id = await ask(subscription, await failed(subscription));
         expect(await engine().runOf({ id }).result()).to.equal('succeeded');
@@ -96,7 +96,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
         });
       });
 
-      it(`${what} during the hold arms the breaker again on failure`, async () => {
+      it(`arm the breaker again if ${what} during the hold fails`, async () => {
         const { subscription, holdUntil } = await throttled(() => 503);
         const id = await ask(subscription, await failed(subscription));
         await until('its failure', { timeoutMs: 10_000 }, async () => (await attemptRows(id))[0]?.outcome);
@@ -119,7 +119,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
   });
 
   describe('recovery', () => {
-    it('releases at most 4 deliveries at a time, for one attempt each, in any state of the breaker', async () => {
+    it('sends at most 4 deliveries at a time, in any state of the breaker', async () => {
       let open = 0;
       let most = 0;
       const four = Promise.withResolvers<void>();
@@ -164,7 +164,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
   });
 
   describe('a resend', () => {
-    it('at the moment of the eighth failure causes one manual attempt, and no ninth scheduled attempt', async () => {
+    it('causes one manual attempt and no ninth scheduled attempt, if requested during the eighth', async () => {
       let delivery: TestWebhookDelivery | undefined;
       const { receiver, subscription } = await engine().endpoint(async (_, number) => {
         if (number === 8 && delivery) await resend(delivery);
@@ -183,7 +183,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
       expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', attemptCount: 9, schedulePosition: 8 });
     });
 
-    it('of a pending delivery makes the next attempt immediately and keeps the schedule of 8', async () => {
+    it('causes the next scheduled attempt of a pending delivery immediately, and no additional attempt', async () => {
       const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
       const delivery = await engine().deliver(subscription);
       await engine().pass(2 * minute);

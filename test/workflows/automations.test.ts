@@ -30,8 +30,8 @@ const hasTag = (tag: Id, negate: boolean) => ({
 });
 
 /**
- * @returns a time of day that clocks skip and a time of day that occurs twice, in the year after `from`. Each has the minute of the
- * day, the number of days until that date, and the instant that a run must choose
+ * @returns two local times in the year after `from`: a time that the clocks skip, and a time that occurs twice. Each entry has the minute
+ * of the day, the number of days until the date, and the instant that a run must choose
  */
 function nextChangesOfClocks(zone: string, from: Date): { zone: string; minute: number; days: number; at: Date }[] {
   const startsAt = Temporal.Instant.fromEpochMilliseconds(from.getTime()).toZonedDateTimeISO(zone);
@@ -113,7 +113,7 @@ describe('a run of an automation, with time skipped', function () {
     await relay.carry();
   }
 
-  it('waits 90 days in one timer, and ends the wait on the day of the fact', async () => {
+  it('waits 90 days in one timer, and ends the wait when a fact meets the exit condition', async () => {
     const enteredAt = await now();
     const scene = await entered((tag) => ({
       exit_when: { match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] },
@@ -130,7 +130,7 @@ describe('a run of an automation, with time skipped', function () {
     expect(timers).to.deep.equal(['step 1 of 1, a delay in about 90 d']);
   });
 
-  it('is held by a pause beyond its deadline, and continues when the gate releases it', async () => {
+  it('waits while its automation is paused, even after its deadline, until the gate releases the run', async () => {
     const { db } = await testDeps();
     const scene = await entered(() => ({
       steps: [
@@ -197,7 +197,7 @@ describe('a run of an automation, with time skipped', function () {
     expect(path[7]?.left_at).to.match(/T12:00:0/);
   });
 
-  it('leaves a wait on the day on which access expires', async () => {
+  it('ends its wait on the day when the student’s access expires', async () => {
     const enteredAt = await now();
     const scene = await entered(
       () => ({
@@ -237,7 +237,7 @@ describe('a run of an automation, with time skipped', function () {
     ]);
   });
 
-  it('chooses the first instant after a clock gap, and the first of two equal times, in three zones', async () => {
+  it('chooses the first instant if a local time is skipped or occurs twice, in three zones', async () => {
     const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Sydney'];
     const startsAt = await now();
     const changes = zones.flatMap((zone) => nextChangesOfClocks(zone, startsAt));

@@ -21,7 +21,7 @@ describe('the circuit breaker, with time skipped', function () {
   this.timeout(60_000);
   const engine = useSkippedEngine();
 
-  it('doubles its hold from 1 min to 1 h until a 2xx; one probe ends each hold, in the order of due times', async () => {
+  it('doubles its hold from 1 min to 1 h until a 2xx, and ends each hold with one attempt', async () => {
     const holds = [1, 2, 4, 8, 16, 32, 60, 60, 60, 60].map((minutes) => minutes * minute);
     const begin = 10;
     const failures = begin + holds.length - 1;
@@ -37,7 +37,7 @@ describe('the circuit breaker, with time skipped', function () {
     });
     const deliveries = await engine().deliverAll(subscription, begin);
     await engine().pass(10 * second);
-    // On a busy machine the server could skip to the gate's first look before all deliveries are parked.
+    // On a busy machine the server could skip time before all deliveries are parked. The gate would then look too early.
     await until('all are parked', { timeoutMs: 15_000 }, async () => {
       const rows = await Promise.all(deliveries.map(({ id }) => deliveryRow(id)));
       return rows.every(({ parkedAt }) => parkedAt !== null);
@@ -81,7 +81,7 @@ describe('the circuit breaker, with time skipped', function () {
   });
 
   describe('the throttling after 5 failures in a row', () => {
-    it('does not begin after two series of 4 failures and a success, and no gate runs', async () => {
+    it('does not begin if a success follows each series of 4 failures', async () => {
       const steps: number[] = [];
       const { subscription } = await engine().endpoint(async (_, number) => {
         steps.push((await endpointRow(subscription.endpoint.id)).breakerStep);
@@ -101,7 +101,7 @@ describe('the circuit breaker, with time skipped', function () {
       ).to.be.instanceOf(WorkflowNotFoundError);
     });
 
-    it('begins with the fifth failure; without a due delivery the gate does not probe, and hold_until ends', async () => {
+    it('begins with the fifth failure, and the gate admits no attempt while no delivery is due', async () => {
       const { receiver, subscription } = await engine().endpoint((_, number) =>
         number <= 5 ? { status: 500 } : { status: 200, delayMs: 300 },
       );
@@ -128,7 +128,7 @@ describe('the circuit breaker, with time skipped', function () {
       expect(await engine().gateOf(subscription).result()).to.equal('open');
       expect(receiver.requests).to.have.length(6);
       const { timers } = await summariesOf(engine().gateOf(subscription));
-      // The seconds are the rest of the hold's minute at the time when the gate looks.
+      // The text has the remaining seconds of the hold at the time when the gate looks. The hold is a minute.
       expect(timers.map((text) => text.replace(/about (5\d|60) s/, 'about a minute'))).to.deep.equal([
         "the end of the circuit breaker's wait in about a minute; 0 parked; disabled as failing in about 5 d",
         'a delivery to try: throttled, and none is due; 0 parked; disabled as failing in about 5 d',

@@ -156,7 +156,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
       expect([handedOver.length, arrived()]).to.deep.equal([2, 1]);
     });
 
-    it('ends when its date ends in the club’s time zone if the club has reached its daily mail limit', async () => {
+    it('ends at the end of its date in the club’s time zone, if the club has used up its mail limit', async () => {
       await buildPlan(club.id, 'trial');
       await deps.db.run(sql`INSERT INTO club_bulk_days (club_id, day, mails)
         SELECT ${club.id}, (${now}::timestamptz AT TIME ZONE 'UTC')::date + later, 25 FROM generate_series(0, 1) AS later`);

@@ -49,7 +49,7 @@ describe('endpoint-gate, with time skipped', function () {
   };
 
   describe('an endpoint that is enabled after a pause', () => {
-    it('releases pages of 1, 2, 4 … 64, each after the previous page, and then the gate ends', async () => {
+    it('gets its parked deliveries in pages of 1, 2, 4 … 64, and then its gate ends', async () => {
       const { receiver, subscription } = await engine().endpoint();
       await pause(subscription);
       const deliveries = await engine().deliverAll(subscription, 135);
@@ -72,7 +72,7 @@ describe('endpoint-gate, with time skipped', function () {
       expect(await endpointRow(subscription.endpoint.id)).to.include({ releasePage: 0, gateLooksAt: null });
     });
 
-    it('does not release a larger page while over half of the last page is in progress', async () => {
+    it('gets no larger page while more than half of the deliveries of the last page are in progress', async () => {
       let answer = () => {};
       const answers = new Promise<void>((resolve) => (answer = resolve));
       const { subscription } = await engine().endpoint(async () => {
@@ -97,7 +97,7 @@ describe('endpoint-gate, with time skipped', function () {
       const deliveries = await engine().deliverAll(subscription, 12);
       engine().beforeGate = async () => {
         const source = await testDatabase();
-        // Waits until the released delivery has been attempted. It then waits for its next attempt.
+        // Waits until the released delivery has had an attempt. The delivery itself then waits for its next attempt.
         await until('the page before', { timeoutMs: 15_000 }, async () => {
           const rows = await source.query<unknown[]>(
             `SELECT 1 FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending' AND parked_at IS NULL AND attempt_count = 0`,
@@ -110,7 +110,7 @@ describe('endpoint-gate, with time skipped', function () {
       await engine().pass(30 * second);
       expect(await endpointRow(subscription.endpoint.id)).to.include({ breakerStep: 1, consecutiveFailures: 5 });
       expect(receiver.requests).to.have.length(5);
-      // The record of the last attempt throttles the endpoint, and the next step of its delivery parks it.
+      // The record of the last attempt throttles the endpoint. The next step of the delivery then parks the delivery.
       await until('all are parked', { timeoutMs: 15_000 }, async () => (await parkedAt(subscription)) === 12);
       const { clubId, endpoint } = subscription;
       await engine().act((deps, now) => disableEndpoint(deps, clubId, endpoint.id, now));
@@ -154,7 +154,7 @@ describe('endpoint-gate, with time skipped', function () {
       expect(await engine().gateOf(subscription).result()).to.equal('open');
     });
 
-    it('expires at a throttled endpoint before its admission, and its workflow ends', async () => {
+    it('expires at a throttled endpoint if the gate has not admitted it, and its workflow ends', async () => {
       const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
       // Throttled before its pause, with the longest hold.
       await alter('webhook_endpoints', subscription.endpoint.id, throttledRow(7, await engine().now()));
@@ -170,7 +170,7 @@ describe('endpoint-gate, with time skipped', function () {
     });
   });
 
-  it('cancels parked deliveries of a disabled endpoint without a reason, and every workflow ends', async () => {
+  it('cancels all parked deliveries when the endpoint is disabled, and every workflow ends', async () => {
     const { receiver, subscription } = await engine().endpoint();
     const { clubId, endpoint } = subscription;
     await pause(subscription);
@@ -203,7 +203,7 @@ describe('endpoint-gate, with time skipped', function () {
     expect(receiver.requests).to.have.length(1);
   });
 
-  it('works without a workflow cache, replayed from the beginning', async () => {
+  it('releases all deliveries even if a worker without a cache replays its history at each task', async () => {
     const { receiver, subscription } = await engine().endpoint();
     const deliveries: TestWebhookDelivery[] = [];
     await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
@@ -218,7 +218,7 @@ describe('endpoint-gate, with time skipped', function () {
   });
 
   describe('the texts for operators', () => {
-    it('name in timers and details what the gate and the delivery wait for', async () => {
+    it('tell operators in timers and details why the gate and the delivery wait', async () => {
       const { subscription } = await engine().endpoint();
       await pause(subscription);
       const [delivery] = await engine().deliverAll(subscription, 1);

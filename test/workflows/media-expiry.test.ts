@@ -1,6 +1,6 @@
 /**
- * Videos that the plan of their club does not include: they get an expiry date, a warning and a removal, or stay with a new plan (MED-10).
- * Files that wait for the end of their processing before they move to the other bucket (MED-25).
+ * Tests videos that the plan of their club does not include. Such a video gets an expiry date, a warning is sent, and the video is removed.
+ * A new plan can keep the video (MED-10). Also tests files that move to the other bucket only after the end of their processing (MED-25).
  */
 import type { WorkflowHandle } from '@temporalio/client';
 import { expect } from 'chai';
@@ -123,7 +123,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
   };
 
   describe('a reservation', () => {
-    it('of a video needs the feature; without it only a recording is accepted, which expires in 30 days', async () => {
+    it('is refused for a video if the plan lacks the feature, except for a recording, which expires', async () => {
       await buildPlan(clubId, 'starter');
       const before = await rowCounts();
       expect(await reserving(false)).to.equal('feature_not_in_plan');
@@ -143,7 +143,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await reserving(false)).to.equal('feature_not_in_plan');
     });
 
-    it('of a file other than a video needs no feature, but is refused as a recording', async () => {
+    it('is accepted for other files without the feature, but not if they are called a recording', async () => {
       await buildPlan(clubId, 'starter');
       expect(await datesOf(await reserving(false, 'application/pdf'))).to.deep.equal({
         expiresAt: null,
@@ -152,7 +152,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await reserving(true, 'application/pdf')).to.equal('invalid_request');
     });
 
-    it('of a video during a change of the plan follows the new plan', async () => {
+    it('follows the new plan if the plan changes during the reservation of a video', async () => {
       await turnTo('professional');
       await follow();
       const { db } = await testDeps();
@@ -191,7 +191,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await keptOf(runOf(id))).to.not.include('film');
     });
 
-    it('ends with kept when the plan gains the feature, and removes nothing', async () => {
+    it('ends with the outcome `kept` when the plan gains the feature', async () => {
       const id = await recordingWithExpiry();
       await relay.carry();
       await environment().sleep(25 * day);
@@ -238,7 +238,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await step(id, at)).to.deep.equal({ done: true, outcome: 'removed' });
     });
 
-    it('ends with removed if the file was removed before', async () => {
+    it('ends with the outcome `removed` if the file was already removed', async () => {
       const id = await recordingWithExpiry();
       const { db } = await testDeps();
       await db.manager.update(Media, { id }, { removedAt: now, title: '' });
@@ -261,7 +261,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await warnings()).to.have.length(4);
     });
 
-    it('warns first and gives a whole week if it runs late', async () => {
+    it('sends the warning and then waits a whole week, even if it runs late', async () => {
       const id = await recordingWithExpiry();
       const late = later(now, 29);
       const waiting = { done: false, at: later(late, 7).getTime(), waitingFor: 'removal' };
@@ -311,7 +311,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null });
     });
 
-    it('also gives a date to a file that was added between two plan changes during upkeep', async () => {
+    it('gives a date even to a file that was added between two changes of the plan', async () => {
       await turnTo('professional');
       await follow();
       const { id } = await buildMedia(clubId, { video: true });
@@ -356,7 +356,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       const run = { workflowId: workflowIdOf('mediaMove', id), taskQueue: 'moves', args: [id] };
       return { id, handle: await environment().client.workflow.start('mediaMove', run) };
     }
-    /** Waits until the first look of the run has found the file in processing. */
+    /** Waits until the run has looked at the file for the first time, and waits for the end of the processing. */
     const untilItWaits = (id: Id) =>
       until('its first look', { timeoutMs: 10_000 }, async () => {
         const { looksAt, leaseUntil } = await (await testDeps()).db.manager.findOneByOrFail(MediaMove, { id });

@@ -125,7 +125,7 @@ describe('mentorship-session', function () {
     expect(outbox).to.have.length(5);
   });
 
-  it('reminds only of the new time after a move; the calendar entry keeps its id with a higher sequence', async () => {
+  it('reminds only of the new time after a move, and updates the existing calendar entry', async () => {
     const id = await book(inHours(50));
     await settled(id, 2);
     expect(await book(inHours(80), id)).to.equal(id);
@@ -178,7 +178,7 @@ describe('mentorship-session', function () {
     expect(await mailsOf(id)).to.have.length(12);
   });
 
-  it('sends no mail about the removal to a mentor who got no mail before, or is the mentor again (MENT-11)', async () => {
+  it('sends no removal mail to a mentor who got no mail before, or who is the mentor again (MENT-11)', async () => {
     const deps = await testDeps();
     const other = await buildMember(club.id, 'support');
     const giveTo = (mentorId: Id) =>
@@ -226,7 +226,7 @@ describe('mentorship-session', function () {
     expect(to(other.email)).to.deep.equal([]);
   });
 
-  it('sends no reminder whose time was before the booking (MENT-11)', async () => {
+  it('sends no reminder if the time of the reminder was already over at the booking (MENT-11)', async () => {
     const id = await book(inHours(3));
     expect(await runOf(id).result()).to.equal('over');
     await settled(id, 4);
@@ -250,7 +250,7 @@ describe('mentorship-session', function () {
     expect(to(ada.email).at(-1)?.calendar).to.deep.include({ method: 'CANCEL', id, sequence: 1 });
   });
 
-  it('sends no reminder that was requested before a move and is claimed after it (MENT-11)', async () => {
+  it('sends no old reminder if the session moves before the reminder is claimed (MENT-11)', async () => {
     const deps = await testDeps();
     const id = await book(inHours(30));
     await settled(id, 2);

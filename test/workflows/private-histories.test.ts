@@ -45,7 +45,7 @@ describe('the histories of answers and imports in Temporal', function () {
     return temporal().workflow.getHandle(workflowIdOf(workflowType, subjectId));
   }
 
-  /** A failpoint that fails once at the place with this name. Its error quotes these words, like a Postgres error that quotes a row. */
+  /** A failpoint that throws once, at the place with the name `point`. Its error quotes `words`, as a Postgres error can quote a row. */
   function failingOnce(point: string, words: readonly string[]): (name: string) => Promise<void> {
     let failed = false;
     return async (name) => {
@@ -55,7 +55,7 @@ describe('the histories of answers and imports in Temporal', function () {
     };
   }
 
-  it('contain no name, question, answer or material of an answer, even if a step fails', async () => {
+  it('contain no text of a question, of its answer or of the material, even if a step fails', async () => {
     const secrets = {
       agent: 'Quillon the bosun',
       instructions: 'Never mention the Marlinspike',

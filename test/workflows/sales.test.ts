@@ -29,9 +29,9 @@ describe('sales, with time skipped', function () {
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
   const environment = useTimeSkipping();
   let relay: RelayHere;
-  /** The number of coming notices that fail by an internal fault. */
+  /** The next notices fail with an internal fault, until this number of notices has failed. */
   let faults = 0;
-  /** The number of coming notices that fail before any write. */
+  /** The next notices fail before they write anything, until this number of notices has failed. */
   let faultsOfVault = 0;
 
   before('start the worker', async () => {
@@ -138,7 +138,7 @@ describe('sales, with time skipped', function () {
       expect(await noticeRow(id)).to.include({ status: 'processed', attemptCount: 1 });
     });
 
-    it('waits after each fault in a timer that names the fault, and ends after the repair (ENG-16)', async () => {
+    it('names each fault in the timer of its wait, and ends after the repair (ENG-16)', async () => {
       const shop = await shopHere();
       faultsOfVault = 3;
       const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
@@ -195,10 +195,11 @@ describe('sales, with time skipped', function () {
       expect(await endingOf(id)).to.deep.equal({ looksAt: null, endedAt: null });
     });
 
-    it('waits again for the unchanged end of the access after a revocation and a restoration', async () => {
+    it('waits again for the end of the access after the access was revoked and restored', async () => {
       const { shop, id, enrollmentId, end } = await canceledIn(20);
       await act(async (tx) => revokeAccess(tx, shop.club.id, enrollmentId, 'revocation', await now()));
-      // The test does not await the result, because skipping time until then would also skip the time of the restoration.
+      // The test does not await the result of the run. Otherwise the server would skip time to the end of the run, and the restoration
+      // would come too late.
       await until('the recorded end', { timeoutMs: 15_000 }, async () => (await endingOf(id)).endedAt !== null);
       await act(async (tx) => restoreAccess(tx, shop.club.id, enrollmentId, await now()));
       await untilItLooksAt(id, end);

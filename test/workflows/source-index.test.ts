@@ -64,7 +64,7 @@ describe('source-index, on the real server', function () {
     expect(await detailsOf(handleOf(source))).to.equal(`ready: 20 pages, ${passageCount} passages`);
   });
 
-  it('names in its timer the permit for OCR that it waits for', async () => {
+  it('waits for an OCR permit in a timer that names the permit', async () => {
     const release = ocr.permit.tryAcquire('another club');
     const source = await buildFileSource(await scannedPdf([1], 1));
     await wake(source);
@@ -116,7 +116,7 @@ describe('source-index, on the real server', function () {
     expect(await handleOf(source).result()).to.equal('gone');
   });
 
-  it('waits in a named timer after a fault, and does not end the wait at a wake', async () => {
+  it('names the next attempt in its timer after a fault, and a wake does not end this wait', async () => {
     const source = await buildLessonSource('Text.');
     meanwhile['source_read'] = () => Promise.reject(new Error('a fault of ours'));
     await wake(source);

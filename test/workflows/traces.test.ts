@@ -29,7 +29,7 @@ function run() {
 }
 
 describe('the trace of a run', () => {
-  it('passes from its start to activities, local activities and the continued run, beside other headers', () => {
+  it('is passed from the start to activities, local activities and the next run, with other headers', () => {
     const { execute, ...others } = run();
     expect(execute(cause('start'))).to.deep.equal({ answer: 'answer', isSame: true, headers: cause('start') });
     for (const schedule of [others.activity, others.localActivity, others.continueAsNew])
@@ -44,7 +44,7 @@ describe('the trace of a run', () => {
     expect(activity({}).headers).to.deep.equal(cause('signal'));
   });
 
-  it('is not shared with another run of the worker, whose inputs stay unchanged', () => {
+  it('is not passed to another run of the same worker', () => {
     run().execute(cause('start'));
     const { execute, signal, activity, continueAsNew } = run();
     for (const call of [execute, signal, activity, continueAsNew])

@@ -34,7 +34,10 @@ const minute = 60 * second;
 /** The waits after attempts 1 to 7. The first waits are short, because a person waits for the mail. */
 const waits = [10 * second, minute, 5 * minute, 15 * minute, 30 * minute, 60 * minute, 120 * minute];
 /** The tolerances of a measured wait, which is the time between two SMTP conversations. */
-/** A busy machine makes an attempt later, never earlier. Any two waits of the table differ by more. */
+/**
+ * A busy machine may make an attempt later, but never earlier. The tolerance is smaller than the difference between any two waits of the
+ * table.
+ */
 const lateMs = 5 * second;
 const slackMs = second;
 
@@ -245,7 +248,10 @@ describe('transactional-mail, with time skipped', function () {
   describe('the daily limit of a new club (DEC-65)', () => {
     const day = 86_400_000;
     const midnight = new Date('2033-05-04T00:00:00Z').getTime();
-    /** Requests mails of a club. @returns a function that makes one step of each mail, at a time after the midnight before the creation of the club */
+    /**
+     * Requests mails of a club. @returns a function that makes one step of each mail. Its argument is the time since the midnight before
+     * the club was created
+     */
     const mailsOf = async (count: number, template: MailTemplate, { warmUp = [2, 3], plan = 'professional' } = {}) => {
       const club = await buildClub();
       await deps.db.source.query(`UPDATE clubs SET created_at = $2, opening_plan = $3 WHERE id = $1`, [
@@ -316,7 +322,7 @@ describe('transactional-mail, with time skipped', function () {
     });
   });
 
-  it('contains no web address from the student’s or the club’s name (DEC-64)', async () => {
+  it('shows no part of the student’s or the club’s name as a web address (DEC-64)', async () => {
     const { id, clubId, student } = await requestedMail('student_already_registered');
     const { source } = deps.db;
     await source.query(`UPDATE clubs SET name = 'Win at evil.com' WHERE id = $1`, [clubId]);
@@ -344,7 +350,7 @@ describe('transactional-mail, with time skipped', function () {
       return { id, clubId, student, email };
     };
 
-    it('is sent to the former address without the new address, and stores neither afterwards', async () => {
+    it('is sent to the former address, does not name the new address, and then stores neither', async () => {
       const { id, student, email } = await changeAddress();
       expect((await rowOf(id)).sealedAddress?.toString('latin1')).to.not.include(student.email);
       refuse(student.email, 1);
@@ -366,7 +372,7 @@ describe('transactional-mail, with time skipped', function () {
     });
   });
 
-  it('does not send early when it is woken', async () => {
+  it('does not make its next attempt earlier when a wake arrives', async () => {
     const { id, student } = await requestedMail();
     refuse(student.email, 1);
     const handle = await start(id);

@@ -25,8 +25,8 @@ const day = 24 * hour;
 /** The waits after attempts 1 to 7 (DEL-3). */
 const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
 /**
- * The longest delay of a busy machine between a timer and its step. This delay is shorter than the difference between any two waits of
- * the table.
+ * The longest time by which a busy machine runs a step too late after its timer. This time is shorter than the difference between any two
+ * waits of the table.
  */
 const engineMs = 10 * second;
 
@@ -57,7 +57,7 @@ describe('webhook-delivery, with time skipped', function () {
       { jitter: 1 - Number.EPSILON, share: 1.1, what: 'just under 10 % more' },
     ];
     for (const { jitter, share, what } of variations) {
-      it(`waits 5 s, 5 and 30 min, 2, 5, 10 and 10 h (${what}), and fails after the eighth attempt`, async () => {
+      it(`waits between its attempts from 5 s up to 10 h (${what}), and fails after the eighth attempt`, async () => {
         engine().random = jitter;
         const { receiver, delivery, now } = await due(failures(9));
         expect(await outcomeOf(delivery)).to.equal('failed');
@@ -131,7 +131,7 @@ describe('webhook-delivery, with time skipped', function () {
     }
   });
 
-  it('lengthens a wait by Retry-After on 429 and 503, up to 10 hours (DEL-2)', async () => {
+  it('waits longer if an answer with 429 or 503 has Retry-After, but at most 10 hours (DEL-2)', async () => {
     const answerWith = (status: number, seconds: number): Answer => ({
       status,
       headers: { 'retry-after': String(seconds) },
@@ -200,7 +200,7 @@ describe('webhook-delivery, with time skipped', function () {
     });
   });
 
-  it('is canceled when its student is removed, and ends without a request after a wake', async () => {
+  it('is canceled when its student is removed, and its run ends without a request', async () => {
     const { receiver, delivery } = await due(failures(1));
     const handle = await start(delivery);
     await receiver.waitFor(1, 5 * second);
@@ -234,7 +234,7 @@ describe('webhook-delivery, with time skipped', function () {
     });
   });
 
-  it('works without a workflow cache, replayed from the beginning', async () => {
+  it('makes all attempts even if a worker without a cache replays its history at each task', async () => {
     const { receiver, delivery } = await due(failures(3));
     expect(await outcomeOf(delivery, { taskQueue: uncached, local: true })).to.equal('succeeded');
     expect(receiver.requests).to.have.length(4);

@@ -1,6 +1,7 @@
 /**
- * Turns errors of activities into codes, because Temporal must not store or show a row or a request (ENG-12). A failed step of a workflow
- * in the table of workflow types answers "not done", with a growing pause (ENG-16).
+ * Turns errors of activities into codes, because Temporal must not store or show a row or a request (ENG-12). If a step fails and its
+ * workflow is in the table of workflow types, the activity does not fail. It returns "not done", and the next try follows after a growing
+ * pause (ENG-16).
  */
 import type { Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';

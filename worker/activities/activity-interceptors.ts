@@ -9,9 +9,8 @@ import { stepsInSpans } from './activity-traces.ts';
 
 /**
  * @param shared the permits of this process; tests pass other permits
- * @returns the interceptors, the outermost first. The interceptor of spans is the first, so that the log lines of errors name the trace.
- * Faults are
- * recorded outside the club's share of connections, because the step may use all of them.
+ * @returns the interceptors, the outermost first. The interceptor of spans is the outermost, so that the log lines of errors name the
+ * trace. Faults are recorded without the club's share of connections, because the failed step may use the whole share.
  */
 export function activityInterceptors(
   db: Database,

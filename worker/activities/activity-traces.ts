@@ -20,8 +20,8 @@ function withActiveSpan<Input extends { headers: Headers }>(input: Input): Input
 }
 
 /**
- * Runs each activity in a span. The span belongs to the trace that caused the activity. After more than ten minutes it begins a new
- * trace with a link.
+ * Runs each activity in a span. The span belongs to the trace of the cause of the activity. If the cause is more than ten minutes old, the
+ * span begins a new trace with a link to the old trace.
  */
 export function stepsInSpans({ info }: { info: Context['info'] }): ActivityInterceptors {
   return {

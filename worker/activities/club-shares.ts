@@ -1,6 +1,6 @@
 /**
- * Limits a club's share of the slots of a queue with long steps (ENG-20). If the club holds its share, a new step ends before it begins.
- * It releases its slot, and its row becomes due later.
+ * Limits a club's share of the slots of a queue with long steps (ENG-20). If a club already uses its whole share, a new step of the club
+ * ends immediately. The step then releases its slot, and its row becomes due later.
  */
 import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptors } from '@temporalio/worker';
@@ -15,8 +15,8 @@ import { slots } from '../temporal/task-queues.ts';
 export type SharedSlots = Partial<Record<TaskQueue, ClubPermits>>;
 
 /**
- * Queues whose steps keep a core or a slot busy for seconds to hours. The other queues need no share: a club has one import at a time, and
- * other steps are short, or mostly wait and have many slots.
+ * Queues whose steps keep a core or a slot busy for seconds to hours. The other queues need no share. A club has only one import at a time.
+ * All other steps are short, or they mostly wait and have many slots.
  */
 const sharedQueues = ['indexing', 'media', 'moves'] as const satisfies TaskQueue[];
 

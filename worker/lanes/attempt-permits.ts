@@ -1,8 +1,8 @@
 /**
- * Limits the concurrent attempts of this process, for runs and for the direct lane (HOOK-15 to HOOK-18). An attempt holds a workflow task
- * or a slot of the worker for up to 15 s. Hanging receivers must not hold all of them, so attempts are limited for each endpoint, for each
- * host, and in total. The relay starts deliveries through `start`. The step of a run acquires its permits and releases them. A process has
- * one instance.
+ * Limits the concurrent attempts of this process, in runs and in the direct lane (HOOK-15 to HOOK-18). An attempt uses a workflow task or a
+ * slot of the worker for up to 15 s. Receivers that hang must not use all tasks and slots. So attempts are limited for each endpoint, for
+ * each host, and in total. The relay starts the runs of deliveries through `start`. The step of a run acquires and releases the permits of
+ * its attempt. A process has one instance.
  */
 import type { DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';
 import type { ClaimedDelivery } from '../../domain/webhooks/attempts/claims.ts';
@@ -15,11 +15,11 @@ import { createLocalPermits, localPermitBounds } from './local-permits.ts';
 import { createRecordPermits, type RecordPermits } from './record-permits.ts';
 
 export interface LocalStarts {
-  /** Permits of the attempts that a fan-out claims for runs in this process. If absent, no run begins here. */
+  /** Permits for first attempts that a fan-out claims in advance, for runs in this process. If absent, no run begins in this process. */
   localPermits?: FirstAttemptPermits;
   /**
    * Starts the run of a delivery after the delivery has got a permit for a local attempt, or was refused a permit.
-   * @param ways.start starts the run. Its argument says whether the first attempt is local. It resolves to true if this process does the
+   * @param ways.start starts the run. Its argument says whether the first attempt is local. The result is true if this process executes the
    * first task of the run
    * @param ways.returnClaim returns a claim that the run does not use
    */
@@ -38,8 +38,8 @@ interface DeliveryToStart {
 }
 
 /**
- * Makes no attempt local. It is for a worker that does not serve the queue `webhooks`, because such a worker has no step that would release
- * a permit.
+ * Never lets a first attempt run as a local activity. A worker uses this value if it does not serve the queue `webhooks`, because such a
+ * worker has no step that would release a permit.
  */
 export const noLocalAttempts: LocalStarts = {
   async start(_delivery, { start }) {
@@ -48,19 +48,22 @@ export const noLocalAttempts: LocalStarts = {
 };
 
 /**
- * Concurrent ordinary attempts of one endpoint (HOOK-16). A receiver that answers within 100 ms can still get 80 attempts per second,
- * about as many as one process makes. Slower receivers get no local attempts. Only 75 hanging endpoints could hold the 600 slots.
+ * The maximum number of concurrent ordinary attempts of one endpoint (HOOK-16). A receiver that answers within 100 ms can still get 80
+ * attempts per second, which is about as many as one process makes. Slower receivers get no local attempts. To fill all 600 slots, 75
+ * endpoints would have to hang.
  */
 export const permitsPerEndpoint = 8;
 /**
- * Concurrent attempts to one host, for all clubs (HOOK-17). The limit is a tenth of the slots, and eight times the limit of an
- * endpoint.
+ * The maximum number of concurrent attempts to one host, for all clubs (HOOK-17). The limit is a tenth of the slots, and eight times the
+ * limit of an endpoint.
  */
 export const permitsPerHost = 64;
 
-/** After this many consecutive refusals the server probably refuses further eager starts, and their claims would only be returned. */
+/**
+ * After this many refusals in a row, the server probably refuses further eager starts. Claims in advance for such starts would be useless.
+ */
 const refusalsInARow = 4;
-/** The time in milliseconds after these refusals in which fan-outs claim no deliveries in advance. */
+/** After these refusals, fan-outs make no claims in advance for this time, in milliseconds. */
 const noClaimsMs = 10_000;
 
 /** The permits that the lanes of a process share. */
@@ -103,7 +106,7 @@ export function createAttemptPermits(
         const isEager = await start(isLocal);
         if (claimed && isLocal) refusals = isEager ? 0 : refusals + 1;
         if (refusals >= refusalsInARow && !isEager) claimsAgainAt = performance.now() + noClaimsMs;
-        // The run begins in another process, or in this process by the queue. If it begins in this process, its local attempt keeps the
+        // The run begins in another process, or it reaches this process through the task queue. In this process its local attempt keeps the
         // permit.
         if (!isEager) await returnUnused();
       } catch (error) {

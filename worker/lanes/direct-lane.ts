@@ -24,7 +24,7 @@ const slowReceiverMs = 1_000;
 /** A fan-out waits for this many free permits, but only for a short time. Permits of quick receivers become free soon. */
 const readyPermits = 64;
 const patienceMs = 100;
-/** The time in milliseconds after an unsuccessful wait in which no fan-out waits, because slow receivers hold the permits. */
+/** After a wait without success, no fan-out waits for this time, in milliseconds, because slow receivers hold the permits. */
 const impatientMs = 5_000;
 
 interface Permit {
@@ -118,7 +118,7 @@ export function createDirectLane({ total, shared, deliveries, failpoint, log }: 
       const isUnknown = !quickEndpoints.has(endpointId);
       const { host } = new URL(url);
       const isFree =
-        !permits.has(deliveryId) && // if it has a permit, its attempt is in progress, and the fact was only fanned out again
+        !permits.has(deliveryId) && // with a permit, the delivery has an attempt in progress, and its fact was fanned out again
         permits.size < total &&
         !slowEndpoints.has(endpointId) &&
         !(isUnknown && unknown >= total * shareOfUnknown) &&

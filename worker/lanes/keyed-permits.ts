@@ -6,8 +6,8 @@ const rememberedKeys = 10_000;
 /** The assumed duration until the first attempt of a key has ended. It is the time limit of an attempt. */
 const unknownMs = 15_000;
 /**
- * The longest wait until a retry. The receiver may answer quickly again, so the wait is not longer than after the first refusal (DEL-3).
- * Retries that would wait longer get a random time in the second half of this wait.
+ * The longest wait until a retry. The receiver may answer quickly again, so the wait is not longer than after the first refusal (DEL-3). If
+ * a retry would have to wait longer, its wait is a random time between half of this value and the whole value.
  */
 export const longestWaitMs = 5 * 60_000;
 

@@ -17,13 +17,13 @@ export interface LocalPermitBounds {
    * quick endpoints.
    */
   unknown: number;
-  /** The maximum number of concurrent local attempts to one endpoint, and of its reservations. */
+  /** The maximum number of concurrent local attempts to one endpoint. The endpoint can also have at most this number of reservations. */
   perEndpoint: number;
 }
 
 /**
- * Local attempts use a quarter of the workflow tasks of the queue `webhooks`, or half of them including slow attempts. Unknown endpoints
- * use an eighth.
+ * The limits are shares of the workflow tasks of the queue `webhooks`. Quick local attempts use at most a quarter of the tasks, and all
+ * local attempts use at most half. Unknown endpoints use at most an eighth.
  */
 export const localPermitBounds: LocalPermitBounds = {
   total: slots.webhooks.workflowTasks / 4,
@@ -43,8 +43,9 @@ const expiryMs = 30_000;
 
 export interface LocalPermits {
   /**
-   * Acquires or reserves a permit for a delivery before its claim. A delivery with a reservation waits for its permit in `acquire`, for a
-   * much shorter time than its claim stays fresh. Therefore the fan-outs of a burst can claim in batches.
+   * Acquires or reserves a permit for a delivery before the delivery is claimed. A delivery with a reservation waits for its permit in
+   * `acquire`. This wait is much shorter than the time for which a claim can be used. Therefore the fan-outs of a burst can claim in
+   * batches.
    * @returns false if no permit and no reservation is free, or if the delivery already has one
    */
   reserve(deliveryId: Id, endpointId: Id): boolean;
@@ -53,9 +54,9 @@ export interface LocalPermits {
   /** @returns the stored claim. It is returned only once, and only while the delivery has the permit */
   takeClaim(deliveryId: Id): ClaimedDelivery | undefined;
   /**
-   * Acquires a permit, and waits for it for at most one second. The wait limits the relay to the pace of the engine. Without the wait the
-   * relay would immediately start a whole burst, nearly all of it with ordinary activities. The backlog stays in Postgres, which shares
-   * the relay among the clubs.
+   * Acquires a permit, and waits at most one second until a permit is free. The wait makes the relay as slow as the engine. Without the
+   * wait, the relay would start a whole burst immediately, and nearly all attempts would be ordinary activities. The wait keeps the backlog
+   * in Postgres, so that all clubs share the relay.
    * @returns whether the delivery has a permit, and its attempt can be local
    */
   acquire(deliveryId: string, endpointId: string): Promise<boolean>;

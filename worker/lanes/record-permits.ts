@@ -1,12 +1,14 @@
-/** Limits the attempts in progress by the duration of their records (ENG-18). */
+/** Limits the number of attempts in progress. The limit depends on the time that it takes to record an attempt (ENG-18). */
 import { releaseOnce, type ReleasePermit } from '../../platform/core/permits.ts';
 import { longestWaitMs } from './keyed-permits.ts';
 
 /** Postgres connections that are reserved for records of attempts. */
 export const connectionsForRecords = 4;
-/** The time in which an attempt can be recorded: from the end of the longest attempt to the end of the lease, minus a margin. */
+/**
+ * The time that remains to record an attempt. It begins with the end of the longest attempt, and ends a margin before the end of the lease.
+ */
 const timeForRecordMs = 8_000;
-/** The weight of the newest duration if it is shorter than the average. A longer duration counts fully. */
+/** The weight of the newest duration in the average, if the newest duration is shorter. A longer duration replaces the average. */
 const weightOfNewest = 0.2;
 
 export interface RecordPermits {
@@ -22,8 +24,8 @@ export interface RecordPermits {
 
 /**
  * All attempts in progress must be recorded before their leases end, even if all attempts end at the same moment. A posted message without
- * a record is posted again. Therefore the duration of a record limits the number of attempts: thousands at some milliseconds, 32 at one
- * second.
+ * a record is posted again. Therefore the duration of a record limits the number of attempts. If a record takes some milliseconds,
+ * thousands of attempts are allowed. If a record takes one second, 32 attempts are allowed.
  */
 export function createRecordPermits(): RecordPermits {
   let recordMs = 0;

@@ -14,8 +14,8 @@ type FactDeps = Pick<RelayDeps, 'db' | 'workflows' | 'localAttempts' | 'lane' | 
 type Result = FactResult<CausedWorkflow>;
 
 /**
- * Delivers facts to their consumers, starts their workflows, and only then deletes the facts, so that a crash repeats everything. Facts
- * that were claimed together go through the consumers together. If a consumer throws, each fact of the batch goes through the consumers
+ * Delivers facts to their consumers, starts the workflows of the facts, and deletes the facts last. So after a crash everything is
+ * repeated. The facts of a batch go through the consumers together. If a consumer throws, each fact of the batch goes through the consumers
  * alone, so that one fact cannot block the other facts. One batch runs at a time. Facts that are claimed during a batch form the next
  * batch.
  * @returns a function that delivers one fact to the consumers
@@ -87,7 +87,8 @@ async function consumeAll(
     ...(localAttempts.localPermits && { localPermits: localAttempts.localPermits }),
   };
   for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers)) {
-    // A fact that blocks at one consumer goes through all consumers alone.
+    // If a consumer cannot handle a fact in the batch, the next consumers do not get this fact. Later the fact goes through all consumers
+    // alone.
     const open = facts.filter(({ id }) => results.get(id)?.kind !== 'blocked');
     const answers = await consume(db, open, now, options);
     for (const [index, { id }] of open.entries()) {
@@ -99,7 +100,7 @@ async function consumeAll(
   return facts.map(({ id }) => results.get(id) ?? { kind: 'blocked' });
 }
 
-/** @returns the combined result for a fact after the result of one more consumer */
+/** @returns the result for a fact, combined from the earlier result and the answer of one more consumer */
 function combine(before: Result = { kind: 'blocked' }, answer: Result = { kind: 'blocked' }): Result {
   if (before.kind === 'blocked' || answer.kind === 'blocked') return { kind: 'blocked' };
   if (before.kind === 'removed' || answer.kind === 'removed') return { kind: 'removed' };

@@ -12,7 +12,7 @@ const everyMs = 1_000;
 /**
  * Every relay searches for the lost attempts of all processes. A process that is dead, or now uses another lane, cannot search for its
  * own attempts.
- * @returns a function that searches, unless it did so within the last second; it never throws
+ * @returns a function that searches for lost attempts, but at most once a second; the function never throws
  */
 export function createHandOver({
   db,

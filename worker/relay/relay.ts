@@ -28,13 +28,13 @@ export const maxInFlight = 32;
 /** The limit for facts of one club, and for wakes of one club. One busy endpoint must not block the other clubs. */
 export const maxPerClub = 8;
 /**
- * The share of permits that bulk work may use. The other permits are for urgent and normal work, also within the permits of one club
- * (ENG-15).
+ * The share of permits that bulk work may use. The other permits are only for urgent and normal work. The share applies to all permits, and
+ * to the permits of each club (ENG-15).
  */
 const openToBulk = 3 / 4;
 /**
- * A relay with fewer free permits waits some milliseconds for more before it claims. A claim of one row costs about as much as a claim of
- * four. Without the wait a burst would need one claim for each row.
+ * If fewer permits than this are free, the relay waits some milliseconds before it claims, because further permits may become free. A claim
+ * of one row costs about as much as a claim of four rows. Without the wait a burst would need one claim for each row.
  */
 const gathering = { permits: 4, ms: 10 } as const;
 /** The interval of polls. A lost NOTIFY delays work by at most this time. */
@@ -53,11 +53,11 @@ export interface RelayDeps {
   /** Makes first attempts of deliveries in this process. If absent, runs make all attempts. */
   lane?: DirectLane;
   /**
-   * The number of bulk wakes that the relay sends for one club in a second (`BULK_STARTS_PER_SECOND`). Other bulk wakes stay in Postgres
-   * and do not fill the engine. Urgent work overtakes them.
+   * The number of bulk wakes that the relay sends for one club in a second (`BULK_STARTS_PER_SECOND`). The other bulk wakes stay in
+   * Postgres, and do not fill the engine. Urgent work is sent before them.
    */
   bulkStartsPerSecond: number;
-  /** Called before the relay starts the run of a wake, if possible in this process. */
+  /** Called before the relay starts the run of a wake eagerly, so that the run begins in this process if possible. */
   beforeStart?: (wake: Pick<ClaimedWake, 'workflowType' | 'subjectId' | 'clubId'>) => void;
   /** The factor by which waits of automations are shortened; 1 if absent. */
   waitSpeed?: number;
@@ -82,7 +82,10 @@ export function startRelay(deps: RelayDeps): Relay {
   let notified = false;
   let lookedAt = performance.now();
   let wakeUp = () => {};
-  /** A bulk wake holds its permit for this long after it was sent, so the permits of a club limit its pace. */
+  /**
+   * A bulk wake holds its permit for this time after it was sent. So the number of permits of a club limits how many bulk wakes the club
+   * can send in a second.
+   */
   const bulkWakeMs = (1_000 * maxPerClub * openToBulk) / deps.bulkStartsPerSecond;
   const inFlight = new Set<Promise<void>>();
   const inHand = { fact: new Map<Id, InHand>(), wake: new Map<Id, InHand>() };
@@ -91,8 +94,8 @@ export function startRelay(deps: RelayDeps): Relay {
   const turns = { fact: turnFromAnywhere(), wake: turnFromAnywhere() };
   const fronts = { fact: unknownFront(), wake: unknownFront() };
   /**
-   * Whether a claim could find rows. A claim that finds too few rows sets this to false. A NOTIFY, a released permit or a poll sets it to
-   * true again.
+   * Whether a claim may find rows. If a claim finds fewer rows than it can take, the value becomes false. A NOTIFY, a released permit or a
+   * poll sets the value to true again.
    */
   const mayWait = { fact: true, wake: true };
   const notify = (...kinds: readonly Kind[]) => {
@@ -176,7 +179,8 @@ export function startRelay(deps: RelayDeps): Relay {
     if (!mayWait[kind]) return [];
     mayWait[kind] = false; // set before the claim, so that a notification during the claim is not lost
     const rows = await rowsFor(deps.db.source, roomFor(kind, limit));
-    if (rows.length === limit) mayWait[kind] = true; // if there were fewer rows, further rows wait for a permit of their club, and its release sets `mayWait` again
+    // If the claim found fewer rows, all further rows wait for a permit of their club. The release of such a permit sets `mayWait` again.
+    if (rows.length === limit) mayWait[kind] = true;
     return rows;
   }
 

@@ -19,13 +19,13 @@ export const attempts = new Counter({
 
 export const failureCauses = new Counter({
   name: 'webhook_attempts_without_answer_total',
-  help: 'Attempts of webhook deliveries without an answer, by cause: the words of `error_code` in the record of an attempt.',
+  help: 'Attempts of webhook deliveries that got no answer, by cause. The causes are the values of `error_code` in the record of an attempt.',
   labelNames: ['cause'],
 });
 
 export const firstAttempts = new Counter({
   name: 'webhook_first_attempts_total',
-  help: 'First attempts that fan-outs started, by lane: workflow (in a run), direct (this process makes the attempt immediately).',
+  help: 'First attempts of webhook deliveries, by lane: workflow (a run makes the attempt), direct (this process makes the attempt without a run).',
   labelNames: ['lane'],
 });
 
@@ -36,7 +36,7 @@ export const directInFlight = new Gauge({
 
 export const handedOver = new Counter({
   name: 'webhook_direct_handed_over_total',
-  help: 'Interrupted direct attempts that a run took over. Normally 0, because each may be a message that is sent twice.',
+  help: 'Interrupted direct attempts that a run repeated. The value is normally 0. Each such attempt may have sent a message twice.',
 });
 
 export const recordBatches = new Histogram({
@@ -83,7 +83,7 @@ export const automationSteps = new Counter({
 
 export const automationRunsEnded = new Counter({
   name: 'automation_runs_ended_total',
-  help: 'Runs of automations that ended at a look, by status: completed, exited, failed. An administrator can resume a failed run.',
+  help: 'Runs of automations that ended by themselves, by status: completed, exited, failed. An administrator can resume a failed run.',
   labelNames: ['status'],
 });
 
@@ -101,7 +101,7 @@ export const answers = new Counter({
 
 export const answerTokens = new Counter({
   name: 'agent_tokens_total',
-  help: 'Tokens that the model counted, by model and kind. If the model reported no count, our estimate.',
+  help: 'Tokens that the model counted, by model and kind. If the model reported no count, our estimate is added.',
   labelNames: ['model', 'kind'],
 });
 
@@ -137,7 +137,7 @@ export const mediaFiles = new Counter({
 
 export const transcriptions = new Counter({
   name: 'media_transcriptions_total',
-  help: 'Requests for subtitles by a command, by outcome: gone (made, or not wanted any more), failed, unavailable (no program or no disk space, tried again).',
+  help: 'Requests for subtitles, by outcome: gone (the subtitles exist or are no longer wanted), failed, unavailable (the program or disk space is missing, and another try follows).',
   labelNames: ['outcome'],
 });
 
@@ -154,7 +154,7 @@ export const rescued = new Counter({
 
 export const stepFaults = new Counter({
   name: 'workflow_step_faults_total',
-  help: 'Steps of workflows that failed by a fault of ours, by workflow type. Each is tried again after a growing pause.',
+  help: 'Steps of workflows that failed because of an internal fault, by workflow type. Each step is tried again after a growing pause.',
   labelNames: ['workflow'],
 });
 
@@ -219,7 +219,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
     {
       name: 'webhook_endpoints_throttled',
       help: 'Enabled endpoints whose circuit breaker is armed.',
-      // Only an endpoint that needs a gate has a time in this column, so the partial index finds such endpoints.
+      // Only an endpoint that needs a gate has a value in `gate_looks_at`. So this condition lets Postgres use the partial index.
       select: sql`SELECT count(*)::int AS value FROM webhook_endpoints
              WHERE gate_looks_at IS NOT NULL AND status = 'enabled' AND breaker_step > 0`,
     },
@@ -238,7 +238,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
     },
     {
       name: 'webhook_default_partition_rows',
-      help: 'Rows of webhooks whose partition was missing. Retention moves them within minutes. Counted up to 10,000 in each table.',
+      help: 'Rows of webhooks that are in the default partition, because their own partition was missing. Retention moves them within minutes. At most 10,000 rows are counted in each table.',
       select: countingUnplaced(Object.values(webhookTables), maxCounted),
     },
     {
@@ -252,7 +252,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
     },
     {
       name: 'automation_runs_held',
-      help: 'Runs that the pause of their automation holds, or that its gate has not released yet. Counted up to 10,000.',
+      help: 'Runs that wait because their automation is paused, or because its gate has not released them yet. At most 10,000 runs are counted.',
       select: sql`SELECT count(*)::int AS value FROM (
                SELECT FROM automations automation JOIN automation_runs run ON run.automation_id = automation.id
                 WHERE (automation.status = 'paused' OR automation.gate_looks_at IS NOT NULL) AND run.status = 'active' AND run.looks_at IS NULL
@@ -283,13 +283,13 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
     },
     {
       name: 'workflow_rows_failing',
-      help: 'Rows whose last step failed by a fault of ours, by workflow type. They are tried again after a growing pause.',
+      help: 'Rows whose last step failed because of an internal fault, by workflow type. Their steps are tried again after a growing pause.',
       labelNames: ['workflow'],
       select: failingSteps(sql`count(*)::int`),
     },
     {
       name: 'workflow_rows_failing_age_seconds',
-      help: 'Longest time since the first fault of a row whose last step failed by a fault of ours, by workflow type.',
+      help: 'The longest time since the first internal fault of a row whose last step also failed because of an internal fault, by workflow type.',
       labelNames: ['workflow'],
       select: failingSteps(sql`extract(epoch FROM clock_timestamp() - min(failing_since))::float`),
     },

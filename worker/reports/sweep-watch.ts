@@ -4,7 +4,7 @@ import { lastCompleteRound } from '../../platform/engine/sweeper.ts';
 
 /** Rounds come every minute. If no round was complete for this time, an operator must act. */
 const lateAfterMs = 10 * 60_000;
-/** The interval of queries to Postgres. Without answers, the age of the last known round grows. */
+/** The interval of queries to Postgres. If Postgres does not answer, the last known round counts, and its age grows. */
 const queryEveryMs = 30_000;
 
 export interface SweepWatch {

@@ -14,7 +14,7 @@ import { StartProblem, StartProblems } from '../../platform/core/start-problem.t
 import type { TemporalSettings, TemporalTls } from '../../platform/infra/temporal-settings.ts';
 import { tlsMismatch, whyUnreachable } from './reach.ts';
 
-/** The time limit of the connection. Only a slow server reaches it, because all other problems were found before. */
+/** The time limit of the connection. Only a slow server exceeds this limit, because earlier checks find all other problems. */
 const connectTimeout = '30s';
 
 /** The interval at which an API key is read again from its file. */
@@ -121,7 +121,7 @@ interface KeyedConnection {
 
 /**
  * Reads the API key at an interval, so that a connection uses a new key before the old one expires.
- * @param report reports a changed key, and the error of an unreadable file, after which the old key stays in use
+ * @param report reports that the key has changed, or that the file cannot be read. In the second case the old key stays in use
  * @returns `look` reads the key now; `stop` ends the interval
  */
 export function followApiKey(

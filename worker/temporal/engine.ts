@@ -49,7 +49,8 @@ export async function startEngine(
   });
   const workers = await createWorkers(connection, config, served, parts, log);
   const { schedule: scheduleClient } = new Client({ connection, namespace });
-  // Builds of two versions may run at the same time. So the last `setup` defines the schedules, and not the last process that starts.
+  // Builds of two versions may run at the same time. So only `setup` changes existing schedules. A starting process of a build only creates
+  // missing schedules.
   await (parts.build ? createMissingSchedules : ensureSchedules)(scheduleClient);
   const stopKeepingSchedules = keepSchedules(scheduleClient, (error) =>
     log.warn({ error: describeError(error) }, 'the schedules could not be checked; it is tried again'),
@@ -68,7 +69,7 @@ export async function startEngine(
       await running;
     },
     async close() {
-      key.stop(); // the key is followed until the workers have stopped, because the last steps of answers and videos may outlive an API key
+      key.stop(); // only now, because the last steps of answers and videos may need a new API key
       await connection.close();
     },
   };

@@ -3,14 +3,17 @@ import { randomUUID } from 'node:crypto';
 import { Client, isGrpcDeadlineError, type Connection, type WorkflowHandle } from '@temporalio/client';
 
 /**
- * The numbers of waiting runs of the first key and then of the second key. Each partition of a queue first dispatches about ten tasks
- * that it has already read, so 40 runs would show nothing. After 300 runs, the tasks of the second key came at positions 13 to 56 if
- * fairness was on. They came at positions 261 to 295 if it was off.
+ * The numbers of waiting runs: `before` of the first key, and then `after` of the second key. Each partition of a queue first dispatches
+ * about ten tasks that it has already read. So 40 runs of the first key would show nothing. After 300 runs, the tasks of the second key
+ * came at positions 13 to 56 with fairness. Without fairness they came at positions 261 to 295.
  */
 const runs = { before: 300, after: 4 } as const;
 /** The number of concurrent starts, because a shared server limits them. */
 const concurrentStarts = 50;
-/** The number of concurrent polls. The server polls one partition at a time, and an empty partition makes a poll wait. */
+/**
+ * The number of concurrent polls. A poll reads one partition, and waits if this partition is empty. Then the other polls can read the other
+ * partitions.
+ */
 const pollers = 4;
 const pollMs = 3_000;
 const withinMs = 60_000;
@@ -75,7 +78,10 @@ async function orderOfTasks(connection: Connection, namespace: string, queue: st
   return runIds;
 }
 
-/** Compares the mean position of the later runs. They come in the first half if fairness is on, and otherwise at the end. */
+/**
+ * Checks the mean position of the runs of the second key in the order of all runs. The mean position is in the first half if fairness is
+ * on, and at the end if fairness is off.
+ */
 function judge(runIds: readonly string[]): 'fair' | 'unfair' | 'unknown' {
   const positions = runIds.flatMap((id, position) => (id.includes('-after-') ? [position] : []));
   if (positions.length < runs.after) return 'unknown';

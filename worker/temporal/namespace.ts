@@ -95,8 +95,8 @@ async function ensureSearchAttributes(services: Services, namespace: string, say
 }
 
 /**
- * Calls the operator service, which also returns the types. If the server refuses this call, the function queries by each attribute,
- * because a query by a missing attribute is invalid.
+ * Calls the operator service, which also returns the types of the attributes. If the server refuses this call, the function sends a query
+ * for each attribute. The server refuses a query that contains a missing attribute.
  */
 export async function missingAttributes({ operatorService, workflowService }: Services, namespace: string) {
   try {

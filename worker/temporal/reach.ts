@@ -47,7 +47,7 @@ export const unseenNamespace = (namespace: string, error: unknown): string =>
   `Temporal does not show us the namespace ${namespace} (${grpcStatus(error)}): give our API key or client certificate access to it, or set TEMPORAL_NAMESPACE to their namespace.`;
 
 /**
- * Tests the connection before gRPC uses it, because gRPC would retry for a long time without a reason.
+ * Tests the connection before gRPC uses the address. gRPC itself would retry for a long time, and would report no reason.
  * @returns a sentence for operators; undefined if the server uses TLS like us, or is slow
  */
 export async function tlsMismatch(

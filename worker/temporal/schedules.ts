@@ -15,7 +15,7 @@ export const schedules = {
   beginDigests: {
     scheduleId: 'space-digests',
     spec: { intervals: [{ every: '15m' }] }, // time zones differ from UTC by whole quarters of an hour, so 8:00 in each zone is one of these times
-    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '15m' }, // one missed run is made up, and finds every date whose digest has not begun
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '15m' }, // a late run finds all dates whose digest has not begun
     action: {
       type: 'startWorkflow',
       workflowType: 'beginDigests',
@@ -64,7 +64,7 @@ export async function ensureSchedules(client: ScheduleClient): Promise<void> {
 }
 
 /**
- * The interval at which missing schedules are created again, before `/readyz` reports the missing sweeper
+ * The interval at which missing schedules are created again. It is so short that `/readyz` does not report a missing sweeper before
  * (worker/reports/sweep-watch.ts).
  */
 const everyMs = 5 * 60_000;

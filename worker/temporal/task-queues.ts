@@ -1,4 +1,4 @@
-/** The number of concurrent tasks of each queue's worker in one process, and the time that its steps have at a stop. */
+/** For each task queue, the number of concurrent tasks in one process, and the time that running steps get when the process stops. */
 import { availableParallelism } from 'node:os';
 import type { WorkerOptions } from '@temporalio/worker';
 import { mediaPermits } from '../../domain/media/processing.policy.ts';
@@ -11,7 +11,7 @@ export const slots: Record<TaskQueue, { workflowTasks: number; activities: numbe
   // An attempt mostly waits for its receiver. The attempts of sixty receivers that hang for 15 s hold some 200 slots.
   webhooks: { workflowTasks: 128, activities: 600 },
   mail: { workflowTasks: 10, activities: smtpConnections }, // there are as many steps as connections, so no mail waits for a connection while its lease runs
-  'bulk-mail': { workflowTasks: 4, activities: smtpConnections }, // bulk mail has its own pool, so that it never holds a connection for which a sign-in code waits
+  'bulk-mail': { workflowTasks: 4, activities: smtpConnections }, // a separate pool, so that a sign-in code never waits for bulk mail
   campaigns: { workflowTasks: 10, activities: 4 }, // each step hands over mails on the connections that campaigns and digests share
   automations: { workflowTasks: 40, activities: 20 }, // a step is one or two transactions; a few steps hand over a mail, which may take a minute
   sales: { workflowTasks: 10, activities: 10 }, // each step is one transaction; further steps would only wait for connections
@@ -30,20 +30,21 @@ const minute = 60;
 const hour = 60 * minute;
 
 /**
- * The seconds that running steps have at a stop (ENG-10). A step is asked to stop only after this time. Unless a shorter time is known to
- * suffice, it is the longest time limit of the queue's steps in workflows/index.ts. A queue without a running step stops immediately.
+ * The seconds that running steps get to end when the process stops (ENG-10). A step is asked to stop only after this time. If no shorter
+ * time is known to be enough, the value is the longest time limit of the queue's steps in workflows/index.ts. A queue without a running
+ * step stops immediately.
  */
 const graceSeconds: Record<TaskQueue, number> = {
   webhooks: 20, // the 15 s of an attempt, and the time of its record
   mail: 50, // the 45 s of the SMTP client, and the time of the record
   'bulk-mail': 70,
-  campaigns: 5 * minute, // a page claims mails for 10 s, and ends with its last mail
+  campaigns: 5 * minute, // a step claims mails for 10 s, and ends when the last of them is sent
   automations: 3 * minute,
   sales: 15, // one transaction, with the pauses before retries
   imports: minute, // one batch
   billing: 40, // a call of the payment processor, with one retry
   domains: 30,
-  agents: 14 * minute, // an answer ends itself after 13 minutes; when cut off, it would fail with the text so far
+  agents: 14 * minute, // a step ends its answer after 13 minutes; an interrupted answer would fail with the text so far
   indexing: 130, // reading a file takes up to two minutes; a longer step is released, and another worker begins it again
   media: 6 * hour, // a long video whose size is reduced; when cut off, hours of work would be lost
   moves: 6 * hour, // the time for the largest file with a slow store

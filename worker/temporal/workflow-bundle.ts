@@ -9,7 +9,7 @@ import { bundleWorkflowCode, type BundleOptions, type Logger } from '@temporalio
 import { isBuilt, moduleAt } from '../../platform/core/modules.ts';
 
 const workflowsPath = fileURLToPath(moduleAt('../../workflows/index.ts', import.meta.url));
-/** A worker ignores interceptor modules beside a bundle, so they are bundled. */
+/** The bundle contains the interceptor modules. A worker that gets a bundle ignores interceptor modules outside the bundle. */
 const workflowInterceptorModules = [fileURLToPath(moduleAt('../../workflows/traces.ts', import.meta.url))];
 
 const bundled = { workflowsPath, workflowInterceptorModules };
@@ -30,7 +30,7 @@ export async function writeWorkflowBundle(file: string, logger: Logger): Promise
 }
 
 /**
- * @param file a bundle of {@link writeWorkflowBundle}. If absent, the artifact's own bundle is used. A checkout then makes a bundle in
+ * @param file a bundle of {@link writeWorkflowBundle}. If absent, a built artifact uses its own bundle. A checkout makes a bundle in
  * memory, which takes seconds
  */
 export async function workflowBundle(
@@ -41,7 +41,10 @@ export async function workflowBundle(
   return isBuilt ? { codePath: builtBundle } : bundleWorkflowCode({ ...bundled, logger });
 }
 
-/** The source map has no columns, because columns would reveal the length of the project's path. */
+/**
+ * The source map has no columns. Its columns would depend on the length of the project's path, and the bundle must be the same in every
+ * directory.
+ */
 const mapLines: NonNullable<BundleOptions['webpackConfigHook']> = (settings) => ({
   ...settings,
   devtool: 'inline-cheap-module-source-map',

@@ -17,20 +17,19 @@ import {
 import { startsInTraces } from '../activities/activity-traces.ts';
 
 /**
- * The result of a start: the run does its first task immediately in this process (`here`), gets its first task by the queue (`elsewhere`),
- * or existed before (`before`).
+ * The result of a start. `here`: this process executes the first task of the run immediately. `elsewhere`: the first task goes through the
+ * task queue. `before`: the run existed before.
  */
 type Started = 'here' | 'elsewhere' | 'before';
 
 export interface WorkflowClient {
   /** Starts a row's first run. "Already started" is success. */
   start(run: Run, extraArguments: readonly unknown[]): Promise<Started>;
-  /** Signals the row's run to look again, and starts one if there is none. */
+  /** Signals the row's run, so that the run reads its row again. If the row has no run, starts a run. */
   signalWithStart(run: Run): Promise<void>;
   /**
-   * Does the same as `signalWithStart`, for rows that usually have no run and for which a person waits. The run starts in this process if
-   * possible. An
-   * existing run is signaled, so that no wake is lost.
+   * Has the same effect as `signalWithStart`. Use it for rows that usually have no run, and for whose result a person waits. The run starts
+   * in this process if possible. An existing run gets a signal, so that no wake is lost.
    */
   startOrSignal(run: Run): Promise<void>;
 }
@@ -42,7 +41,7 @@ export interface WorkflowClient {
 const withinMs = 10_000;
 
 /**
- * @param connection the workers' own connection, because an eager start needs both on one connection
+ * @param connection the connection of the workers, because an eager start needs the client and the worker on one connection
  * @param options.callWithinMs the time limit of a call, in milliseconds
  */
 export function createWorkflowClient(
@@ -87,7 +86,7 @@ export function createWorkflowClient(
 /** gRPC codes that do not concern the request itself: canceled, deadline exceeded, resource exhausted, aborted, unavailable. */
 const awayCodes: ReadonlySet<number> = new Set([1, 4, 8, 10, 14]);
 
-/** @returns whether Temporal is unavailable or overloaded, which means that the run itself is not the cause */
+/** @returns whether Temporal is unavailable or overloaded. If not, the run itself may be the cause of the error */
 export function isEngineAway(error: unknown): boolean {
   const cause = error instanceof ServiceError ? error.cause : error;
   return isGrpcServiceError(cause) && awayCodes.has(cause.code);

@@ -1,4 +1,4 @@
-/** Sales: connections of platforms, their notices, and the results. */
+/** Operations of sales: the connections to sales platforms, the notices that the platforms send, and the purchases that result. */
 import * as notices from '../../../domain/sales/notices/notices.ts';
 import * as connections from '../../../domain/sales/platforms/connections.ts';
 import * as listing from '../../../domain/sales/purchases/listing.ts';

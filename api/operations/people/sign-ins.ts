@@ -32,7 +32,8 @@ export async function signIn<Opened extends Session>(
 }
 
 /**
- * Opens a session after a token or code of a mail, which is stronger than a password. The network is known to the account from now on.
+ * Opens a session with a token or code from a mail, which proves more than a password. From now on the client's network counts as known for
+ * the account.
  * @throws the errors of `open`
  */
 export async function openByMail<Opened extends Session>(

@@ -66,7 +66,7 @@ function heading(element: Element): CorpusBlock[] {
   return [{ kind: 'heading', level, text: withoutNumber(textOf(element)) }];
 }
 
-/** An address ends a paragraph; an inner list has its own blocks. */
+/** Splits an element into blocks. A web address ends the current paragraph, and the items of an inner list become separate blocks. */
 function paragraphs(element: Element): CorpusBlock[] {
   const blocks: CorpusBlock[] = [];
   let text = '';

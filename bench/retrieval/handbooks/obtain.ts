@@ -1,4 +1,7 @@
-/** The handbooks as a corpus in the user's cache: fetched from the Debian archive of this machine's apt sources, checked, and converted, once. */
+/**
+ * Creates the corpus of the handbooks in the user's cache. Only the first run downloads the packages from the Debian archive of this
+ * machine's apt sources, checks them, and converts them.
+ */
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -15,7 +18,7 @@ const conversion = 1;
 
 type Report = (line: string) => void;
 
-/** @returns the directory of the corpus @throws Error with the reason why a package is unavailable */
+/** @returns the directory of the corpus @throws Error when a package is unavailable; the message gives the reason */
 export async function obtainHandbooks(env: Environment, report: Report): Promise<string> {
   const name = `handbooks-${administratorsHandbook.version}-${gnomeHelp.version}-${conversion}`;
   const cache = cacheDirectory(env);
@@ -38,7 +41,7 @@ export async function obtainHandbooks(env: Environment, report: Report): Promise
   return corpus;
 }
 
-/** @returns the path of the .deb file @throws Error with the reason of each failed source */
+/** @returns the path of the .deb file @throws Error when every source failed; the message gives the reason of each failure */
 async function obtainPackage(handbook: HandbookPackage, directory: string, report: Report): Promise<string> {
   const { name, version, path: place } = handbook;
   const file = path.join(directory, path.basename(place));
@@ -47,7 +50,8 @@ async function obtainPackage(handbook: HandbookPackage, directory: string, repor
       title: `apt-get download ${name}=${version}`,
       fetch: () => runCommand('apt-get', ['download', `${name}=${version}`], { cwd: directory }),
     },
-    // Perhaps the machine has no package lists, or another release of Debian. Its mirror has the file under this path in both cases.
+    // `apt-get download` fails if the machine has no package lists, or another release of Debian. The Debian mirror still has the file
+    // under this path.
     ...(await debianArchives()).map((archive) => ({
       title: `${archive}/${place}`,
       fetch: () => saveDownload(`${archive}/${place}`, file, report),

@@ -1,6 +1,6 @@
 /**
- * The two handbooks whose pages the questions of `../questions.json` name. Their text is not in the repository: Debian's package archive
- * has it, under these names, versions and checksums.
+ * The two handbooks for the questions of `../questions.json`, which name the pages with the answers. The handbooks are not in the
+ * repository. Debian's package archive has them, under these names, versions and checksums.
  */
 import type { CorpusLanguage } from '../corpus.ts';
 

@@ -32,7 +32,7 @@ function blocksOf(element: Element): CorpusBlock[] {
   return elementsOf(element).flatMap(blocksOf);
 }
 
-/** The title and its own paragraphs are one block; nested parts follow. */
+/** The title of an item and the item's own paragraphs form one block. The nested parts of the item become the following blocks. */
 function item(element: Element): CorpusBlock[] {
   const inside = elementsOf(element);
   const own = inside.filter(({ name }) => name === 'title' || name === 'p').map((part) => textOf(part));

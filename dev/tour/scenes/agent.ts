@@ -13,7 +13,7 @@ type Message = components['schemas']['AgentMessage'];
 /** After this many characters the student's connection is closed. */
 const closesAfter = 60;
 
-/** @returns links to further details; undefined, after a message, if no model is configured */
+/** @returns links to further details. If no model is configured, prints a message and returns undefined */
 export async function agentAnswers(
   scene: Scene,
   club: Club,
@@ -124,7 +124,7 @@ function tellDelta({ say }: Scene, data: unknown): string {
   return text;
 }
 
-/** @throws Problem with the error's code and message if the call was refused */
+/** @throws Problem when the call was refused; the message has the code and the message of the error */
 function streamOf(
   body: ReadableStream<Uint8Array> | null | undefined,
   error: { error: { code: string; message?: string } } | undefined,

@@ -2,10 +2,10 @@
 import { Problem } from '../../problem.ts';
 import { deliveriesPath, endpointPath, requireOk, runPage, until, type Club, type Scene } from '../scene.ts';
 
-/** Failures in a row that throttle an endpoint (STATE-3). */
+/** The number of failures in a row after which an endpoint is throttled (STATE-3). */
 const failuresToThrottle = 5;
 
-/** @returns the endpoint, its secret, and the page of its gate's run */
+/** @returns the endpoint, its secret, and the address of the page in the Temporal UI that shows the run of its gate */
 export async function throttledEndpointRecovers(
   scene: Scene,
   { clubId, token }: Club,

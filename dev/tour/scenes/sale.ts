@@ -143,7 +143,7 @@ export async function fromSaleToCertificate(
   if (verdict.data.state !== 'valid') throw new Problem('The certificate does not verify.');
   const received = await until('The events of the sale', async () => {
     const requests = receiver.requests.filter(({ path }) => path === '/hooks/sale');
-    return requests.length > events.length ? requests : undefined; // The course has two lessons, so there is one more event than types.
+    return requests.length > events.length ? requests : undefined; // the course has two lessons, so one type of event arrives twice
   });
   for (const request of received) {
     if (!isSignedWith(registered.secret, request)) throw new Problem('A signature does not verify.');

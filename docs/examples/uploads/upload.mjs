@@ -3,7 +3,10 @@
  * `tus`. Leave it out if the page uploads no videos.
  */
 
-/** Stores the id of an unfinished upload between two visits of the page, like `localStorage`. This one stores nothing. */
+/**
+ * The default for `memory`, which stores nothing. A page can pass `localStorage` instead, to remember an unfinished upload until the next
+ * visit.
+ */
 const noMemory = { getItem: () => null, setItem() {}, removeItem() {} };
 
 /**
@@ -28,7 +31,7 @@ export async function upload(service, file, { onProgress = () => {}, signal } = 
 
 const reserve = (service, file) => call(service, '', { file_name: file.name, mime: file.type, size_bytes: file.size });
 
-/** @returns a new token or address for an earlier upload; undefined if that upload has ended */
+/** Asks the service for a new token or address of an upload that was begun earlier. @returns undefined if this upload has ended */
 async function continueUpload(service, mediaId) {
   if (mediaId === null) return undefined;
   const renewed = await call(service, `/${mediaId}/upload`).catch(() => undefined);
@@ -49,7 +52,7 @@ function sendInPieces(service, reserved, file, { onProgress, signal }) {
     const sending = new service.tus.Upload(file, {
       endpoint: descriptor.url,
       uploadUrl: reserved.hasBegun ? `${descriptor.url}/${reserved.data.id}` : null,
-      storeFingerprintForResuming: false, // not needed: the address of the upload never changes
+      storeFingerprintForResuming: false, // tus need not remember the address of the upload, because this address never changes
       retryDelays: [0, 1_000, 3_000, 5_000, 10_000, 30_000],
       async onBeforeRequest(request) {
         if (Date.now() > Date.parse(descriptor.expires_at) - 60_000)

@@ -78,7 +78,7 @@ function rowOf(opens: OpeningInput): OpeningRow {
   }
 }
 
-/** Picks the columns of an opening from a row with more columns. */
+/** Returns only the columns that say what the delivery opens, such as a course. The row may have more columns. */
 const openingOf = ({ kind, courseId, cohortId, agentId, repositoryId, spaceId }: OpeningRow) => ({
   kind,
   courseId,
@@ -234,8 +234,8 @@ export function lockDeliveryForShare(tx: Transaction, clubId: Id, deliveryId: Id
 }
 
 /**
- * Returns the condition under which a sign-up or a claimed link may grant `access_deliveries delivery` without an administrator. The
- * delivery is not archived, and the end of its cohort has not passed.
+ * Returns the SQL condition that a sign-up or a claimed link may grant `access_deliveries delivery` without an administrator. The condition
+ * is that the delivery is not archived, and that the end of its cohort has not passed.
  */
 export function grantable(now: Date): Sql {
   return sql`delivery.archived_at IS NULL AND NOT EXISTS (

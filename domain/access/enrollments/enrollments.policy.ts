@@ -36,7 +36,7 @@ export interface Period {
 /**
  * The beginning and the end of an access. Requested times come first. Otherwise the access begins now or with the cohort, whichever is
  * later. It ends after the days of the delivery, or with the cohort.
- * @param requested an end of null means no end
+ * @param requested the period that the caller wants. If `endsAt` is null, the access has no end
  */
 export function periodOf(
   requested: { startsAt?: Date | undefined; endsAt?: Date | null | undefined },

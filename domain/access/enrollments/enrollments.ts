@@ -1,7 +1,7 @@
 /**
- * A student's access to deliveries: how single enrollments change, each change with its fact (EVT-4 to EVT-9). `sale-access.ts` follows
- * sales, and `many-grants.ts` grants to many students. No code outside this folder changes an enrollment. Every function first locks the
- * student's row, so that the changes of one student run one after another.
+ * Changes a student's access to deliveries, one enrollment at a time. Each change records its fact (EVT-4 to EVT-9). `sale-access.ts`
+ * changes the access of sales, and `many-grants.ts` grants a delivery to many students. No code outside this folder changes an enrollment.
+ * Every function first locks the student's row, so that the changes of one student run one after another.
  */
 import { Enrollment } from '../../../entities/access/enrollment.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -50,14 +50,14 @@ export interface GrantResult {
 }
 
 /**
- * Grants access and records `access.granted`. A source that is not a sale grants access to a delivery only once. Each sale has its own
- * enrollment, one for each purchase or subscription and delivery.
+ * Grants access and records `access.granted`. Each purchase and each subscription has its own enrollment for each delivery. All other
+ * sources together have one current enrollment for each delivery. Until this enrollment ends, a second grant changes nothing.
  * @throws DomainError not_found (no such student, delivery or cohort), delivery_archived (unless it was sold), invalid_request (the end is
  *   not after the beginning)
  */
 export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Promise<GrantResult> {
   await lockStudent(tx, grant.clubId, grant.studentId);
-  // The cohort is checked before the student's enrollments, because 404 comes before 409.
+  // Checks the cohort before the enrollments. If both are wrong, the answer must be 404 for the cohort and not 409 for the enrollments.
   if (grant.cohortId !== undefined) await lockCohortOfForShare(tx, grant.clubId, grant.deliveryId, grant.cohortId);
   const standing = await findStanding(tx, { ...grant, originId: grant.originId ?? null });
   if (standing && (grant.originId !== undefined || !hasEnded(standing, now)))
@@ -120,7 +120,8 @@ export async function termsOf(
   const delivery = await lockDeliveryForShare(tx, grant.clubId, grant.deliveryId);
   const cohortId = grant.cohortId ?? delivery.cohortId;
   const cohort = cohortId === null ? undefined : await lockCohortForShare(tx, delivery.courseId, cohortId);
-  // A sold delivery is granted even if it is archived, because the sales platform sells it until the club stops the sale there.
+  // If a student has bought the delivery, the grant works even if the delivery is archived. The sales platform continues to sell a delivery
+  // until the club stops the sale on the platform.
   if (delivery.archivedAt !== null && grant.originId === undefined)
     throw new DomainError('delivery_archived', 'The delivery is archived and cannot be granted.');
   const period = periodOf(grant, delivery, cohort, now);
@@ -134,8 +135,8 @@ function requireNonEmptyPeriod(startsAt: Date, endsAt: Date | null): void {
 }
 
 /**
- * Revokes the access and records `access.revoked`. The reason `removal` also hides the enrollment. A second revocation changes nothing. An
- * enrollment that is already revoked can still be removed, which records no further fact.
+ * Revokes the access and records `access.revoked`. The reason `removal` also hides the enrollment. A second revocation changes nothing. A
+ * revoked enrollment can still be removed. This removal records no further fact.
  * @throws DomainError not_found
  */
 export async function revokeAccess(
@@ -169,7 +170,8 @@ export async function restoreAccess(tx: Transaction, clubId: Id, enrollmentId: I
 }
 
 /**
- * Makes the enrollment the student's current enrollment of the delivery without a sale. It replaces an ended enrollment.
+ * A student has at most one current enrollment of each delivery that is not from a sale. This function makes the given enrollment the
+ * current enrollment. If an earlier enrollment has ended, the given enrollment replaces it.
  * @throws DomainError already_enrolled
  */
 async function makeCurrent(tx: Transaction, enrollment: EnrollmentRow, now: Date): Promise<void> {

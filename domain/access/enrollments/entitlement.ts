@@ -1,4 +1,7 @@
-/** Decides whether a student has access now, by the times of the enrollments. So no job is needed to end an access. */
+/**
+ * Decides whether a student has access now. The decision uses the start and the end of each enrollment, so no job is needed to end an
+ * access.
+ */
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -31,7 +34,7 @@ export function hasAccessToDelivery(deliveryId: Sql, studentId: Sql, now: Date):
   return hasAccess(sql`opening.id = ${deliveryId}`, studentId, now);
 }
 
-/** The statement uses aliases of its own for its tables. So a caller can pass columns of tables that have the usual aliases. */
+/** The subquery uses the unusual aliases `held` and `opening`. So `opens` can name columns of outer tables with the usual aliases. */
 function hasAccess(opens: Sql, studentId: Id | Sql, now: Date): Sql {
   return sql`EXISTS (
     SELECT FROM enrollments held JOIN access_deliveries opening ON opening.id = held.delivery_id

@@ -87,7 +87,10 @@ export async function listEnrollments(
   return { rows: rows.map((row) => presentEnrollment(row, now)), total };
 }
 
-/** The opening is a nested record, because both a delivery and an enrollment have a cohort. */
+/**
+ * The columns of the delivery are a nested record. Both a delivery and an enrollment have a column for the cohort, so the names would
+ * conflict in one record.
+ */
 const columnsWithOpening = enrollmentColumns.and<{ opens: OpeningRow }>(
   sql`jsonb_build_object('kind', delivery.kind, 'courseId', delivery.course_id, 'cohortId', delivery.cohort_id,
                          'agentId', delivery.agent_id, 'repositoryId', delivery.repository_id,

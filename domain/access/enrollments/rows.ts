@@ -53,7 +53,10 @@ export async function lockEnrollment(tx: Transaction, clubId: Id, enrollmentId: 
   return findEnrollment(tx, clubId, enrollmentId);
 }
 
-/** Finds the student's current enrollment of a delivery without a sale, or the enrollment of a sale. */
+/**
+ * Finds the enrollment to which a new grant belongs. For a sale, it is the enrollment of this sale. Without a sale, it is the student's
+ * current enrollment of the delivery.
+ */
 export async function findStanding(
   db: Queries,
   of: Pick<EnrollmentRow, 'clubId' | 'studentId' | 'deliveryId' | 'originId'>,

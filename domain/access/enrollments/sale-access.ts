@@ -1,6 +1,6 @@
 /**
- * The access of a sale follows the sale. Each change of the intended access is applied once, with one fact for each enrollment. Later
- * decisions of an administrator have priority (ADR 0012).
+ * Keeps the access of a sale equal to the state of the sale. Each change of this state is applied once, with one fact for each enrollment.
+ * A later decision of an administrator has priority over the sale (ADR 0012).
  */
 import { Enrollment } from '../../../entities/access/enrollment.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -39,8 +39,8 @@ export async function restoreOfPurchase(tx: Transaction, purchaseId: Id, now: Da
 }
 
 /**
- * Changes the access of a subscription from the old target to the new one. If they are equal, nothing changes. The caller holds the lock
- * of the student.
+ * Changes the access of a subscription from the old target `from` to the new target `to`. If the targets are equal, nothing changes. The
+ * caller holds the lock of the student.
  * @returns the ends to pass as `endsBefore` in the next call
  */
 export async function followTarget(
@@ -68,8 +68,8 @@ function isSame(one: SaleTarget, other: SaleTarget): boolean {
 }
 
 /**
- * The end that the access has without a cancellation. If the current end differs from the end of the cancellation, an administrator has set
- * the current end.
+ * Returns the end that the access would have without the cancellation. If the current end differs from the end of the cancellation, an
+ * administrator has set the current end.
  */
 function ownEndOf({ id, endsAt }: EnrollmentRow, from: SaleTarget, endsBefore: EndsBefore): Date | null {
   const before = endsBefore[id];

@@ -38,8 +38,8 @@ interface ReportRow {
  * Processes the batch, unless another step has processed it or the import has ended. The transaction locks the import's row before any
  * student. So a cancellation waits for the batch, and no transaction waits for an import while it has the lock of a student.
  * @param before the import as it was when the batch was read
- * @throws StaleRead (a student was removed during the batch)
- * @throws DomainError not_found, delivery_archived, invalid_request: a delivery cannot be granted any more
+ * @throws StaleRead if a student was removed during the batch
+ * @throws DomainError not_found, delivery_archived or invalid_request, when a delivery of the import can no longer be granted
  */
 export async function recordBatch(
   tx: Transaction,
@@ -62,8 +62,8 @@ export async function recordBatch(
     (seats) => reserveSeats(tx, lockedImport.clubId, seats, now),
     now,
   );
-  // A student may be removed while this transaction waits for the row of the import, or before the account is opened. At this point, such a
-  // removal is recorded.
+  // A student may be removed while this transaction waits for the lock of the import, or before it opens the accounts. After these locks,
+  // the record of such a removal is visible.
   const isRemovedSince = await readRemovedAddresses(tx, vault, lockedImport.id);
   if (accepted.some(({ email }) => isRemovedSince(email))) throw new StaleRead();
   const reportedStudents = await reportedBefore(tx, lockedImport.id, accounts);
@@ -106,7 +106,7 @@ function firstRowOfEach(rows: readonly FileRow[]): Map<string, PersonRow> {
   return people;
 }
 
-/** @returns the students that earlier rows of this file have named */
+/** @returns the students of this batch that an earlier row of the file has already named */
 async function reportedBefore(
   tx: Transaction,
   importId: Id,

@@ -24,7 +24,7 @@ export const importRules = {
   emailCharacters: 254,
   /** An upload that has not ended after this time was interrupted, because the server allows 5 minutes for a body. */
   uploadMs: 15 * 60_000,
-  /** The longest time between two steps of a workflow that is still running. */
+  /** If a workflow still runs, the time between two of its steps is at most this time. */
   silenceMs: 10 * 60_000,
   /** A waiting import checks at this interval whether it may run. An import that ends also wakes it. */
   turnMs: 30_000,
@@ -33,7 +33,7 @@ export const importRules = {
   ignoredColumnCharacters: 80,
 } as const;
 
-/** @returns the number of rows of a transaction, for this number of deliveries */
+/** @returns the number of rows that one transaction handles, if the import grants this number of deliveries */
 export function rowsABatch(deliveries: number): number {
   return Math.max(1, Math.min(importRules.batchRows, Math.floor(importRules.batchGrants / Math.max(1, deliveries))));
 }

@@ -49,7 +49,7 @@ export async function loadImport(db: Queries, importId: Id): Promise<StoredImpor
 
 /**
  * Locks the import's row until the transaction ends. Other transactions can still insert rows that reference the import.
- * @throws Error if there is no such import, because imports are never removed
+ * @throws Error if no row has this id. Imports are never removed, so this is a defect
  */
 export async function lockImport(tx: Transaction, importId: Id): Promise<StoredImport> {
   await tx.run(sql`SELECT FROM student_imports WHERE id = ${importId} FOR NO KEY UPDATE`);

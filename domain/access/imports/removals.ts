@@ -8,8 +8,8 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 /**
- * Records an address that a student loses by a removal or a correction, for every open import of the club. The caller holds the lock of the
- * student. So a batch with the address either committed before this record, or finds this record.
+ * A student loses an address by a removal or a correction. This function records the lost address for every open import of the club. The
+ * caller holds the lock of the student. So a batch with this address has either committed before this record, or finds this record.
  */
 export async function noteAddressLeft(
   tx: Transaction,
@@ -42,8 +42,10 @@ const clearedTexts = sql`file_name = NULL, ignored_columns = '{}'`;
 const isReadInPart = sql`status <> 'completed'`;
 
 /**
- * Runs when an import has ended and the addresses are no longer needed. The texts of the file are cleared if the file named a removed
- * student. They are also cleared if a student was removed before the whole file was read, because the other rows may name the student.
+ * Runs when an import has ended, and deletes the addresses that were recorded for this import. The texts of the file are cleared if the
+ * file
+ * named a removed student. They are also cleared if a student was removed before the whole file was read, because the other rows may name
+ * the student.
  */
 export async function forgetAddresses(db: Queries, importId: Id): Promise<void> {
   await db.run(sql`
@@ -57,9 +59,9 @@ export async function forgetAddresses(db: Queries, importId: Id): Promise<void> 
 }
 
 /**
- * Runs when a student is removed. Ended imports lose the texts of files that named the student, or may have named the student. An open
- * import loses these texts when it ends ({@link noteAddressLeft}). This transaction does not wait for an open import, because it has the
- * lock of a student.
+ * Runs when a student is removed. It clears the texts of each ended import whose file named the student, or may have named the student. An
+ * open import loses its texts when it ends ({@link noteAddressLeft}). This transaction holds the lock of a student, so it does not wait for
+ * an open import.
  */
 export async function forgetFilesThatName(
   tx: Transaction,
@@ -74,7 +76,7 @@ export async function forgetFilesThatName(
 /** The maximum number of imports in one round of upkeep. */
 const importsPerRound = 100;
 
-/** Deletes addresses that were recorded while their import was ending. */
+/** Deletes the addresses that were recorded at the moment at which their import ended. */
 export async function forgetAddressesLate(db: Queries): Promise<number> {
   const late = await db.rows<{ id: Id }>(sql`
     SELECT DISTINCT import.id FROM student_import_addresses noted JOIN student_imports import ON import.id = noted.import_id

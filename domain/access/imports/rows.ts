@@ -33,7 +33,10 @@ export interface ReadRows {
   nextRow: number;
   /** Whether the piece ends inside a line that is too long for a row. The rest of the line must be skipped. */
   endsInsideLine: boolean;
-  /** Whether the last row is too long and has quotes. The end of such a row is unknown, so its lines must not be read as rows. */
+  /**
+   * Whether the last row is too long and has quotes. The end of such a row is unknown. The lines that follow may belong to the row, so the
+   * reader must not read them as rows.
+   */
   endsInsideQuotes: boolean;
 }
 
@@ -41,9 +44,9 @@ export interface ReadRows {
 export const isQuoted = (bytes: Buffer): boolean => bytes.includes('"');
 
 /**
- * Reads whole rows from the beginning of a piece. If a row cannot be read, only its first line is lost, so that an unclosed quote does not
- * swallow the following rows. A piece may be too short to show whether a quote is closed. Then the function stops before the quote, because
- * text inside quotes may look like rows.
+ * Reads whole rows from the beginning of a piece. If a row cannot be read, the function skips only the first line of the row. Otherwise an
+ * unclosed quote would swallow the following rows. A piece may be too short to show whether a quote is closed. Then the function stops
+ * before the row with the quote, because text inside quotes may look like rows.
  * @param nextRow the number of the first row
  * @param max the maximum number of rows to read
  * @param requiredColumns the columns that are read and checked
@@ -79,7 +82,7 @@ export function readRows(
     remainingRows -= records.length;
     if (stoppedBy === undefined && remainingRows === 0) break;
     skipEmptyLines(piece.bytes, end, read);
-    if (stoppedBy === undefined && records.length === 0) break; // the rest of the piece has only empty lines
+    if (stoppedBy === undefined && records.length === 0) break; // only empty lines remain in the piece
     if (stoppedBy === undefined) continue;
     if (stoppedBy === 'open quote' && !piece.isLast) {
       // The end of the piece cuts this row off. The next piece begins with the complete row, unless the row is longer than a piece.

@@ -50,8 +50,8 @@ async function awaitFile(deps: ImportDeps, stored: StoredImport, now: number): P
 }
 
 /**
- * The end of an earlier import wakes this import. The import also checks at intervals, because an earlier import may commit at the same
- * moment.
+ * An import that ends wakes the next import. But if an import ends while this transaction runs, the wake can be missed. So a waiting import
+ * also checks at intervals.
  */
 async function awaitTurn({ db }: ImportDeps, stored: StoredImport, now: number): Promise<ImportStep> {
   const at = now + importRules.turnMs;

@@ -29,8 +29,9 @@ type Bytes = AsyncIterable<Buffer>;
  * Uploads a file, which the import's workflow then processes. The row is written before the upload begins, so that the workflow cleans up
  * after an interrupted upload.
  * @param body the file, at most 32 MB. The iteration of a larger body throws body_too_large
- * @throws DomainError invalid_request, if the header line is invalid, or the cohort of a delivery has ended. not_found or delivery_archived:
- *   for a delivery. malformed_request or body_too_large: for the body. Also feature_not_in_plan and too_many_imports
+ * @throws DomainError invalid_request, when the header line is invalid or the cohort of a delivery has ended; not_found, when a delivery
+ * does not exist; delivery_archived, when a delivery is archived; malformed_request or body_too_large, when the body cannot be read or is
+ * too large; feature_not_in_plan, when the plan lacks imports; too_many_imports, when the club has too many open imports
  */
 export async function beginImport(
   { db, storage }: { db: Database; storage: ObjectStore },
@@ -83,7 +84,7 @@ async function insertImport(
   await wake(tx, 'studentImport', [upload], now);
 }
 
-/** Locks the club's row, so that concurrent imports count each other. @throws DomainError too_many_imports */
+/** Locks the club's row. So imports that begin at the same time are counted one after another. @throws DomainError too_many_imports */
 async function requireFewImports(tx: Transaction, clubId: Id): Promise<void> {
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   const { maxOpen } = importRules;
@@ -102,7 +103,8 @@ async function acceptFile(
   now: Date,
 ): Promise<RecordOf<'StudentImport'>> {
   const { status } = await lockImport(tx, upload.id);
-  // The upload is complete. So the file of an import that was canceled during the upload can now be removed.
+  // The upload is complete, so no process writes the file any more. If the import was canceled during the upload, its file can now be
+  // removed.
   const arrival = { fileBytes: size(), looksAt: new Date(now.getTime() + importRules.silenceMs) };
   const begins = status === 'uploading' && { status: 'pending' as const, rowsTotal: lines() };
   await tx.manager.update(StudentImport, { id: upload.id }, { ...arrival, ...begins });

@@ -46,9 +46,9 @@ export async function requireClaimableLink(tx: Transaction, clubId: Id, code: st
 }
 
 /**
- * Grants the link's deliveries to the student, records `access.granted` for each new delivery, and counts a use. The link's row is locked,
- * so only one student gets the last use. A student who has claimed the link before gets the same answer again, even if the link has ended
- * after that claim.
+ * Grants the link's deliveries to the student, records `access.granted` for each new delivery, and counts one use of the link. The link's
+ * row is locked, so only one student gets the last use. If the student has claimed the link before, the answer is the same as before, even
+ * if the link has ended.
  * @throws DomainError not_found, registration_link_used_up
  */
 export async function claimLink(tx: Transaction, clubId: Id, studentId: Id, code: string, now: Date): Promise<Claim> {
@@ -87,8 +87,8 @@ export async function claimRegistrationLink(
 }
 
 /**
- * A student whose sign-up was never confirmed may have claimed links. Gives the uses of these links back. The caller holds the lock of the
- * student.
+ * Deletes the claims of a student whose sign-up was never confirmed. Each claimed link then has one more free use. The caller holds the
+ * lock of the student.
  */
 export async function giveClaimsBack(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`

@@ -135,7 +135,7 @@ const codeTaken = () => new DomainError('code_taken', 'Another registration link
 /**
  * Changes the fields that are present. Students who have claimed the link keep its deliveries.
  * @param input.max_uses 0 removes the limit
- * @param input.expires_at an empty text removes the expiry; a past time ends the link
+ * @param input.expires_at the new expiry. An empty text removes the expiry, and a past time ends the link immediately
  * @throws DomainError not_found (no such link or delivery)
  */
 export async function updateLink(

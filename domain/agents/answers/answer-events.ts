@@ -17,7 +17,7 @@ const againMs = 500;
 /**
  * @param from characters (code points) that the receiver already has
  * @param wording the texts in the language of the receiver
- * @param closed aborted when the receiver has disconnected
+ * @param closed is aborted when the receiver disconnects
  * @returns `delta` events, then `done` or `error` when the answer has ended. If the process stops first, there is no last event, and the
  * receiver reconnects to another process
  */

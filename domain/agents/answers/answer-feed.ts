@@ -33,7 +33,7 @@ export interface AnswerFeed {
   /**
    * Follows an answer to its end. Each part begins where the part before ended, without gaps and without repeats.
    * @param from characters (code points) that the follower already has; at most the length of the answer
-   * @param departure aborted when the follower disconnects
+   * @param departure is aborted when the follower disconnects
    * @returns true if the answer has ended and all of it was yielded; false if the follower disconnected or the feed stopped
    */
   follow(answerId: Id, from: number, departure: AbortSignal): AsyncGenerator<string, boolean>;
@@ -46,9 +46,9 @@ interface Follower {
   cursor: number;
   /** The follower has no words yet. */
   isFirst: boolean;
-  /** Counts the signals that the answer may have grown. */
+  /** The number of signals so far. A signal means that the answer may have grown. */
   signals: number;
-  /** The value of `signals` at the time when the follower had read everything; -1 while more text may exist. */
+  /** The value of `signals` when the follower had last read the whole answer. The value is -1 while more text may exist. */
   handledSignals: number;
   take: (part: Part | undefined) => void;
 }

@@ -1,4 +1,7 @@
-/** Deletes the delta logs of ended answers, because the content of the answer has all words and no reader reattaches any more. */
+/**
+ * Deletes the delta logs of answers that ended some time ago. The content of such an answer has all words, and no reader of its stream
+ * connects again.
+ */
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { answerRules } from './answers.policy.ts';

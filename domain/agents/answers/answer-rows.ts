@@ -153,8 +153,8 @@ export async function endUnbegunCall(
   now: Date,
 ): Promise<void> {
   const estimated = outcome === 'abandoned';
-  // A deletion may have ended the answer first. In this case the row must not contain the id by which the model's service can find the
-  // words.
+  // A deletion may have ended the answer first. Then the row must not contain the id of the request, because the model's provider could
+  // find the words of the conversation by this id.
   const isOpen = await tx.one(
     sql`SELECT FROM agent_answers WHERE id = ${id} AND status = 'generating' FOR NO KEY UPDATE`,
   );

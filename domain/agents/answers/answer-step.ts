@@ -33,7 +33,10 @@ export interface AnswerDeps {
   notify: (answerIds: readonly Id[]) => void;
   /** Receives the report of each answer that has ended, once. */
   onEnd: (report: AnswerReport) => void;
-  /** Is called when the log has the first words of an answer. It receives the milliseconds since the question was accepted. */
+  /**
+   * The step calls this function when the log has the first words of an answer. The argument is the number of milliseconds since the
+   * question was accepted.
+   */
   onFirstWords: (ms: number) => void;
   logger: Logger;
   /** A point at which tests stop the process. */
@@ -49,7 +52,7 @@ export type AnswerStep =
 /**
  * Advances the answer by one step. It calls the model at most once, and never after the answer's stream has begun.
  * @param now Unix milliseconds
- * @param signal aborted when the worker stops: the step then ends as soon as possible
+ * @param signal is aborted when the worker stops. The step then ends as soon as possible
  */
 export async function stepAnswer(
   deps: AnswerDeps,
@@ -60,7 +63,7 @@ export async function stepAnswer(
   const answer = await readAnswerState(deps.db, questionId);
   if (!answer) return { done: true, outcome: { status: 'gone' } };
   if (answer.status !== 'generating') {
-    // The worker with the lease may still learn the cost of the call from the model.
+    // The worker that holds the lease may still get the cost of the call from the model. So this step waits for the end of the lease.
     if (!answer.isSettled && answer.leaseMs > 0) return untilLeaseEnds(answer, now);
     if (!answer.isSettled) await settleEnded(deps.db, answer, nothingStreamed, new Date(now));
     return ended(deps, answer, false);

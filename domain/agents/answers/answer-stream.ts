@@ -40,7 +40,7 @@ export interface Call {
 const tryAgainMs = 200;
 
 export type StreamOutcome =
-  /** The result if the stream had begun, or if another call owns the answer. `ended` says whether this call ended the answer. */
+  /** The stream had begun, or another call owns the answer. `ended` is true if this call has ended the answer. */
   | { ended: boolean; streamed: StreamedText }
   /** The result if the stream had not begun. */
   | { ended?: undefined; failure: ModelFailure | 'stopped' };
@@ -119,7 +119,7 @@ async function follow(deps: StreamDeps, call: Call, stream: StreamState): Promis
   } finally {
     clearTimeout(untilBegun);
     const heldBack = cleaner.end();
-    if (heldBack !== '') await write(heldBack).catch(() => {}); // if the log refuses these words, the end of the answer writes them
+    if (heldBack !== '') await write(heldBack).catch(() => {}); // if this write fails, the end of the answer writes the words
   }
 }
 
@@ -183,7 +183,8 @@ async function record(
 }
 
 /**
- * Repeats the write until another call owns the answer. The words of the model are expensive, so a wait for Postgres is better than a loss.
+ * Repeats the write until it succeeds, or until another call owns the answer. The words of the model are expensive. It is better to wait
+ * for Postgres than to lose the words.
  * @throws AnswerLost
  */
 async function whileOurs<T>(log: AnswerLog, work: () => Promise<T>): Promise<T> {
@@ -192,7 +193,7 @@ async function whileOurs<T>(log: AnswerLog, work: () => Promise<T>): Promise<T> 
       return await work();
     } catch (error) {
       log.lost.throwIfAborted();
-      if (waited > answerRules.leaseMs) throw error; // The lease was renewed, so Postgres is reachable, and the cause is a defect
+      if (waited > answerRules.leaseMs) throw error; // the lease was renewed, so Postgres is reachable, and a defect makes the write fail
       await sleep(tryAgainMs);
     }
   }

@@ -19,7 +19,10 @@ export function tagOf(answerId: Id): string {
   return answerId.slice(-tagLength);
 }
 
-/** @returns the tags of the answers that a payload names; undefined if the payload may mean any answer */
+/**
+ * @returns the tags of the answers that the payload names, or undefined if the payload names none. An empty payload means that any answer
+ * may have changed
+ */
 export function tagsIn(payload: string): string[] | undefined {
   return payload === '' ? undefined : payload.split(',');
 }

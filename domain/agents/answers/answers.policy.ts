@@ -1,4 +1,7 @@
-/** The rules of a generated answer: how often and how long the model is called, and which end each result means (ANS-1, ANS-6). */
+/**
+ * The rules of a generated answer (ANS-1, ANS-6): how often the service calls the model, how long a call may take, and with which status
+ * the answer ends.
+ */
 import type { AnswerStatus } from '../../../entities/agents/values.ts';
 import type { FailureKind } from '../../../platform/infra/model/failures.policy.ts';
 import type { AnswerError } from '../agents.policy.ts';
@@ -10,7 +13,7 @@ export const answerRules = {
   beginWithinMs: 120 * second,
   /** The maximum number of requests to the model. */
   calls: 3,
-  /** The pauses before the second and the third request. There is no fourth request, because the list has no third pause. */
+  /** The pauses before the second and the third request. The list has no third pause, because there is no fourth request. */
   waitsMs: [1 * second, 4 * second],
   /**
    * The lease of a worker that calls the model, by the database's clock. The worker renews the lease. When the lease of a dead worker has
@@ -27,7 +30,7 @@ export const answerRules = {
   logMs: 3_600 * second,
 } as const;
 
-/** The error of an answer whose last call failed with this error before its stream began. */
+/** The error code of an answer by the failure of its last call, if this call failed before its stream began. */
 export const errorsBeforeBegin = {
   unavailable: 'model_unavailable',
   overloaded: 'model_overloaded',
@@ -50,7 +53,7 @@ const ends: ReadonlyMap<string | null, End> = new Map([
   ['refusal', { status: 'refused' }],
 ]);
 
-/** @returns the end that the model's stop reason means; a failed end for an unknown stop reason */
+/** @returns the status and the error code that follow from the model's stop reason. An unknown stop reason means a failed answer */
 export function endOf(stopReason: string | null): End {
   return ends.get(stopReason) ?? { status: 'failed', errorCode: 'internal_error' };
 }

@@ -24,8 +24,8 @@ const renewEveryMs = 5_000;
 const maxWaiting = 4_096;
 
 /**
- * The error if this call does not own the answer any more: another transaction ended the answer, or Postgres was unreachable for longer
- * than the lease.
+ * The error if this call does not own the answer any more. Either another transaction ended the answer, or Postgres was unreachable for
+ * longer than the lease.
  */
 export class AnswerLost extends Error {
   override name = 'AnswerLost';
@@ -51,7 +51,8 @@ export interface AnswerLog {
 
 export interface DeltaLog {
   /**
-   * @param callNo the fencing token: the call that produces these words, claimed just now
+   * @param callNo the number of the call that produces these words. It is the fencing token. The caller has just claimed the answer with
+   * this number
    * @param onFirstWords called when the log has the first words
    */
   open(answerId: Id, callNo: number, onFirstWords: () => void): AnswerLog;
@@ -64,7 +65,7 @@ export interface DeltaLogDeps {
   /** Notifies the API's processes that answers' logs have grown. It is called after the commit. */
   notify: (answerIds: readonly Id[]) => void;
   onError: (error: unknown) => void;
-  /** A point at which tests stop the process. */
+  /** Tests use this function to stop the process at a named point. */
   failpoint: (name: 'answer_delta') => Promise<void>;
   /** Tests shorten it. */
   leaseMs?: number;

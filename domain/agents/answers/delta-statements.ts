@@ -1,4 +1,7 @@
-/** The statements of the log writer. Each checks every answer against its fencing token and returns an outcome per answer. */
+/**
+ * The statements that write the delta log. Each statement handles many answers. It checks the fencing token of every answer, and returns
+ * one outcome for each answer.
+ */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
@@ -19,8 +22,9 @@ export interface DeltaStatements {
 }
 
 /**
- * Skips rows that another transaction has locked, so that one answer does not block the others. A second read without a lock shows
- * whether a missing row is locked or lost.
+ * A statement skips the rows that another transaction has locked, so that one answer does not block the others. For each skipped row, this
+ * expression then reads the row without a lock. It decides whether the row is only locked (`held`), or whether the call no longer owns the
+ * answer (`lost`).
  */
 const outcome = `
   CASE WHEN done.id IS NOT NULL THEN 'written'
@@ -43,7 +47,10 @@ const columnsOf = (answers: readonly Fenced[]): FencedAnswers => ({
   callNos: answers.map(({ callNo }) => callNo),
 });
 
-/** The lock prevents an end of the answer until these words are committed. A repeated write finds the words that it wrote before. */
+/**
+ * The statement locks the answer's row. So no other transaction can end the answer until these words are committed. If the write is
+ * repeated, it overwrites the words of the first write.
+ */
 const writeDeltas = prepared<
   { outcome: Outcome },
   FencedAnswers & { starts: readonly number[]; texts: readonly string[] }

@@ -1,7 +1,7 @@
 /**
- * A club's AI budget of a month in the club's time zone. The highest possible cost of an answer is reserved with its question, and
- * replaced once by the real cost. Amounts are millionths of a US dollar. A transaction locks the month's row last (ENG-6,
- * docs/explanation/architecture.md#locks).
+ * A club's AI budget of a month in the club's time zone. When a question is accepted, the budget reserves the highest possible cost of its
+ * answer. When the answer has ended, the real cost replaces this reserve once. Amounts are millionths of a US dollar. A transaction locks
+ * the month's row after all other rows (ENG-6, docs/explanation/architecture.md#locks).
  */
 import { AgentCharge } from '../../../entities/agents/agent-charge.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
@@ -71,8 +71,8 @@ export function isSpent({ spentMicros, limitMicros }: Pick<Budget, 'spentMicros'
 }
 
 /**
- * Reserves the possible cost of an answer in the transaction that accepts its question. A question is accepted while the spent and
- * reserved amounts are below the budget, so only the last answer can exceed it (ANS-5).
+ * Reserves the possible cost of an answer in the transaction that accepts its question. A question is accepted while the sum of the spent
+ * and reserved amounts is below the budget. So only the last accepted answer can exceed the budget (ANS-5).
  * @throws DomainError club_budget_exhausted if the budget is spent @throws BudgetReserved
  */
 export async function reserveBudget(
@@ -83,7 +83,7 @@ export async function reserveBudget(
   const budget = await budgetOf(tx, clubId, now);
   const { month, limitMicros } = budget;
   await tx.run(sql`INSERT INTO club_ai_months (club_id, month) VALUES (${clubId}, ${month}) ON CONFLICT DO NOTHING`);
-  // One conditional statement. Two transactions that need the rest of the budget therefore run one after the other.
+  // The condition and the change are in one statement. So if two transactions need the rest of the budget, the second waits for the first.
   const row = await tx.one<{ spent: string; reserved: string }>(
     sql`UPDATE club_ai_months SET reserved_micros = reserved_micros + ${String(micros)}
          WHERE club_id = ${clubId} AND month = ${month} AND spent_micros + reserved_micros < ${String(limitMicros)}
@@ -102,9 +102,9 @@ function whyNotReserved(budget: Budget): Error {
 }
 
 /**
- * Replaces the reserve of an answer by its real cost. Only the first call does this, and later calls change nothing. The charge counts in
- * the question's month. Call it after the same transaction has written the end of the answer and of its last call. The agent's month counts
- * them.
+ * Replaces the reserve of an answer by its real cost, in the month of the question. Only the first call does so, and later calls change
+ * nothing. The function also adds the answer to the agent's counts of the month. So call it only after the same transaction has written the
+ * end of the answer and of its last call.
  */
 export async function settleBudget(tx: Transaction, answerId: Id, costMicros: bigint, now: Date): Promise<void> {
   const charge = await tx.one<{

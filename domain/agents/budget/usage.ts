@@ -76,7 +76,7 @@ function presentUsage(row: RowOf<typeof usageColumns>): RecordOf<'AgentUsage'> {
   };
 }
 
-/** @returns a page of the agent's months, the latest first @throws DomainError not_found */
+/** @returns a page of the agent's usage by month, with the latest month first @throws DomainError not_found */
 export async function listAgentUsage(
   db: Queries,
   clubId: Id,

@@ -1,5 +1,6 @@
 /**
- * Waits until running answers free their reserves. Reserves may fill a budget that is not spent. The question then waits (ANS-5).
+ * Reserves of running answers may fill a budget that is not spent. A new question then waits until some of these answers have ended and
+ * have released their reserves (ANS-5).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -17,13 +18,15 @@ export interface Patience {
 const usualPatience: Patience = { waitMs: 10_000, everyMs: 250 };
 
 /**
- * The last question in each club's line in this process. Only one question of a club tries at a time. The other questions wait behind it.
+ * For each club, the last question that waits in this process. The questions of a club wait one behind another. Only the first of them
+ * tries to reserve the budget.
  */
 const lines = new Map<Id, Promise<unknown>>();
 
 /**
- * Tries immediately. While reserves fill the budget, it tries again with the pauses and the limit of `patience`.
- * @param attempt a transaction that writes nothing if it throws
+ * Runs the attempt immediately. If reserves fill the budget, it runs the attempt again after the pauses of `patience`, until the limit of
+ * `patience`.
+ * @param attempt the transaction to run. It must write nothing if it throws
  * @throws DomainError rate_limited when the time is over; any other error of `attempt`
  */
 export async function whileBudgetIsReserved<T>(

@@ -42,7 +42,8 @@ export interface AskedModel {
 export type Accepted = RecordOf<'AgentStreamAccepted'>['data'];
 
 /**
- * If only reserves fill the club's budget, the question waits until an answer ends (ANS-5). After acceptance it wakes the answer's run.
+ * Accepts a question to an agent, and wakes the run of its answer. If the club's budget is full only because of reserves, the question
+ * first waits until an answer ends (ANS-5).
  * @returns the data of the `accepted` event
  * @throws DomainError not_found (no such agent or conversation), feature_not_in_plan, not_entitled, message_exists,
  * generation_in_progress, invalid_image, daily_limit_reached, club_budget_exhausted, rate_limited (reserves fill the budget),
@@ -100,7 +101,8 @@ async function accept(
     await wake(tx, 'agentAnswer', [turn], now);
     const [question, answer] = await presentTurns(tx, storage, [{ ...turn, id: questionId, askedAt: now }]);
     if (!question || !answer) throw new Error('A question vanished inside the transaction that wrote it');
-    // The month's row is locked last, because every question of the club needs the lock of this row.
+    // Every question of the club needs the lock of the month's row. So this transaction locks that row last, and holds the lock only for a
+    // short time.
     const budget = await reserveBudget(tx, { ...turn, micros }, now);
     if (!model.configured)
       throw new RefusalToPerson('not_configured', 'refusal.not_offered', {

@@ -1,6 +1,7 @@
 /**
- * Deletes the words of conversations. The rows remain without words: questions still count, and their ids cannot be used again. An answer
- * that is being generated fails. Its run is woken, ends, and charges the cost.
+ * Deletes the text of conversations. Their rows stay without text, because the questions still count, and because their ids must not be
+ * used again. An answer that is being generated becomes `failed`. The function wakes the run of this answer. The run then ends, and charges
+ * the cost.
  */
 import { AgentAnswer } from '../../../entities/agents/agent-answer.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -31,7 +32,7 @@ export async function eraseConversations(
   );
   await tx.run(sql`UPDATE agent_answers SET content = '' WHERE ${ofThem} AND content <> ''`);
   await tx.run(sql`UPDATE agent_questions SET content = '' WHERE ${ofThem} AND content <> ''`);
-  // Removes the id by which the model's service could find the words.
+  // Removes the id of each request, because the model's provider could find the words of the conversation by this id.
   await tx.run(
     sql`UPDATE agent_calls SET request_id = NULL WHERE answer_id IN (SELECT id FROM agent_answers WHERE ${ofThem})`,
   );

@@ -1,4 +1,4 @@
-/** Images that students show to agents, in questions and answers: how they are shown, read for the model, and removed. */
+/** The images that students show to agents in questions. This file presents them, reads them for the model, and removes them. */
 import { AgentQuestionImage } from '../../../entities/agents/agent-question-image.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -56,7 +56,8 @@ export async function readImages(
  * Upkeep erases the files.
  */
 export async function removeImagesOf(tx: Transaction, conversationIds: readonly Id[], now: Date): Promise<void> {
-  // The first statement finds the ids, so that the second statement finds each image by an index, even if the clubs have many images.
+  // The first statement finds the ids of the images. So the second statement can find each image by an index, even if the clubs have many
+  // images.
   const images = await tx.rows<{ id: Id }>(sql`SELECT DISTINCT image.media_id AS id
        FROM agent_questions question JOIN agent_question_images image ON image.question_id = question.id
       WHERE question.conversation_id = ANY (${conversationIds}::uuid[])`);

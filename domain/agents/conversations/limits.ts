@@ -46,7 +46,8 @@ export async function countQuestions(
 
 /**
  * @param used the number of questions, including the current question
- * @throws DomainError daily_limit_reached, with the seconds until a question is free; without seconds if the cap is 0
+ * @throws DomainError daily_limit_reached, when the student has used up the limit. It has the seconds until the student can ask again, but
+ * not if the limit is 0
  */
 export async function requireWithinLimit(
   tx: Transaction,
@@ -58,7 +59,8 @@ export async function requireWithinLimit(
   if (questions <= dailyLimit) return;
   const words: RefusalWords = ({ say }) => say('refusal.daily_limit_reached', { count: dailyLimit });
   if (dailyLimit === 0) throw new RefusalToPerson('daily_limit_reached', words);
-  // If the limit was lowered, several questions may be above the limit. Then all of these questions must first become older than 24 hours.
+  // If the limit was lowered, the student may have asked several questions more than the new limit. All these questions must become older
+  // than 24 hours before the student can ask again.
   const leaving = await tx.one<{
     at: Date;
   }>(sql`SELECT asked_at AS at FROM agent_questions WHERE agent_id = ${agentId} AND student_id = ${studentId} AND asked_at > ${new Date(now.getTime() - windowMs)}

@@ -81,7 +81,7 @@ export async function findAnswer(db: Queries, answerId: Id): Promise<Message | u
   return row && (await answersTo(db, [row.questionId])).get(row.questionId);
 }
 
-/** @returns each question with its images, followed by its answer */
+/** @returns the messages of a conversation: each question with its images, and then its answer */
 export async function presentTurns(
   db: Queries,
   storage: ObjectStore,

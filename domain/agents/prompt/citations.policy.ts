@@ -37,8 +37,8 @@ export interface Citation {
 
 /**
  * The words always come from the blocks of the prompt. The model repeats the words too, but its copy is not used.
- * @returns the citations in the order of the text, with each range once. `dropped` is the number of citations of passages outside the
- *   prompt
+ * @returns the citations in the order of the text. Each range of a source occurs only once. `dropped` is the number of citations whose
+ * passage is not in the prompt
  */
 export function citationsOf(
   cited: readonly ModelCitation[],

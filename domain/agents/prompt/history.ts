@@ -1,4 +1,7 @@
-/** The earlier turns for the next prompt. The reservation of the cost and the building of the prompt use the same turns. */
+/**
+ * Reads the earlier turns of a conversation for the next prompt. A turn is a question with its answer. The same turns are used twice: to
+ * reserve the cost, and to build the prompt.
+ */
 import { usableAnswerStatuses } from '../../../entities/agents/values.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';

@@ -1,6 +1,8 @@
 /**
- * The request settings of each model, so that its text arrives soon, and its thinking does not use all tokens of the answer. The provider
- * (platform.claude.com, Thinking) documents the settings that each model accepts, and answers 400 to other settings.
+ * The settings of a request for each model. They ensure that the text of the answer arrives soon, and that the model's thinking does not
+ * use all tokens of the answer. The provider's documentation (platform.claude.com, Thinking) lists the settings that each model accepts.
+ * The
+ * provider answers 400 to other settings.
  */
 import { isPriced, type PricedModel } from './prices.policy.ts';
 
@@ -24,7 +26,8 @@ const askings: Record<PricedModel, Asking> = {
   'claude-fable-5-1': alwaysThinking,
   'claude-opus-5-5': alwaysThinking,
   'claude-opus-5': withoutThought,
-  // The model refuses `disabled`. Without tools, `between_tools` has the same effect: the model writes only text.
+  // The model refuses `disabled`. `between_tools` allows thinking only between calls of tools. This service sends no tools, so the model
+  // writes only text.
   'claude-sonnet-5-5': { thinking: { type: 'between_tools' }, thoughtTokens: 0 },
   'claude-sonnet-5': withoutThought,
   'claude-haiku-5-5': withoutThought,

@@ -1,6 +1,6 @@
 /**
- * The prices of models by date, in US dollars per million tokens, from the provider's price list (platform.claude.com, Pricing).
- * A model without a row cannot be chosen, because its answers could not be charged.
+ * The prices of models by date, in US dollars per million tokens, from the provider's price list (platform.claude.com, Pricing). A club can
+ * choose only a model that has a price here, because the answers of other models could not be charged.
  */
 import type { TokenUse } from '../../../platform/infra/model/model.ts';
 
@@ -54,7 +54,7 @@ export function isPriced(model: string): model is PricedModel {
 /**
  * @param at the time of the request
  * @returns millionths of a US dollar, rounded up
- * @throws Error if the model has no price
+ * @throws Error if the price list has no price for the model
  */
 export function costOf(model: string, use: TokenUse, at: Date): bigint {
   const rates = ratesOf(model, use.input + use.cacheWrite + use.cacheRead, at);

@@ -19,7 +19,7 @@ export interface FoundPassage {
   sourceId: Id;
   sourceKind: SourceKind;
   sourceTitle: string;
-  /** Its position in the source. */
+  /** The position of the passage in its source. */
   position: number;
   page: number | null;
   headings: readonly string[];
@@ -134,7 +134,7 @@ type Result = SentResult & { headings: readonly string[] };
 function resultsOf(passages: readonly FoundPassage[]): Result[] {
   const groups: FoundPassage[][] = [];
   for (const passage of passages) {
-    // A passage can be between two groups, which then become one group.
+    // A passage can be a neighbour of two groups. The passage then joins them into one group.
     const beside = groups.filter((group) => group.some((other) => areNeighbours(other, passage)));
     const [first, ...others] = beside;
     if (!first) {

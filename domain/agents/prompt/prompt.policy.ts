@@ -41,7 +41,7 @@ export interface Turn {
 }
 
 /**
- * @param newestFirst the newest turns: as many as {@link promptBounds} allows, or more
+ * @param newestFirst the questions and answers of a conversation, newest first. The list may be longer than {@link promptBounds} allows
  * @returns the turns that fit into these bounds; the oldest is first
  */
 export function turnsThatFit<T extends Turn>(newestFirst: readonly T[]): T[] {

@@ -1,6 +1,6 @@
 /**
- * Prepares the prompts of first calls while the engine starts their runs. The step still reads and claims its row. A prepared prompt only
- * saves time. It has no effect on decisions.
+ * Prepares the prompt for the first call of an answer while the engine still starts the run of the answer. The step of the run reads and
+ * claims its row as usual. A prepared prompt only saves time, and no decision depends on it.
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import { readAnswerState, type AnswerRow } from '../answers/answer-rows.ts';
@@ -10,11 +10,14 @@ import type { Prompt } from './prompt-blocks.policy.ts';
 export interface PromptsAhead {
   /** Begins to prepare the prompt. It is called when the run of the question is about to start in this process. */
   begin(questionId: Id): void;
-  /** @returns the prepared prompt of the answer, returned once, if it is recent and the answer has not changed since */
+  /**
+   * @returns the prepared prompt of the answer. It is undefined if the prompt was already taken, if it is too old, or if the answer has
+   * changed since
+   */
   take(answer: AnswerRow): Promise<Prompt | undefined>;
 }
 
-/** The maximum number of prepared prompts. More prompts would exist only if runs started slowly. */
+/** The maximum number of prepared prompts. The limit is reached only if runs start slowly. */
 const mostKept = 64;
 /**
  * The longest time for which a prepared prompt may be used. A run starts within milliseconds, and an older prompt may contain text that was
@@ -53,7 +56,7 @@ export function createPromptsAhead(deps: PromptDeps): PromptsAhead {
   };
 }
 
-/** Whether a prompt that was prepared for one row is also correct for the other row. */
+/** Whether two rows of an answer lead to the same prompt. */
 function isOfSame(one: AnswerRow, other: AnswerRow): boolean {
   const inputsOf = ({ id, callNo, model, maxTokens, agentName, instructions, question }: AnswerRow) =>
     JSON.stringify([id, callNo, model, maxTokens, agentName, instructions, question]);

@@ -1,6 +1,6 @@
 /**
- * Predicts what a run would do, and when. It uses the looks, decisions and waits of real runs, and applies them to the student's records
- * together with the supposed facts. It writes nothing, locks no row, and keeps no transaction open (AUTO-19).
+ * Predicts what a run would do, and when. It uses the same looks, decisions and waits as real runs. It applies them to the student's
+ * records and to the facts that the caller supposes. It writes nothing, locks no row, and keeps no transaction open (AUTO-19).
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -27,8 +27,8 @@ type PathStep = DryRun['path'][number];
 type Because = DryRun['looks'][number]['because'];
 
 /**
- * Enough for 200 steps of two looks each, and 100 facts. Access that begins or ends causes further looks. The dry run stops when it reaches
- * this limit.
+ * The maximum number of looks of one dry run. A run with 200 steps needs at most two looks for each step, and one look for each of 100
+ * facts. More looks are needed if access begins or ends. The dry run stops at this limit.
  */
 const mostLooks = 500;
 
@@ -145,7 +145,7 @@ function withMail(step: PathStep, { mails }: World): PathStep {
   };
 }
 
-/** Applies every supposed fact that is due. @returns the types of the applied facts, which may wake the run */
+/** Applies every supposed fact that is due. @returns the types of the applied facts. Such a fact may wake the run */
 function applyDueFacts(play: Play): Waking[] {
   const wakings: Waking[] = [];
   for (let next = play.ahead[0]; next && next.at <= play.at; next = play.ahead[0]) {
@@ -157,7 +157,7 @@ function applyDueFacts(play: Play): Waking[] {
 
 type Ending = Pick<DryRun, 'status' | 'exit_reason' | 'error_code'>;
 
-/** Takes one look, and advances the time to the next look. @returns the ending, if the run has ended */
+/** Makes the run look at its row once, and then moves the time to the next look. @returns the ending, if the run has ended */
 async function takeLook(scene: Scene, play: Play): Promise<Ending | undefined> {
   const { deps, version, student } = scene;
   const { run, at } = play;

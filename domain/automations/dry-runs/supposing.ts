@@ -60,8 +60,8 @@ export interface Supposed {
 }
 
 /**
- * @throws DomainError invalid_request (a field belongs to another kind, a step sends no e-mail, or a time is too far away), not_found (no
- *   such id)
+ * @throws DomainError invalid_request, when a fact has a field of another kind, its step sends no e-mail, or its time is too far away.
+ * DomainError not_found, when an id does not exist
  */
 export async function readSupposed(
   db: Queries,

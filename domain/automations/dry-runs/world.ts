@@ -15,7 +15,7 @@ export interface SupposedFact extends Omit<FactRecord, 'at' | 'ends_at'> {
   endsAt: Date | null;
 }
 
-/** The differences between this world and the student's records. */
+/** The differences between the supposed records of a dry run and the real records of the student. */
 export interface World {
   tags: Map<Id, boolean>;
   lessons: Map<Id, boolean>;
@@ -38,12 +38,13 @@ export const worldAsItIs = (): World => ({
   mails: new Map(),
 });
 
-/** The type of fact that may wake a run, as in `Watch`. The type `always` wakes every run. */
+/** The type of fact that may wake a run, as in the list `types` of `Watch`. The value `always` wakes every run. */
 export type Waking = EventType | 'always' | undefined;
 
 /**
  * Applies a supposed fact.
- * @returns the type of fact that wakes runs; undefined without an effect, for example if an unsent e-mail is opened
+ * @returns the type of the fact, which may wake the run. It is undefined if the fact has no effect, for example if the opened e-mail was
+ * not sent
  */
 export function suppose(world: World, fact: SupposedFact): Waking {
   const {
@@ -62,7 +63,7 @@ export function suppose(world: World, fact: SupposedFact): Waking {
     case 'lesson_completed':
     case 'lesson_undone':
       world.lessons.set(lesson, kind === 'lesson_completed');
-      return 'lesson.completed'; // Undoing a lesson also makes runs look again
+      return 'lesson.completed'; // a lesson that becomes incomplete also wakes runs
     case 'course_completed':
       world.courses.add(fact.course_id ?? '');
       return 'course.completed';
@@ -94,8 +95,8 @@ export function suppose(world: World, fact: SupposedFact): Waking {
 }
 
 /**
- * @returns common table expressions that shadow the tables which the rules of conditions read for one student. Postgres inlines them, so
- * each rule still needs only one index lookup
+ * @returns a `WITH …` clause for the rules about one student. Its expressions have the names of the tables that the rules read, and contain
+ * the supposed records. Postgres inlines the expressions, so each rule still needs only one look-up in an index
  */
 export function shadowing(world: World, { runId, studentId }: { runId: Id; studentId: Id }): Sql {
   const { tags, lessons, products, courses, lostDeliveries, granted } = world;

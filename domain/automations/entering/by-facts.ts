@@ -16,11 +16,11 @@ import type { Trigger, TriggerList } from '../versions/definition.policy.ts';
 import { enter, shareOpen } from './entering.ts';
 
 /**
- * Starts the runs that facts cause, and wakes the runs that they concern. Each fact has a transaction of its own, and the transactions run
- * in parallel. In a club without automations, any number of facts cost one query. A repeated fan-out of a fact starts nothing. If there are
- * several facts, each waits only briefly for a lock. A fact that would wait longer is `blocked`.
+ * Starts the runs that facts cause, and wakes the runs that the facts concern. Each fact has its own transaction, and the transactions run
+ * in parallel. For all facts of clubs without automations, the function needs only one query. A repeated fan-out of a fact starts nothing.
+ * If the call has several facts, each fact waits only briefly for a lock. A fact that would have to wait longer is `blocked`.
  * @param options.waitSpeed the factor by which waits are shortened; 1 if absent
- * @returns the result for each fact, without runs for the relay to start
+ * @returns the result of each fact. It names no run for the relay to start, because the transactions write wakes instead
  */
 export async function enrollByFacts(
   db: Database,
@@ -47,7 +47,7 @@ export async function enrollByFacts(
 
 const kindOf = ({ type }: Pick<ClaimedFact, 'type'>) => type.replace('.', '_') as TriggerKind;
 
-/** @returns the facts that start or wake runs, each with the automations that its kind starts */
+/** @returns the facts that may start or wake runs. Each fact has the automations whose trigger is the type of the fact */
 async function concerned(
   db: Queries,
   facts: readonly ClaimedFact[],
@@ -64,7 +64,8 @@ async function concerned(
   });
 }
 
-// Every fact of the service uses this query. It has `LIMIT` instead of EXISTS, because a plan for EXISTS may read all active runs.
+// This query runs for every fact of every club. It uses `LIMIT` instead of EXISTS, because Postgres may plan EXISTS so that it reads all
+// active runs.
 const selectConcerned = prepared<
   { place: number; automationIds: Id[] | null; hasRuns: boolean },
   { clubIds: readonly Id[]; kinds: readonly string[]; studentIds: readonly Id[] }
@@ -130,7 +131,7 @@ interface About {
   access: { kind: AccessKind; id: Id } | undefined;
 }
 
-/** @returns the ids that a fact names, read from the current record of its subject */
+/** @returns the ids of the records that a fact is about. They are read from the current row of the fact's subject */
 async function subjectOf(tx: Queries, fact: ClaimedFact): Promise<About> {
   const { subjectId } = fact;
   const read = async (statement: Sql) => (await tx.one<Record<string, Id | null>>(statement)) ?? {};

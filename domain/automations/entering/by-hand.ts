@@ -1,4 +1,4 @@
-/** An administrator makes students enter an automation whose trigger is `manual` (AUTO-18). */
+/** Starts runs of an automation with the trigger `manual`, for the students whom an administrator chose (AUTO-18). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { bulk, type Priority } from '../../../entities/facts/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -22,7 +22,8 @@ export interface EnteringDeps extends DatabaseDeps {
 type Result = RecordOf<'AutomationEnrollment'>['results'][number];
 
 /**
- * Makes students enter, page by page. If a request with the same `id` is repeated, only the students whom the first request missed enter.
+ * Starts a run for each student, page by page. If the request is repeated with the same `id`, only students without a run from the first
+ * request get a run.
  * @throws DomainError not_found, feature_not_in_plan, automation_state, automation_not_manual
  */
 export async function enrollByHand(

@@ -19,7 +19,7 @@ const maxActive = 20;
 /** A student who is about to enter. */
 export interface Entrant {
   studentId: Id;
-  /** The id of the fact, or an id that the caller chose. Each cause starts one run. */
+  /** The id of the fact, or an id that the caller chose. In one automation, a cause starts at most one run of a student. */
   causeId: Id;
   priority: Priority;
   access: { kind: AccessKind; id: Id } | undefined;
@@ -113,7 +113,7 @@ export async function enter(
   return { entries, runs: newRuns.filter(({ active }) => active).map((run) => runOf('automationRun', run)) };
 }
 
-/** @returns whether and why the reentry rule admits a student now, for a new cause */
+/** @returns whether the reentry rule lets a student enter now for a new cause. The value also names the reason for a refusal */
 export async function entryOf(db: Queries, automationId: Id, reentry: Reentry, studentId: Id): Promise<NewEntry> {
   const earlierRuns = await runsBefore(db, automationId, [{ studentId, causeId: newId() }]);
   return judge(reentry, earlierRuns.get(studentId));

@@ -1,4 +1,7 @@
-/** Settles e-mails whose worker died and whose run has ended. An ended run has no more looks that could settle these e-mails (AUTO-13). */
+/**
+ * Records an outcome for e-mails whose worker died during the transfer and whose run has ended. An ended run does not look at its row
+ * again, so the run itself can no longer record this outcome (AUTO-13).
+ */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { settledAs } from '../../mail/evidence.ts';
@@ -7,8 +10,8 @@ import { outcomeUnknown } from '../../mail/sending/recipients.policy.ts';
 const mailsPerBatch = 500;
 
 /**
- * Marks a batch of these e-mails as failed with an unknown outcome, unless a report has proven the delivery. It is safe to repeat this
- * function.
+ * Marks a batch of these e-mails as failed with an unknown outcome. If a report of the provider has proven that an e-mail was delivered,
+ * this e-mail counts as sent. It is safe to repeat this function.
  */
 export async function settleLeftMails(db: Database): Promise<{ rows: { mailsLeft: number }; more: boolean }> {
   const settledCount = await db.run(sql`

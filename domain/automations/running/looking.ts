@@ -9,7 +9,7 @@ import { languageOfToday, type PlacedStep } from '../versions/definition.policy.
 import { asksCondition, combine, decide, watchOf, type Decision } from '../interpreter.policy.ts';
 import type { ReadVersion } from './version-cache.ts';
 
-/** The state of a run at a look. */
+/** The values of a run when it looks at its row. */
 export interface Standing {
   id: Id;
   studentId: Id;
@@ -17,7 +17,7 @@ export interface Standing {
   deadline: Date | null;
   accessKind: AccessKind | null;
   accessId: Id | null;
-  /** Whether the student had the access at an earlier look. */
+  /** Whether the student had the access of the run at an earlier look. */
   wasOpen: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface Look {
   /** The condition of the step. Absent if the step has no condition to evaluate. */
   condition: Condition | undefined;
   answers: Answers;
-  /** Whether the student had the access at an earlier look or at this look. */
+  /** Whether the student had the access of the run at this look or at an earlier look. */
   wasOpen: boolean;
   decision: Decision;
 }
@@ -40,7 +40,7 @@ export function placeOf(
   return version.steps.get(cursor ?? '') ?? { code: 'unknown_step' };
 }
 
-/** @param world common table expressions of a dry run, which shadow the tables that rules read */
+/** @param world a `WITH …` clause of a dry run. Its expressions replace the tables that the rules read */
 export async function lookAt(
   db: Queries,
   { definition }: ReadVersion,

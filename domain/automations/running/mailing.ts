@@ -54,7 +54,7 @@ interface MailRow {
 
 /** The state of a step's e-mail. */
 export type MailState =
-  /** The e-mail is settled, and the run continues with any outcome. */
+  /** The e-mail is in a final state, and the run continues. Every outcome lets the run continue. */
   | { kind: 'settled'; outcome: string }
   /** The e-mail can be claimed now. */
   | { kind: 'due'; mailId: Id }
@@ -107,8 +107,8 @@ export async function returnOneAllowance(tx: Queries, clubId: Id, now: Date): Pr
 }
 
 /**
- * Spreads the next attempts of e-mails that wait for their club's rate limit or daily limit, or for a mail server that hangs. The longer an
- * e-mail has waited, the less often it is tried.
+ * The maximum random pause before the next attempt of an e-mail. It spreads the attempts of many e-mails that wait for a limit of the club,
+ * or for a mail server that hangs. The longer an e-mail has waited, the longer its pause can be.
  */
 const maxPauseMs = 600_000;
 
@@ -188,7 +188,7 @@ export async function claimMail(
 /**
  * Records the outcome of the e-mail. For a removed student, the server's answer is not recorded. An acceptance counts even after the end of
  * the lease.
- * @returns the outcome that the run continues with
+ * @returns the outcome with which the run continues
  */
 export async function recordMail(
   tx: Transaction,
@@ -206,7 +206,8 @@ export async function recordMail(
   }
   const again =
     outcome.status === 'pending' ? sql`next_attempt_at = ${new Date(now.getTime() + outcome.waitMs)},` : raw('');
-  // An unknown outcome must remain unknown, also for a removed student: the e-mail may have arrived and must not count as refused.
+  // An unknown outcome stays unknown even if the student was removed. The student may have got the e-mail, so the e-mail must not count as
+  // refused.
   const error =
     outcome.lastError === outcomeUnknown
       ? sql`${outcome.lastError}::text`

@@ -52,7 +52,7 @@ export interface Recipient {
   pending: boolean;
 }
 
-/** The records that a look needs. All of them are locked. */
+/** The rows that a run reads when it looks. All of them are locked. */
 export interface LockedLook {
   run: RunRow;
   /** The student of the run. Undefined if the student was removed. */
@@ -145,7 +145,7 @@ export interface Rest {
   waiting: boolean;
 }
 
-/** The values of the look that the next step depends on. */
+/** The values that decide the wait at the next step. */
 export interface Scene extends WaitClock {
   /** The next time at which the student's access begins or ends because of its dates. */
   nextChange: Date | null;
@@ -213,7 +213,7 @@ async function settle(
   return next;
 }
 
-/** If the look does not move the run, records that the access of the run exists. */
+/** Records that the student has the access of the run. The caller uses this function if the look does not move the run. */
 export async function noteOpen(tx: Transaction, { id }: RunRow): Promise<void> {
   await tx.run(sql`UPDATE automation_runs SET was_open = true WHERE id = ${id}`);
 }

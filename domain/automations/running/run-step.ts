@@ -46,7 +46,8 @@ export interface RunDeps extends MailingDeps {
   /** The factor by which waits are shortened; 1 if absent. */
   waitSpeed?: number;
   /**
-   * Is called each time that the step has looked at the run: with the kind of the completed step, and with the status if the run has ended.
+   * The step calls this function after each look. `completedKind` is the kind of the step that the run has completed. `ended` is the status
+   * of a run that has ended.
    */
   onStep: (step: { completedKind?: string; ended?: RunStatus }) => void;
   /** A hook at which tests stop the process. */
@@ -54,8 +55,8 @@ export interface RunDeps extends MailingDeps {
 }
 
 /**
- * `run_step_decided`: nothing is written yet. `run_step_done`: the effect is written, but not the cursor, and nothing is committed.
- * `run_step_recorded`: effect and cursor are committed, and the workflow does not know it yet.
+ * At `run_step_decided` nothing is written yet. At `run_step_done` the effect is written but the cursor is not, and nothing is committed.
+ * At `run_step_recorded` the effect and the cursor are committed, but the workflow does not know it yet.
  */
 export type RunFailpoint =
   | 'run_step_decided'
@@ -234,8 +235,9 @@ async function finish(
 }
 
 /**
- * A wait always has a time, even if that time has passed. The clock of the database may be behind, so that the lease lasts longer. Without
- * a time, the run would then loop.
+ * Returns the answer of the step to its workflow. If the run waits, the answer always has a time, even if this time has passed. Without a
+ * time, the workflow calls the step again immediately. If the database's clock is behind, the lease for which the run waits is then still
+ * valid, and the workflow would loop.
  */
 function resting(
   version: ReadVersion,
@@ -288,8 +290,8 @@ async function deferSending(
 }
 
 /**
- * While the e-mail was being sent, Temporal may have considered this worker dead, and another look may have parked the run. The run then
- * waits for its gate, and must be woken after this look has moved it.
+ * While this step sent the e-mail, Temporal may have considered the worker dead, and a second look may have parked the run. A parked run
+ * waits for the gate of its automation. But this step has now moved the run, so it wakes the run.
  * @param current the run as it was read
  */
 async function wakeParked(tx: Transaction, { id, parkedAt }: RunRow, now: Date): Promise<void> {
@@ -336,7 +338,8 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Ans
       await lockStudentOf(tx, run);
       const current = await lockRun(tx, run.id);
       const recorded = await recordMail(tx, mailToSend, answer, now);
-      // The run ended while its e-mail was being sent. If the server has deferred the e-mail, the e-mail is skipped.
+      // The run ended while its e-mail was being sent. If the server has deferred the e-mail, no later attempt is made: the e-mail is
+      // skipped.
       if (current?.status === 'exited') await skipWaitingMails(tx, current.id, current.exitReason);
       if (!current || current.status !== 'active') return { recorded, step: endedBefore(current?.status ?? 'exited') };
       if (current.cursor !== run.cursor)

@@ -16,7 +16,7 @@ export interface ReadVersion {
 const maxVersions = 400;
 const cache = new Map<Id, ReadVersion>();
 
-/** @throws Error if there is no such version, because each run refers to its version */
+/** @throws Error if the version does not exist. Each run refers to an existing version, so this is a defect */
 export async function readVersion(db: Queries, versionId: Id): Promise<ReadVersion> {
   const cachedVersion = cache.get(versionId);
   if (cachedVersion) return cachedVersion;
@@ -34,7 +34,10 @@ export async function readVersion(db: Queries, versionId: Id): Promise<ReadVersi
   return version;
 }
 
-/** @param number 0 for a draft @returns the definition with its steps by id. Steps in another language are not read, and their runs fail */
+/**
+ * @param number 0 for a draft @returns the definition, and its steps by id. If the definition has another language number, the list of
+ * steps is empty, and the runs fail
+ */
 export function readDefinition({
   language = languageOfToday,
   ...version

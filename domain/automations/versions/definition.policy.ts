@@ -6,7 +6,7 @@ import type { Reentry, TriggerKind } from '../../../entities/automations/values.
 import type { Condition } from '../../conditions/conditions.ts';
 import type { EmailContent } from '../../mail/content/email-content.ts';
 
-/** The current language of versions. A version whose language has another number is not read (AUTO-9). */
+/** The number of the language in which definitions are written today. The code does not read a version with another number (AUTO-9). */
 export const languageOfToday = 1;
 
 export const stepKinds = ['send_email', 'wait', 'condition', 'add_tag', 'remove_tag', 'award_points', 'exit'] as const;
@@ -58,7 +58,7 @@ export interface Definition {
 export const branches = ['then', 'else'] as const;
 export type Branch = (typeof branches)[number];
 
-/** A step with its position. */
+/** A step, and the position of this step in the definition. */
 export interface PlacedStep {
   step: Step;
   /** Its JSON path: `$.steps[1].then[0]`. */

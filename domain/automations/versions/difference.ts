@@ -14,14 +14,20 @@ export interface Difference {
   removed: StepDifference[];
   /** Steps that have moved to another branch or behind another step. */
   moved: StepDifference[];
-  /** Steps with changed fields. A changed branch is reported for the steps inside it. */
+  /**
+   * Steps with changed fields. If steps inside a branch have changed, the list has these inner steps, and not the step that contains the
+   * branch.
+   */
   changed: (StepDifference & { fields: string[] })[];
 }
 
 const settings = ['trigger', 'reentry', 'exit_on_access_lost', 'exit_when'] as const;
 const ofBranches = ['id', 'then', 'else'];
 
-/** @returns the changes that turn `before` into `after`, in the order of `after`. Removed steps are in the order of `before` */
+/**
+ * @returns the changes that turn `before` into `after`. Removed steps have the order of `before`, and all other steps have the order of
+ * `after`
+ */
 export function differenceOf(before: Definition, after: Definition): Difference {
   const [old, young] = [placedSteps(before), placedSteps(after)];
   const [oldById, youngById] = [byId(old), byId(young)];
@@ -49,7 +55,10 @@ function fieldsChanged(before: PlacedStep | undefined, after: PlacedStep): strin
   return names.filter((name) => !ofBranches.includes(name) && !isDeepStrictEqual(old?.[name], young?.[name]));
 }
 
-/** A step moved if it has another parent or branch, or if it is outside the longest part of its list that kept its order. */
+/**
+ * A step has moved if it is now in another step or branch. Within one list, the longest part that kept its order has not moved, and the
+ * other steps have moved.
+ */
 function movedOf(before: readonly PlacedStep[], after: readonly PlacedStep[]): Set<string> {
   const listOf = ({ parent }: PlacedStep) => (parent ? `${parent.branch} ${parent.id}` : '');
   const oldById = byId(before);

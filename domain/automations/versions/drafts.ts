@@ -138,7 +138,8 @@ export async function duplicateAutomation(
 }
 
 /**
- * @returns the first problems that prevent publishing, in the order of the definition, and the number of all problems
+ * @returns the first problems that prevent the publication of the draft, and the number of all problems. They have the order of the
+ * definition
  * @throws DomainError not_found, busy
  */
 export async function listProblems(db: Queries, clubId: Id, automationId: Id): Promise<FoundProblems<Problem>> {

@@ -7,9 +7,12 @@ const longestChain = 10;
 const within = (links: readonly string[], now: Date) =>
   links.filter((at) => new Date(at).getTime() > now.getTime() - windowMs);
 
-/** @returns the links of a fact that a run with these links records */
+/**
+ * @returns the links of a new fact. A run records the fact now, and the run itself was started by a fact with `links`. Each link is the
+ * time of one start
+ */
 export const linksAfter = (links: readonly string[], now: Date): string[] =>
   [...within(links, now), now.toISOString()].slice(-(longestChain + 1));
 
-/** @returns whether a fact with these links exceeds the limit */
+/** @returns whether the chain of a fact with these links is longer than the limit */
 export const isTooLong = (links: readonly string[], now: Date): boolean => within(links, now).length > longestChain;

@@ -114,7 +114,7 @@ const namedBy: Readonly<Record<TriggerList, ReferredKind>> = {
   level_ids: 'level',
 };
 
-/** @returns the records that a definition names, each record once per kind */
+/** @returns the kind and the id of each record that the definition names. No record occurs twice with the same kind */
 export function idsNamed(definition: Definition): { named: ReferredKind; id: string }[] {
   const all = [
     ...triggerLists.flatMap((list) => (definition.trigger[list] ?? []).map((id) => ({ named: namedBy[list], id }))),
@@ -202,12 +202,12 @@ function orderProblems(steps: readonly PlacedStep[]): Problem[] {
 }
 
 /**
- * @returns the steps whose e-mail may have been sent before this step: earlier steps, except steps in the other branch of a surrounding
- * step
+ * @returns the steps whose e-mail may have been sent before the run reaches this step. These are the earlier steps, without the steps in
+ * the other branch of a step that contains this step
  */
 function emailsBefore(placed: PlacedStep, steps: readonly PlacedStep[]): Set<string> {
   const byId = new Map(steps.map((one) => [one.step.id, one]));
-  /** The branch that contains this step, by the id of each surrounding step. */
+  /** For each step that contains this step: the id of the outer step, and the branch in which this step is. */
   const branchOf = new Map<string, string>();
   for (let at = placed; at.parent;) {
     branchOf.set(at.parent.id, at.parent.branch);
@@ -245,7 +245,7 @@ const fieldsOf: Readonly<Record<StepKind, Readonly<Partial<Record<Field, 'requir
   exit: {},
 };
 
-/** A wait for a condition also has a condition and branches. */
+/** A step that waits for a condition needs the fields of a wait and the fields of a condition. */
 const fieldsOfStep = ({ kind, wait }: Step) =>
   kind === 'wait' && wait?.kind === 'until_condition' ? { ...fieldsOf.condition, ...fieldsOf.wait } : fieldsOf[kind];
 

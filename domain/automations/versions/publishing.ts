@@ -39,9 +39,9 @@ export interface PublishingDeps extends VaultDeps, Pick<AddressedDeps, 'publicUr
 type CompiledEmails = Readonly<Record<string, CompiledEmail>>;
 
 /**
- * Publishes the draft as the version for new runs. Current runs stay in their version, and a paused automation stays paused. Before the
- * transaction, e-mails are compiled and their images are copied. The transaction then checks the draft again.
- * @param ifMatch the header `If-Match`, which names the revisions that the caller has seen
+ * Publishes the draft as the version for new runs. Existing runs stay in their version, and a paused automation stays paused. E-mails are
+ * compiled, and their images are copied, before the transaction begins. So the transaction checks the draft again.
+ * @param ifMatch the value of the header `If-Match`: the revisions of the draft that the caller has seen
  * @throws DomainError not_found, malformed_request (the header `If-Match` is missing), draft_changed, feature_not_in_plan,
  *   automation_state, nothing_to_publish, invalid_definition (the message names the first problem)
  */
@@ -155,7 +155,10 @@ const tables: readonly (readonly [ReferredKind, string])[] = [
   ['level', 'levels'],
 ];
 
-/** Locks the records that the draft names. A transaction that deletes one of them waits, and then finds that the record is in use. */
+/**
+ * Locks the records that the draft names. If another transaction wants to delete such a record, it waits. It then finds that the record is
+ * in use.
+ */
 async function lockReferredRecords(tx: Transaction, draft: Definition): Promise<void> {
   const records = idsNamed(draft);
   for (const [kind, table] of tables) {

@@ -19,7 +19,10 @@ type Problem = RecordOf<'CampaignProblem'>;
 const longestHtml = 102_000;
 /** A picture with more bytes than this gets a warning. */
 const heavyPicture = 1_000_000;
-/** Rates are computed from the club's last mails, at most `most` of them. A rate of fewer than `least` mails gives no warning. */
+/**
+ * The service computes the rates from the club's last mails, but from at most the number `most`. It does not judge a rate if there are
+ * fewer mails than the number `least`.
+ */
 const rated = { most: 10_000, least: 200, campaigns: 5, days: 90 } as const;
 /** The limits are well below the rates that pause a campaign, so that the club has time to act. */
 const high = { bounces: 0.02, complaints: 0.001 } as const;

@@ -30,7 +30,7 @@ export async function listProblems(
   return schedulingProblems(db, await findCampaign(db, clubId, campaignId), now);
 }
 
-/** @returns the problems of a campaign that was already read, as in `listProblems` */
+/** @returns the problems of a campaign that the caller has already read. They are the same problems as from `listProblems` */
 export async function schedulingProblems(
   db: Queries,
   campaign: CampaignRow,
@@ -92,8 +92,8 @@ export async function emailProblems(
 }
 
 /**
- * Selects the students of the audience, each with the first reason for which the campaign would omit the student.
- * @returns SQL with the columns `student` (id) and `left_out`
+ * Selects the students of the audience. Each row has the reason for which the campaign would leave the student out.
+ * @returns SQL with the columns `student` (an id) and `left_out` (the reason, or null if the student gets the e-mail)
  */
 export function audienceOf(clubId: Id, audience: Condition, now: Date): Sql {
   return sql`SELECT student.id AS student, CASE WHEN student.verified_at IS NULL AND student.opened_by = 'sign_up' THEN 'unconfirmed' END AS left_out

@@ -1,4 +1,4 @@
-/** Selects students whose copies of an e-mail differ most, so that a few previews show possible faults (CAMP-46). */
+/** Selects students whose e-mails look most different. So a few previews are enough to show possible faults of a campaign (CAMP-46). */
 import type { Id } from '../../../platform/core/ids.ts';
 
 export interface Candidate {
@@ -30,8 +30,9 @@ const rightToLeft =
 const otherScript = /(?!\p{Script=Latin})\p{L}/u;
 
 /**
- * The contrasts in order, each with a function that scores a student. The first student with the highest score represents the contrast.
- * Undefined means that the student does not match.
+ * The kinds of students that a set of previews should contain, in order. Each kind has a function that scores a student. The student with
+ * the highest score is the example of this kind. If several students have this score, the first of them is the example. Undefined means
+ * that the student is not of this kind.
  */
 const contrasts: readonly [Contrast, (student: Candidate) => number | undefined][] = [
   ['unconfirmed', ({ confirmed }) => (confirmed ? undefined : 1)],

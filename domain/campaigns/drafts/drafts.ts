@@ -60,8 +60,8 @@ export async function createCampaign(
 }
 
 /**
- * The maximum number of campaigns of a club, including sent campaigns. A club never sends this number of campaigns, and this number can
- * still be listed and stored (CAMP-12).
+ * The maximum number of campaigns of a club, including sent campaigns. No club needs so many campaigns. The service can still list and
+ * store this number (CAMP-12).
  */
 export const campaignsPerClub = 5_000;
 

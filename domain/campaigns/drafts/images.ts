@@ -28,8 +28,8 @@ export interface ImageDeps {
 }
 
 /**
- * Only files of the library may become public. A student's picture must not become public, and neither must a file that was removed after
- * it was chosen.
+ * Only files of the library may become public. A student's picture must not become public. A file that was removed after it was chosen must
+ * not become public either.
  */
 const libraryImage = {
   purpose: 'library',
@@ -40,8 +40,8 @@ const libraryImage = {
 } as const;
 
 /**
- * Records the images in e-mails of a draft as files that the draft uses (MED-14). A draft may name a file that is not an image or was
- * deleted, and the draft's problems report this. The caller holds the lock of the draft, and has not locked the club's row yet.
+ * Records the images in the e-mails of a draft as uses of the draft (MED-14). A draft may name a file that is not an image, or a deleted
+ * file. The problems of the draft report such a file. The caller holds the lock of the draft, and has not locked the club's row yet.
  * @throws DomainError media_archived (an archived image that the draft did not name before)
  */
 export async function setImagesOf(
@@ -69,7 +69,7 @@ export interface LibraryImage {
   picture?: Pick<MediaRendition, 'objectKey' | 'mime' | 'width' | 'standsStill'> & { sizeBytes: number };
 }
 
-/** The keys are the ids as the e-mail writes them, in upper or lower case. */
+/** Each key is the id of an image with the letters of the e-mail, which may be capital or small letters. */
 export type LibraryImages = ReadonlyMap<Id, LibraryImage>;
 
 /** @returns the ready images of the club's library among these ids */
@@ -123,7 +123,7 @@ interface PublishedImage {
 
 /**
  * Publishes copies under names that cannot be guessed. A repetition writes the same copies under the same names.
- * @param cause the campaign whose recipients are frozen, or the version that is published
+ * @param cause the id of the campaign whose recipients are being frozen, or of the version that is being published
  * @returns the copies by id; undefined if an image was deleted or cannot be converted to a picture. The e-mail's problems report this
  */
 export async function publishImages(

@@ -1,4 +1,7 @@
-/** Previews of a campaign: copies of its e-mail without working tracking and unsubscribe links (CAMP-4). */
+/**
+ * Previews of a campaign. A preview is a copy of the campaign's e-mail. Its links are not tracked, and its unsubscribe link does nothing
+ * (CAMP-4).
+ */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { Campaign } from '../../../entities/campaigns/campaign.ts';
 import { Club } from '../../../entities/clubs/club.ts';
@@ -221,7 +224,10 @@ function whole(
   };
 }
 
-/** The address behind the unsubscribe link of a preview. The link does nothing, and an author cannot write this address. */
+/**
+ * The address of the unsubscribe link in a preview. The link does nothing. An author of an e-mail cannot write this address, so it always
+ * means the unsubscribe link.
+ */
 export const noWayOut = '#';
 
 /**

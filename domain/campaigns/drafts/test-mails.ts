@@ -27,7 +27,7 @@ import type { SendingDeps } from '../sending.ts';
 type Record = RecordOf<'TestMail'>;
 
 /**
- * Requests a copy, which a run then sends.
+ * Requests a test copy of the campaign's e-mail. A run then sends this copy.
  * @param administratorId a confirmed member of the club
  * @throws DomainError not_found (no such campaign or member), feature_not_in_plan, campaign_has_problems
  */
@@ -38,7 +38,7 @@ export async function requestTestMail(
   administratorId: Id,
   now: Date,
 ): Promise<Record> {
-  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // the transaction then reads the result from the cache
+  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // caches the problems of the e-mail for the transaction
   return db.transaction(async (tx) => {
     const campaign = await findCampaign(tx, clubId, campaignId, 'FOR SHARE');
     const member =
@@ -140,7 +140,8 @@ async function send(deps: TestMailDeps, { id, clubId, campaignId, name, email, l
   try {
     copy = await copyOf({ db, publicUrl, storage: images.storage }, campaign, valuesFor({ name, email }), imageSeconds);
   } catch (error) {
-    // The campaign was changed since the request. An error because the process is busy does not cancel the mail. It repeats the step.
+    // If the campaign was changed since the request, this error cancels the test mail. If the process is only busy, the error does not
+    // cancel the test mail, and the step is repeated.
     if (error instanceof DomainError && error.code !== 'busy') return { kind: 'canceled', reply: error.code };
     throw error;
   }

@@ -15,9 +15,9 @@ const digestsPerTransaction = 200;
 const plansWithCommunity = () => planNames.filter((name) => (plans[name] as Plan).features.includes('community'));
 
 /**
- * Begins a batch of digests, each between 8:00 in the club's time zone and the end of that date. A digest that was missed during an outage
- * starts later on the same date, or not at all. After a change of time zone, a club gets no digest for a date that is not later than the
- * date of its last digest. A club also gets no digest while another of its digests is open.
+ * Begins a batch of digests. A digest begins between 8:00 and midnight of its date, in the club's time zone. If an outage lasts longer than
+ * this date, the club gets no digest for the date. After a change of the time zone, a club gets a digest only for a date after the date of
+ * its last digest. A club also gets no new digest while an earlier digest is still open.
  * @returns the number of digests that began, and whether there may be more
  */
 export async function beginDigests(db: Database, now: Date): Promise<{ begun: number; more: boolean }> {

@@ -23,7 +23,7 @@ interface DigestMail {
   unsubscribeUrl: string;
 }
 
-/** Placeholders in the frame, between two characters that occur nowhere else. */
+/** A placeholder in the frame. It stands between two special characters that occur in no other text. */
 const placeholder = (name: string) => `\uE000${name}\uE001`;
 const placeholders = /\uE000(\w+)\uE001/;
 

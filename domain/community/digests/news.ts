@@ -1,6 +1,6 @@
 /**
- * The new posts for students in the spaces for which they have switched the daily mail on. The current memberships, access and posts
- * count (COMM-18).
+ * Finds the new posts for students, in the spaces for which they get the daily mail. It uses the memberships, the access and the posts at
+ * the time of the query (COMM-18).
  */
 import type { SpaceDigest } from '../../../entities/community/space-digest.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -16,7 +16,7 @@ export interface NewPost {
   id: Id;
   publicId: string;
   title: string | null;
-  /** The beginning of the Markdown. */
+  /** The first characters of the post's Markdown. */
   body: string;
   author: string | null;
   at: Date;
@@ -40,8 +40,8 @@ export interface News {
 }
 
 /**
- * The table `told` contains the last digest of each student. The table `wanted` contains the spaces for each student, with the time after
- * which a post is new.
+ * Two expressions for a `WITH` clause. `told` has the end of the last digest of each student. `wanted` has the spaces of each student, with
+ * the time after which a post in the space is new.
  */
 function wantedSpaces({ id, clubId, takesUntil }: DigestWindow, studentIds: readonly Id[], now: Date): Sql {
   const since = new Date(takesUntil.getTime() - digestRules.lookBackMs);
@@ -63,8 +63,8 @@ function wantedSpaces({ id, clubId, takesUntil }: DigestWindow, studentIds: read
 }
 
 /**
- * A condition on a post of `wanted`. Statements must order by `created_at`, so that Postgres begins at the read mark even with wrong
- * statistics.
+ * A condition that the row `post` is new for the row `wanted`. The statement must order by `created_at`. Postgres then starts to read the
+ * index at the time `new_from`, even if its statistics are wrong.
  */
 const isNew = ({
   takesUntil,

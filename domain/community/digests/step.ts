@@ -29,7 +29,7 @@ export type DigestStep =
 
 /** The pause if the mail server cannot be reached. A restart of the server takes less time. */
 const unreachedRestMs = 15_000;
-/** The pause if the mail server refuses several mails in a row, which an operator must solve. */
+/** The pause after the mail server has refused several mails in a row. An operator must solve the cause. */
 const refusedRestMs = 15 * 60_000;
 
 /** @param digestId `<club>/<date>` @param now Unix milliseconds */
@@ -96,7 +96,8 @@ async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): 
     if (!current) return;
     const members = await nextMembers(tx, clubId, pagedTo);
     const students = members.length === 0 ? [] : await studentsWithNews(tx, digest, members, now);
-    // Waits for concurrent removals of students. These removals do not see the new mails, and would leave a name and an address in them.
+    // Waits for removals of students that run at the same time. Such a removal does not see the new mails, so it would not erase the
+    // student's name and address in them.
     const insertedMails = await tx.rows(sql`
       WITH student AS MATERIALIZED (
         SELECT id, name, email FROM students
@@ -113,7 +114,7 @@ async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): 
   });
 }
 
-/** Reads the members after this member in the order of ids, which is the order of the partial index. */
+/** Reads the next members after the id `after`. The order by id is the order of the partial index. */
 async function nextMembers(tx: Transaction, clubId: Id, after: Id | null): Promise<Id[]> {
   const from = after === null ? sql`` : sql`AND student_id > ${after}`;
   const members = await tx.rows<{ id: Id }>(sql`SELECT DISTINCT student_id AS id FROM community_memberships
@@ -145,7 +146,7 @@ async function finishOrWait(deps: DigestDeps, digest: SpaceDigest, { leased, now
   return (await end(deps, digest, now)) ? { done: true, outcome: 'sent' } : rest(deps, digest, 'page', { until: now });
 }
 
-/** @returns false if a mail still has no outcome */
+/** @returns false if the digest cannot end yet, because a mail still has no outcome */
 async function end({ db }: DigestDeps, { id }: SpaceDigest, now: Date): Promise<boolean> {
   const ended = await db.run(sql`UPDATE space_digests SET ended_at = ${now}, looks_at = NULL
     WHERE id = ${id} AND ended_at IS NULL
@@ -160,7 +161,7 @@ async function rest(
   waitingFor: Awaited,
   { until, leased = until }: { until: Date; leased?: Date | undefined },
 ): Promise<DigestStep> {
-  // After the end of its date, the digest waits only for mails that are being sent.
+  // After the end of its date, the digest sends no new mails. It waits only for the mails that are being sent.
   const nextLook = waitingFor === 'under_way' || until < endsAt ? until : endsAt;
   const at = leased < nextLook ? leased : nextLook;
   const row = await db.one<Pick<SpaceDigest, 'pages' | 'recipients'> & { open: number }>(sql`

@@ -10,18 +10,24 @@ export function withoutAddresses(text: string): string {
   });
 }
 
-/** @param word without white space @returns the start of the first address that has text after its scheme or its `www.` */
+/**
+ * @param word without white space @returns the start of the first address in the word. An address begins with `www.` or a scheme, and has
+ * text after it
+ */
 function startOfAddress(word: string): number | undefined {
   const starts = [/\bwww\.(?=.)/iu.exec(word)?.index, startOfScheme(word)].filter((start) => start !== undefined);
   return starts.length === 0 ? undefined : Math.min(...starts);
 }
 
-/** Reads each sequence of scheme characters only once. The search does not begin again at each of its letters. */
+/**
+ * Finds the start of the first scheme. It reads each sequence of scheme characters only once, and does not search again from each letter.
+ * So long words take only linear time.
+ */
 function startOfScheme(word: string): number | undefined {
   for (const { 0: run, index } of word.matchAll(/[a-z0-9+.-]+/giu)) {
     const end = index + run.length;
     if (!word.startsWith('://', end) || end + '://'.length === word.length) continue;
-    const before = word.slice(Math.max(0, index - 1), index); // these characters, such as an underscore, may belong to the same word
+    const before = word.slice(Math.max(0, index - 1), index); // the character before, such as an underscore, may belong to the same word
     const first = firstLetter.exec(before + run)?.index;
     if (first !== undefined) return index - before.length + first;
   }

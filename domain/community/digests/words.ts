@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import MarkdownIt, { type Token } from 'markdown-it';
 import { withoutAddresses } from './typed-addresses.ts';
 
-/** The same nesting depth as in the check of a post's links. */
+/** The maximum depth of nested Markdown. The check of a post's links uses the same depth. */
 const maxNesting = 40;
 // Raw HTML appears as it was typed, as in the classroom.
 const markdown = new MarkdownIt({ html: false, linkify: false, maxNesting });
@@ -36,7 +36,7 @@ function wordsOfToken({ type, content, children }: Token): string {
 }
 
 function cut(line: string, most: number): string {
-  if (line.length <= most) return line; // each grapheme has at least one UTF-16 unit
+  if (line.length <= most) return line; // a line never has more graphemes than UTF-16 units
   const parts = Array.from(graphemes.segment(line), ({ segment }) => segment);
   if (parts.length <= most) return line;
   const head = parts.slice(0, most - 1).join('');

@@ -44,7 +44,7 @@ export interface NewAccount {
  * has a pending sign-up, it becomes an account of the club, and its owner is invited (DEC-62). The transaction must not have locked a
  * student yet, because opening an account first locks the club's count of students (docs/explanation/architecture.md#locks).
  * @throws DomainError limit_reached (the plan has no seat for another student)
- * @throws StaleRead (the account was created or deleted after a read without a lock)
+ * @throws StaleRead if the account was created or deleted after it was read without a lock
  */
 export async function findOrOpenAccount(
   tx: Transaction,
@@ -66,7 +66,7 @@ export async function findOrOpenAccount(
   return { studentId, created: !account, takenOver: account !== undefined };
 }
 
-/** @throws StaleRead: a sign-up or a correction has taken the address after the read */
+/** @throws StaleRead if a sign-up or a correction has taken the address after the caller read it */
 async function insertStudent(
   tx: Transaction,
   vault: Vault,
@@ -83,9 +83,10 @@ async function insertStudent(
 }
 
 /**
- * Locks a student for an act that confirms the account in the club's name, such as a manual grant. A pending sign-up becomes an account of
- * the club, and its owner is invited. The transaction must not have locked a student yet.
- * @throws DomainError not_found (also for a removed student and a student of another club); limit_reached; StaleRead
+ * Locks a student before an action of the club, such as a manual grant. If the student's sign-up is still pending, this function makes it
+ * an account of the club, and invites its owner. The transaction must not have locked a student yet.
+ * @throws DomainError not_found, when the student does not exist, was removed, or belongs to another club; limit_reached, when the plan has
+ * no free seat; StaleRead, when the account has changed after the first read
  */
 export async function lockForClub(
   tx: Transaction,

@@ -20,8 +20,8 @@ type AdministratorSession = RecordOf<'AdministratorSession'>;
 type Profile = RecordOf<'AdministratorProfile'>;
 
 /**
- * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`. The answer is the same for a new
- * account and for an account that existed before.
+ * Signs an administrator in. A person who has signed up but has not confirmed the address gets `email_not_verified` for the password of the
+ * last sign-up. The answer is the same for a new account and for an account that existed before.
  * @throws DomainError invalid_credentials; email_not_verified only after a correct password
  */
 export async function signInAdministrator(

@@ -14,15 +14,15 @@ const accounts = {
 } as const;
 export type AccountKind = keyof typeof accounts;
 
-/** The password of a repeated sign-up, and whether it equals the account's password. */
+/** The password that a second sign-up with the same address offers, and whether it is the account's password. */
 export interface Offer {
   passwordHash: string;
   same: boolean;
 }
 
 /**
- * Records the password of a repeated sign-up. Sign-in answers `email_not_verified` to the last recorded password. If the password differs
- * from the account's password, it is stored separately until the address is confirmed.
+ * Records the password of a repeated sign-up. If a person signs in with the last recorded password, the answer is `email_not_verified`. If
+ * this password differs from the account's password, it is stored separately until the address is confirmed.
  */
 export async function noteOffer(
   tx: Transaction,
@@ -43,10 +43,12 @@ export async function noteOffer(
 }
 
 /**
- * Confirms an account that was never confirmed. A confirmed account does not change. The account keeps its password only if the sign-up's
- * own mail proved the address and no other sign-up offered another password. Any person can sign up with any address, and the reader of the
- * mails cannot see which sign-up sent a mail. A person whose account has no password chooses one by a reset. Earlier mails are withdrawn.
- * @param proof the proof of the address. `sign_up` is the mail of the sign-up. `other` is a code, which does not show who signed up
+ * Confirms an account that was never confirmed. It does not change a confirmed account. Any person can sign up with any address, and the
+ * owner of the address cannot see which sign-up sent a mail. So the account keeps its password only in one case: the mail of the sign-up
+ * itself has proven the address, and no other sign-up has offered another password. Without a password, the owner chooses a password by a
+ * reset. Earlier mails are withdrawn.
+ * @param proof how the person has proven to own the address. `sign_up` means the link in the mail of the sign-up. `other` means a code,
+ * which does not show who signed up
  */
 export async function confirmAddress(
   tx: Transaction,

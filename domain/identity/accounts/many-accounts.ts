@@ -22,13 +22,14 @@ export interface FoundAccount {
 }
 
 /**
- * Finds the students of these addresses, opens accounts for the other addresses, and locks all rows. The order of locks: first the club's
- * count, if a read without a lock finds a person who does not count yet, then the existing students by id. The caller records facts and
- * mails about new students, and mails to students whose pending sign-up was confirmed.
+ * Finds the students of these addresses, opens accounts for the other addresses, and locks all rows. It first reads the students without a
+ * lock. If a person does not count yet, the function first locks the club's count. It then locks the existing students, ordered by id. The
+ * caller records the facts and mails of new students. The caller also records the mails to students whose pending sign-up was confirmed.
  * @param people the people, without duplicate addresses
- * @param room receives the number of new people, and returns how many of them may count. The first people of the list count
+ * @param room reserves seats. It receives the number of people who do not count yet, and returns the number of seats for them. The first
+ * people of the list get these seats
  * @returns the accounts by address. People without a seat are absent
- * @throws StaleRead (an account was created or deleted after the read)
+ * @throws StaleRead if an account was created or deleted after the read
  */
 export async function findOrOpenAccounts(
   tx: Transaction,
@@ -44,7 +45,8 @@ export async function findOrOpenAccounts(
     (await lockByAddress(tx, clubId, people)).map((account) => [account.email, account]),
   );
   const uncounted = people.filter(({ email }) => existingAccounts.get(email)?.isPending ?? true);
-  // A student was removed or got another address after the read. Students are already locked, so it is too late to lock the count.
+  // A student was removed or got another address after the first read. The count must be locked before students, but students are already
+  // locked. So the transaction cannot lock the count any more.
   if (uncounted.length > 0 && !isCountHeld) throw new StaleRead();
 
   const admitted = uncounted.length === 0 ? [] : uncounted.slice(0, await room(uncounted.length));

@@ -25,10 +25,11 @@ interface Account {
 }
 
 /**
- * Locks a student whom the club's count may soon include. If the count does not include the student yet, the function locks the club's
- * count first (docs/explanation/architecture.md#locks). The transaction must not have locked a student.
+ * Locks a student whom this transaction may add to the club's count. If the count does not include the student yet, the function locks the
+ * count before the student (docs/explanation/architecture.md#locks). The transaction must not have locked a student.
  * @param which a condition on students who were not removed
- * @returns the account, if it exists. Also returns seats if the account is pending, or if the account is absent and `orNewIn` is set
+ * @returns the account, if it exists. `seats` is present if the account is pending. It is also present if there is no account, and
+ * `orNewIn` names the club of a new account
  * @throws DomainError limit_reached; StaleRead
  */
 export async function lockAccount(
@@ -56,9 +57,9 @@ export async function takeSeatOf(
 }
 
 /**
- * Confirms pending sign-ups in the name of the club or a sale, so that they count. Their passwords may belong to a stranger and are
- * removed. Sign-in still answers `email_not_verified` to an offered password, so that it does not reveal the confirmation (ADR 5). The
- * caller holds the locks of the students and has reserved their seats.
+ * Makes pending sign-ups accounts of the club or of a sale, so that they count as students. Their passwords may belong to a stranger, so
+ * the function removes them. A person who signs in with such a password still gets `email_not_verified`. So the answer does not reveal that
+ * the account was taken over (ADR 5). The caller holds the locks of the students and has reserved their seats.
  */
 export async function takeOver(
   tx: Transaction,
@@ -81,7 +82,7 @@ export async function takeOver(
   );
 }
 
-/** The origin of a sign-up, and the sign-ups that the limits do not count. */
+/** The network from which a sign-up comes, and a condition for sign-ups that do not count for the limits. */
 interface SignUpSource {
   /** The network of the caller. Undefined if it is unknown. */
   network: string | undefined;
@@ -90,8 +91,9 @@ interface SignUpSource {
 }
 
 /**
- * Limits the unconfirmed sign-ups of a club, and of one network in it. The check runs before the address is looked up, so that the answer
- * does not show whether the address is known. Concurrent sign-ups may exceed the limit by the number of these sign-ups.
+ * Limits the unconfirmed sign-ups of a club, and of one network in the club. The check runs before the address is looked up, so that the
+ * answer does not show whether the address is known. Sign-ups that run at the same time do not see each other, so a few of them may exceed
+ * the limit.
  * @throws DomainError rate_limited
  */
 export async function requireFewPending(

@@ -81,8 +81,8 @@ export async function verifyStudentEmail(
 }
 
 /**
- * Locks a student whose address is proven. If the club's count does not include the student yet, the count is locked before the student.
- * The student is locked before the student's tokens.
+ * Locks a student who has proven the address. If the club's count does not include the student yet, the count is locked first. Then the
+ * student is locked, and at last the student's tokens.
  * @throws DomainError token_gone for a removed student; limit_reached
  */
 async function lockToConfirm(tx: Transaction, studentId: Id) {

@@ -13,7 +13,10 @@ const minCharacters = 10;
 const minDistinct = 4;
 /** The number of letters and digits that must remain without the public data about the owner. */
 const minUnknown = 6;
-/** The minimum length of a part of a name or an address that is removed from a password. Shorter parts occur in many words. */
+/**
+ * Parts of the owner's name and address are removed from a password before it is judged. A part must have at least this length, because
+ * shorter parts occur in many words.
+ */
 const minPartLength = 3;
 
 /**
@@ -46,7 +49,10 @@ export function requireUnknown(password: string, { email, names }: PasswordOwner
 
 const weak = (words: RefusalWords) => new RefusalToPerson('weak_password', words);
 
-/** Replaces characters that look alike or have another width by the same character. */
+/**
+ * Makes texts comparable: it uses small letters, and replaces each special form of a character, such as a wide letter, by the usual
+ * character.
+ */
 const comparable = (text: string) => text.normalize('NFKC').toLowerCase();
 
 const lettersAndDigits = (text: string) => text.replaceAll(/[^\p{L}\p{N}]/gu, '');
@@ -74,7 +80,7 @@ function formsOf(text: string): readonly string[] {
   return [...new Set(spelled)].filter((form) => form !== '');
 }
 
-/** @returns the part that the text repeats from beginning to end; the text itself if it repeats no part */
+/** @returns the part of which the text is a repetition, or the text itself if it is no repetition. For example, `abab` gives `ab` */
 function unitOf(text: string): string {
   const period = `${text}${text}`.indexOf(text, 1);
   return period > 0 ? text.slice(0, period) : text;

@@ -1,6 +1,6 @@
 /**
- * Finds the caller of a sign-in session by its token. Each request searches again, so that an ended session is refused immediately
- * (AUTH-4).
+ * Finds the caller of a sign-in session by its token. Each request looks the session up in the database. So an ended session is refused
+ * immediately (AUTH-4).
  */
 import { AdministratorSession } from '../../../entities/identity/administrator-session.ts';
 import type { Role } from '../../../entities/clubs/values.ts';
@@ -15,7 +15,7 @@ import type { StudentIdentity } from '../student-identity.ts';
 
 /** The shortest time between two extensions of a session, so that only few requests write to the database. */
 const slideEveryMs = 5 * 60_000;
-/** The maximum number of look-ups of a process at the same time. So look-ups use only a few of the process's connections. */
+/** The maximum number of look-ups that run at the same time in a process. So look-ups use only a few of the process's connections. */
 const maxConcurrentLookUps = 4;
 
 export interface AdministratorSessionFound {

@@ -18,7 +18,10 @@ export const sessionLifetimeMs = { student: 30 * day, admin: 12 * hour } as cons
 /** The longest lifetime of an administrator's session, even if it is used constantly (DEC-10). */
 export const administratorSessionMaxMs = 30 * day;
 
-/** The prefix of both kinds of tokens. Secret scanners find it. It does not show the kind, which only the store decides (AUTH-4). */
+/**
+ * The prefix of the tokens of students and of administrators. Secret scanners find tokens by this prefix. It does not show the kind of the
+ * token. The table that contains the token decides the kind (AUTH-4).
+ */
 const tokenPrefix = 'cls_';
 
 const stores = {

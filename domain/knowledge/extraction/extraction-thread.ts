@@ -15,7 +15,10 @@ import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 /** The source whose text is extracted. */
 export type Source = { language: Language } & (
   | { kind: 'lesson'; markdown: string }
-  /** `says` is the announced media type. `pages` are the pages of a PDF to read, from 1 and in order; if absent, all pages are read. */
+  /**
+   * `says` is the media type that the upload announced. `pages` is a list of pages of a PDF, from 1 and in order. Without this list, all
+   * pages are read.
+   */
   | { kind: 'media'; bytes: Uint8Array; says: string | null; pages?: readonly number[] }
   /** The subtitles of a video or sound, as WebVTT. */
   | { kind: 'subtitles'; bytes: Uint8Array }

@@ -28,10 +28,10 @@ export type ThreadRules = Record<'extractionMs' | 'maxHeapMb' | 'maxBuffersMb', 
 
 /**
  * @param source the source, whose bytes are transferred to the thread
- * @param options.onPage is called with the number of pages that were read, and the number of all pages
+ * @param options.onPage receives the number of pages that were read, and the number of all pages
  * @param options.signal ends the thread
  * @param options.rules the bounds; tests pass other bounds than the usual ones
- * @throws the reason of the signal; any error in the thread that the source did not cause
+ * @throws the reason of the signal, when the signal ends the thread; any other error of the thread that is not the source's fault
  */
 export async function extract(
   source: Source,

@@ -1,6 +1,6 @@
 /**
- * Raised and lowered letters in plain text: `10³`, `H₂O`. If raised letters were written as normal letters, they would join the text before
- * them, and 10³ would become 103. Unicode has raised and lowered forms of digits, signs and some letters. All other words get `^` or `_`.
+ * Writes raised and lowered letters in plain text: `10³`, `H₂O`. Without this, 10³ would become 103. Unicode has raised and lowered forms
+ * only for digits, signs and some letters. Before all other raised or lowered words, `^` or `_` is written.
  */
 
 const raisedForms = new Map(

@@ -61,7 +61,7 @@ async function readInto(
   bytes: Uint8Array,
   { says, onPage, pages }: PageOptions & { says: string | null },
 ): Promise<number | null> {
-  // The readers are loaded on demand, because a lesson needs none of them.
+  // The modules that read files are loaded only for a file, because a lesson does not need them.
   if (type === 'pdf') return (await import('./pdf/read-pdf.ts')).readPdf(bytes, into, { onPage, pages });
   if (type === 'zip') {
     const { OfficeFile } = await import('./office/office-file.ts');
@@ -85,7 +85,7 @@ async function readInto(
   return null;
 }
 
-/** Text formats that are not meant for readers. */
+/** Text formats whose content is not written for people to read. */
 const notForReaders = /rtf|postscript|eps|x-mif|vcard|calendar/;
 
 type FileType = 'pdf' | 'zip' | 'text';
@@ -94,10 +94,10 @@ type FileType = 'pdf' | 'zip' | 'text';
 async function typeOf(bytes: Uint8Array, says: string | null): Promise<FileType> {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1_024)).toString('latin1');
   const isSaidText = says?.startsWith('text/') && !/^(?:%PDF-|\{\\rtf)/.test(start) && isPlainUtf8(bytes);
-  if (isSaidText) return 'text'; // the first words of a text may mention PDF
+  if (isSaidText) return 'text'; // a text that mentions PDF in its first words is not a PDF
   if (start.includes('%PDF-')) return 'pdf';
   if (start.startsWith('PK')) return 'zip';
-  if (/^(?:\xff\xfe|\xfe\xff)/.test(start)) return 'text'; // the file begins with the byte order mark of UTF-16
+  if (/^(?:\xff\xfe|\xfe\xff)/.test(start)) return 'text'; // the byte order mark of UTF-16 shows that the file is a text
   const mime = (await readingTheFile(() => fileTypeFromBuffer(bytes)))?.mime;
   // Office stores encrypted files in the container of its old formats.
   if (mime === 'application/x-cfb')

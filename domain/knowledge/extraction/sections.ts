@@ -8,7 +8,7 @@ import { indexingRules } from '../indexing/indexing.policy.ts';
 
 export interface Paragraph {
   text: string;
-  /** `lines` is code, whose lines are kept. `row` is a row of a table or list, which stays close to the next row. */
+  /** `lines` is code: its lines stay separate. `row` is a row of a table or of a list: it has no empty line before the next row. */
   kind: 'prose' | 'row' | 'lines';
   /** The header of the table, if the paragraph is a row of a table. Each passage with rows of the table begins with it. */
   header?: string;
@@ -58,7 +58,7 @@ export class SectionBuilder {
   #page: number | null = null;
   #path: { level: number; text: string }[] = [];
   #current: Section | undefined;
-  /** The last heading, as long as no text has followed it. */
+  /** The last heading, if no text has followed it yet. */
   #bare: { level: number; section: Section } | undefined;
   #length = 0;
   readonly #warnings = new Warnings();
@@ -78,7 +78,7 @@ export class SectionBuilder {
     return this.#warnings.pagesWith(code);
   }
 
-  /** Starts a page. @param keepsHeadings whether headings of earlier pages still apply */
+  /** Starts a page. @param keepsHeadings whether the headings of earlier pages also apply to this page */
   startPage(page: number, keepsHeadings: boolean): void {
     this.#closeBare();
     this.#page = page;

@@ -35,7 +35,7 @@ export interface TableHeader {
 
 export class TableBuilder {
   readonly #rows: Row[] = [];
-  /** The cell of each column that spans the next rows, and the number of those rows. */
+  /** For each column, the cell that also covers the next rows, and the number of these rows. */
   readonly #reaching = new Map<number, { cell: Cell; rowsLeft: number }>();
   #column = 0;
   #cells = 0;
@@ -68,7 +68,8 @@ export class TableBuilder {
 
   /**
    * Ends the table and writes its rows. A table of one column is a list.
-   * @param earlier the header of the table before a page break. This table continues that table if both have the same number of columns
+   * @param earlier the header of the table before a page break, if any. If it has the same number of columns as this table, this table is
+   * the continuation, and gets this header
    * @returns the header of the table, if it has one
    * @throws Unreadable too_large
    */
@@ -101,7 +102,7 @@ export class TableBuilder {
     this.#column += 1;
   }
 
-  /** Inserts the cells that span from rows above before the next cell of the file. */
+  /** A cell of an earlier row may also cover this row. Inserts such cells before the next cell that the file contains. */
   #fillFromAbove(): void {
     for (;;) {
       const above = this.#reaching.get(this.#column);
@@ -112,7 +113,7 @@ export class TableBuilder {
     }
   }
 
-  /** Adds the cells from rows above that come after the last cell of the file. */
+  /** Ends the current row. Cells of earlier rows may also cover the columns after the last cell in the file. They are added here. */
   #endRow(): void {
     if (this.#rows.length === 0) return;
     for (const column of [...this.#reaching.keys()].toSorted((a, b) => a - b)) {
@@ -128,7 +129,8 @@ function spanOf(span: number, most: number): number {
 }
 
 /**
- * Drops columns in which no cell with a word begins. Such columns come from cells that only create space, or that span too many columns.
+ * Drops each column in which no cell with words begins. Such a column exists because some cells only create space, or cover too many
+ * columns.
  */
 function columnsWithText(rows: readonly Row[]): number[] {
   const columns = new Set<number>();
@@ -139,8 +141,8 @@ function columnsWithText(rows: readonly Row[]): number[] {
 }
 
 /**
- * @returns the number of header rows at the beginning. These are the marked rows. If no row is marked, the first row is the header if all
- *   its cells have words and other rows follow
+ * @returns the number of header rows at the beginning. If the file marks header rows, it is the number of marked rows. Otherwise the first
+ * row is the header if all its cells have words, and if other rows follow
  */
 function headersOf(rows: readonly Row[], columns: number): number {
   const marked = rows.findIndex(({ isHeader }) => !isHeader);

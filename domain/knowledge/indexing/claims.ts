@@ -71,7 +71,7 @@ export function holdClaim(db: Queries, claim: Claim, onRenewal: () => void, stop
   );
 }
 
-/** Releases an interrupted claim. The source is due immediately, and the attempt does not count. */
+/** Gives a claim back if the work was interrupted. The source is due immediately, and the attempt does not count. */
 export async function releaseClaim(db: Queries, { sourceId, fence, version }: Claim): Promise<void> {
   await db.run(
     sql`UPDATE agent_sources

@@ -22,7 +22,10 @@ export const indexingRules = {
   /** The maximum number of characters of a source's text. */
   maxText: 10_000_000,
   maxPassages: 50_000,
-  /** The size, in bytes, of the pieces in which a file is fetched; and the number of passages per statement. */
+  /**
+   * `pieceBytes` is the size of the pieces in which a file is fetched. `passagesAStatement` is the number of passages that one statement
+   * writes.
+   */
   pieceBytes: 8 * 1_024 * 1_024,
   passagesAStatement: 2_000,
   /** The number of passages or citations of a removed source that one transaction deletes. This takes about a second. */
@@ -36,16 +39,16 @@ export const indexingRules = {
   /** The time limit for the extraction of a file. */
   extractionMs: 120_000,
   /**
-   * The length of a claim without renewal, and the interval of renewals. They are short, so that the source of a dead worker is soon
-   * free.
+   * The length of a claim without renewal, and the interval of renewals. Both are short. So if a worker dies, another worker can soon claim
+   * its source.
    */
   leaseMs: 10_000,
   renewalMs: 2_500,
 } as const;
 
 /**
- * The version of the readers of files and lessons. Raise this number when the readers read a file differently. Every source is then read
- * again as bulk work (reading-again.ts).
+ * The version of the code that reads files and lessons. Increase this number after a change that makes the code read a file differently.
+ * Then every source is read again as bulk work (reading-again.ts).
  */
 export const readerVersion = 3;
 

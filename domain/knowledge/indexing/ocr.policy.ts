@@ -8,8 +8,8 @@ export const ocrRules = {
   /** The maximum number of pages of a file. Further pages stay pictures. */
   maxPages: 100,
   /**
-   * The number of pages in a run of the program, if its command accepts page numbers. A failure of such a run affects only these pages, and
-   * each run reports progress.
+   * The number of pages that one run of the program reads, if its command accepts page numbers. If such a run fails, only these pages are
+   * missing. Each run also reports progress.
    */
   pagesARun: 20,
   /**
@@ -19,7 +19,7 @@ export const ocrRules = {
   timeMs: 360_000,
   /** The time limit for one run. A run that hangs leaves time for other runs. */
   runMs: 180_000,
-  /** A run begins only if at least this much time remains. */
+  /** A run of the program begins only if the remaining time is at least this long. */
   leastMs: 10_000,
   /** The maximum size of the file that the program writes, because the file is read as a whole. */
   maxOutputBytes: 128 * 1_024 * 1_024,
@@ -28,15 +28,15 @@ export const ocrRules = {
   /** The time limit for the extraction of a result. */
   extractionMs: 60_000,
   /**
-   * The maximum number of attempts of a step with OCR. If OCR ends the worker in each attempt, the result of the first reading is still
-   * stored.
+   * The maximum number of attempts of a step with OCR. OCR may kill the worker in each of these attempts. The next attempt works without
+   * OCR, and stores the result of the first reading.
    */
   attempts: 2,
   /** The wait before another try if OCR was not possible, because there was no program or no disk space. */
   againMs: 3_600_000,
 } as const;
 
-/** tesseract's names of languages, by the main language of a tag. */
+/** The names of languages that tesseract uses. The key is the main language of a language tag. */
 const ocrLanguages: Readonly<Record<string, string>> = {
   en: 'eng',
   pt: 'por',
@@ -57,7 +57,7 @@ export function ocrLanguagesOf(language: Language, further: string | undefined):
   return [...new Set([ocrLanguageOf(language), ...(further?.split('+') ?? [])])].join('+');
 }
 
-/** The languages of all clubs, for a check of the program. */
+/** The language options for each language that a club can have. They are used to check the program. */
 export const allOcrLanguages = (further: string | undefined): string[] =>
   Object.keys(ocrLanguages).map((language) => ocrLanguagesOf(language, further));
 
@@ -72,14 +72,17 @@ export function pageRanges(pages: readonly number[]): string {
   return ranges.map(({ from, to }) => (from === to ? String(from) : `${from}-${to}`)).join(',');
 }
 
-/** The result of OCR: passages of the pages that it has read, and the pages that it has not read. All other scanned pages have no words. */
+/**
+ * The result of OCR: the passages of the pages that OCR has read, and the numbers of the pages that it could not read. A scanned page that
+ * is in neither list has no words.
+ */
 export interface OcrReading {
   passages: readonly SearchedPassage[];
   failed: readonly number[];
 }
 
 /**
- * Adds the pages that OCR has read to the first reading, whose own pages stay unchanged.
+ * Adds the pages that OCR has read to the result of the first reading. The pages of the first reading do not change.
  * @param scanned the pages that are pictures, according to the first reading
  */
 export function withOcr(

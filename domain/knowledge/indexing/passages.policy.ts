@@ -2,9 +2,9 @@
  * Cuts the sections of a SectionBuilder into passages: the units of retrieval, of the model's context and of citations.
  *
  * A passage is on one page and under one path of headings. It has 300 to 600 characters (code points). Only the last passage of a section
- * may have fewer. Its blocks are sentences (rows of a table, lines of code) with the white space after them. The blocks together are the
- * text of the passage. A sentence is cut between words, and only if a passage cannot be filled otherwise. A word is cut only if it is
- * longer than a passage. A passage that continues the rows of a table begins with the table's header.
+ * may have fewer. A passage consists of blocks. A block is a sentence, a row of a table or a line of code, with the white space after it.
+ * All blocks together are the text of the passage. If a passage cannot be filled with whole sentences, a sentence is cut between words.
+ * Only a word that is longer than a passage is cut. If a passage continues a table, it begins with the header of the table.
  */
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { Paragraph, Seconds, Section } from '../extraction/sections.ts';
@@ -29,15 +29,15 @@ interface Piece {
   length: number;
   gapLength: number;
   /**
-   * Set only for the first piece of a paragraph: the number of characters up to the end of the paragraph. A passage preferably ends before
-   * such a piece.
+   * Only the first piece of a paragraph has this value: the number of characters to the end of the paragraph. If possible, a passage ends
+   * before the first piece of a paragraph.
    */
   paragraph?: number;
   /** The header of the table, if the piece is a row of a table. */
   header?: string;
   /** The time span of the piece, if it comes from subtitles. */
   seconds?: Seconds;
-  /** Whether the piece is a repeated header before further rows. */
+  /** Whether the piece is the header of a table, repeated at the beginning of a passage. */
   isRepeated?: true;
 }
 
@@ -109,7 +109,9 @@ function withHeader(pieces: Piece[]): Piece[] {
   return header === undefined ? pieces : [{ ...pieceOf(`${header}\n`), isRepeated: true }, ...pieces];
 }
 
-/** Abbreviations whose period does not end a sentence if a name or a number follows; and the number of a list item. */
+/**
+ * Matches a period that does not end a sentence: after an abbreviation, if a name or a number follows, and after the number of a list item.
+ */
 const abbreviation =
   /^\d{1,3}\.\s*$|(?:^|[\s([“"'])(?:\p{Lu}|[Dd]ra?|Mrs?|Ms|Profa?|Sra?|Mme|St|Sto|Sta|vs|[Ff]igs?|[Nn]o|[Pp]p?|[Pp]ágs?|[Cc]ap|[Ss]ec|[Ee]d|[Vv]ol|[Aa]rt|[Nn]r|Abb|e\.g|i\.e|p\.\s?ex|z(?:\.\s?B)?)\.\s*$/u;
 
@@ -134,7 +136,7 @@ function pack(pieces: readonly Piece[]): Piece[][] {
   const { least, most } = passageLength;
   const passages: Piece[][] = [];
   let open: Piece[] = [];
-  let length = 0; // the characters of the open pieces, with their gaps
+  let length = 0; // the number of characters in the open pieces, with the gaps between them
   const close = () => {
     if (open.length > 0) passages.push(open);
     [open, length] = [[], 0];
@@ -181,7 +183,7 @@ function cut(piece: Piece, least: number, most: number): [Piece, Piece] {
   const first = Math.max(least, 1);
   for (const [index, before] of characters.slice(first - 1, Math.min(most, characters.length - 1)).entries()) {
     const at = first + index;
-    if (isSpace(before)) continue; // a cut here would leave a space at the end of the first part
+    if (isSpace(before)) continue; // otherwise the first part would end with a space
     inside = at;
     if (!isSpace(characters[at] ?? '')) continue;
     space = at;
@@ -200,8 +202,8 @@ function isSpace(character: string): boolean {
 }
 
 /**
- * If the last passage is too short, moves blocks to it from the passage before, as long as both keep their limits. The two passages
- * together do not fit into one passage.
+ * The last passage may be too short, although the last two passages are too long for one passage. Then blocks move from the passage before
+ * it to the last passage, as long as both passages keep their limits.
  */
 function withoutShortTail(passages: Piece[][]): Piece[][] {
   const { least, most } = passageLength;

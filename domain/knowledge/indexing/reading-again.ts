@@ -9,14 +9,14 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { wakeSources, wantedAnew } from '../sources.ts';
 import { readerVersion } from './indexing.policy.ts';
 
-/** The maximum number of sources of the service that wait for a new reading. This is about a minute's work. */
+/** The maximum number of sources of all clubs that wait to be read again. They are about one minute of work. */
 const waiting = 100;
 
 /**
- * Requests a new reading of old sources. Their number is limited, and the sources that already wait count too. Until a source is read
+ * Requests that old sources are read again. At most a fixed number of sources may wait for this at the same time. Until a source is read
  * again, its old passages stay in use. They also stay if the source can no longer be read.
  * @param options.readsScans whether the deployment has OCR. If so, sources with scanned pages that OCR has not tried are included
- * @param options.version sources that were read by an older version are old
+ * @param options.version the version of the readers. A source that was read by an older version is an old source
  * @returns how many
  */
 export async function readOldSourcesAgain(
@@ -49,7 +49,10 @@ export async function readOldSourcesAgain(
   });
 }
 
-/** If OCR is not possible, the step stores a later time. So a source is not read again and again. */
+/**
+ * Requests that sources whose OCR is due are read again. If OCR is still not possible, the step stores a later time. So the source is not
+ * read all the time.
+ */
 function wantScannedAnew(tx: Transaction, now: Date, limit: number): Promise<{ id: Id; clubId: Id }[]> {
   return tx.rows<{ id: Id; clubId: Id }>(
     sql`UPDATE agent_sources SET ${wantedAnew(now)}

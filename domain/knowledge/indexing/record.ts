@@ -1,4 +1,4 @@
-/** Records the result of a claim, but only if the claim is still valid and its content is the content that was read. */
+/** Records the result of a claim. It does so only if the claim is still valid, and if the source still has the content that was read. */
 import type { QueryDeepPartialEntity } from 'typeorm';
 import { AgentSource } from '../../../entities/knowledge/agent-source.ts';
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
@@ -22,10 +22,11 @@ export interface Indexed {
 }
 
 /**
- * Replaces the source's passages. Until the commit, searches find the old passages. A large file takes seconds, so the source's row is
- * locked last. So a concurrent transaction that removes the source does not wait. After such a removal the version is no longer wanted, and
- * this transaction changes nothing.
- * @throws LeaseLost: the source was removed, another worker has claimed it, or a new version is wanted; in these cases nothing is changed
+ * Replaces the source's passages. Until the commit, searches find the old passages. For a large file this takes seconds. So the transaction
+ * locks the source's row at the end, and a transaction that removes the source does not have to wait. If the source was removed, its
+ * version is no longer wanted, and this transaction changes nothing.
+ * @throws LeaseLost if the source was removed, another worker has claimed it, or a new version is wanted. Then the transaction changes
+ * nothing
  */
 export async function recordPassages(db: Database, claim: Claim, indexed: Indexed, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
@@ -64,8 +65,8 @@ export async function recordFailure(
 }
 
 /**
- * Records a failure that the file did not cause. Indexing is tried again after a wait, or fails after the last try. The removal of a source
- * is tried again until it succeeds.
+ * Records a failure that the file did not cause. The source is indexed again after a wait. After the last try it becomes failed. The
+ * removal of a source is tried again until it succeeds.
  * @throws LeaseLost
  */
 export async function recordFault(db: Database, claim: Claim, now: Date): Promise<void> {
@@ -75,7 +76,10 @@ export async function recordFault(db: Database, claim: Claim, now: Date): Promis
   await db.transaction((tx) => endClaim(tx, claim, { status: 'pending', looksAt: due }, now));
 }
 
-/** Writes the outcome if the claim is valid and no other version is wanted. @throws LeaseLost; then nothing was written */
+/**
+ * Writes the outcome if the claim is valid and no other version is wanted. @throws LeaseLost if the claim is no longer valid. Then nothing
+ * was written
+ */
 async function endClaim(
   tx: Transaction,
   { sourceId: id, fence, version: wantedVersion }: Claim,

@@ -1,7 +1,7 @@
 /**
- * Removes a source that has left the index (ANS-7), in batches, because its passages can be many and their triggers count each word.
- * After the source has left the index, no search finds its passages, and no citation links to them. If a process dies, the next attempt
- * removes the rest.
+ * Removes a source that has left the index (ANS-7). A source can have many passages, and their triggers count each word of a passage. So
+ * the removal works in batches. From the moment at which the source leaves the index, no search finds its passages, and no citation links
+ * to them. If a process dies, the next attempt removes the rest.
  */
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
@@ -16,7 +16,10 @@ interface RemovalDeps {
   removalBatch?: number;
 }
 
-/** @throws LeaseLost; the reason of the signal. In both cases the next attempt removes the rest */
+/**
+ * @throws LeaseLost if the claim is no longer valid; the reason of the signal, when the signal ends the work. In both cases the next
+ * attempt removes the rest
+ */
 export async function removeSource(
   { db, failpoint, removalBatch: batch = indexingRules.removedAStatement }: RemovalDeps,
   { sourceId, fence }: Claim,

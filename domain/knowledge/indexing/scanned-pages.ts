@@ -51,8 +51,9 @@ type Given = Extraction & { scanned: Scanned };
 
 /**
  * @param first the first reading of the file, which remains for all pages that OCR does not read
- * @returns the combined reading, and whether OCR must be tried again later because the file did not cause the failure
- * @throws the reason of the signal, and errors that the file did not cause
+ * @returns the combined reading, and `isUnavailable`. `isUnavailable` is true if OCR failed for another reason than the file. Then OCR must
+ * be tried again later
+ * @throws the reason of the signal, when the signal ends the work; an error that the file did not cause
  */
 export async function readScannedPages(
   ocr: OcrDeps,
@@ -137,7 +138,8 @@ async function runs(ocr: OcrDeps, scanned: Scanned, work: Work, place: Place): P
     if (ocrResult) passages.push(...ocrResult);
     else {
       failed.push(...pages);
-      // Checks the program, because an update may have removed or broken it. Then the file did not cause the failure.
+      // An update may have removed or broken the program. So the code checks the program. If the program does not work, the file did not
+      // cause the failure.
       isUnavailable = !(await isRight(ocr, languages, { anew: true }));
     }
     readTo += pages.length;

@@ -23,7 +23,7 @@ export interface IndexingDeps {
   /** Receives the outcome of each source. Also receives each error that the source did not cause, before the next try. */
   onFault: (error: unknown) => void;
   onOutcome: (outcome: SourceOutcome) => void;
-  /** A point at which tests stop the process. */
+  /** Tests use this function to stop the process at a named point. */
   failpoint: (name: SourceFailpoint) => Promise<void>;
   /** The batch size of removals. Only tests set it. */
   removalBatch?: number;
@@ -88,7 +88,10 @@ async function releaseIfLost(db: Database, claim: Claim, error: unknown): Promis
   await releaseClaim(db, claim);
 }
 
-/** @throws LeaseLost, the reason of the signal, and errors that the source did not cause */
+/**
+ * @throws LeaseLost if the claim is no longer valid; the reason of the signal, when the signal ends the work; an error that the source did
+ * not cause
+ */
 async function workOn(
   deps: IndexingDeps,
   claim: Claim,
@@ -100,7 +103,8 @@ async function workOn(
   // Every earlier attempt ended because its worker died.
   if (claim.attempt > maxAttempts) return recordFailure(deps.db, claim, { code: 'indexing_failed' }, now);
   const { ocr } = deps;
-  // An earlier attempt already needed the permit. Without a permit, this attempt would read the file again without a result.
+  // An earlier attempt has read the file and needed the permit. This attempt gets the permit first. Otherwise it could read the file again
+  // for nothing.
   let release = claim.waitsForOcr ? ocr?.permit.tryAcquire(claim.clubId) : undefined;
   try {
     if (ocr && claim.waitsForOcr && !release) return await putOffForOcr(deps, ocr, claim, now);

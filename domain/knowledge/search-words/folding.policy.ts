@@ -1,10 +1,10 @@
 /**
- * Folds each word of a search to one spelling, so that keyboards, fonts and habits of writing make no difference
- * (docs/adr/0061-search-in-every-script.md). Marks that make a different word, such as accents of Latin letters and vowels of Indic
- * scripts, stay with their letter.
+ * Changes each word of a search to one spelling. So differences of keyboards, fonts and writing habits have no effect
+ * (docs/adr/0061-search-in-every-script.md). Some marks make a different word, such as accents of Latin letters and vowels of Indic
+ * scripts. These marks stay with their letter.
  */
 
-/** Letters that people type instead of another letter, and the letter that replaces them. */
+/** Letters that people often type for another letter. Each of them is replaced by this other letter. */
 const variants: Readonly<Record<string, string>> = {
   // Arabic: alef with hamza or madda, Persian yeh and kaf, Urdu and Kurdish heh
   آ: 'ا',
@@ -45,7 +45,7 @@ const optionalMarks =
 const stressed = /(\p{Script=Cyrillic})[\u0300\u0301\u0308]+/gu;
 const invisible = /\p{Default_Ignorable_Code_Point}/gu;
 
-/** A nasal consonant before a consonant of its own row, which may also be written as a dot: हिन्दी and हिंदी. */
+/** A nasal consonant before a consonant of the same group. People also write it as a dot: हिन्दी and हिंदी. */
 const nasals = /ङ\u094D(?=[क-घ])|ञ\u094D(?=[च-झ])|ण\u094D(?=[ट-ढ])|न\u094D(?=[त-ध])|म\u094D(?=[प-भ])/gu;
 
 /**
@@ -70,8 +70,8 @@ function asciiDigit(character: string): string {
 }
 
 /**
- * The number of rounds of folding. A second round matters only for unusual sequences of marks: after a mark is removed, two other marks can
- * compose.
+ * The maximum number of rounds of folding. Only unusual sequences of marks need a second round: after one mark is removed, two other marks
+ * can become one character.
  */
 const rounds = 8;
 

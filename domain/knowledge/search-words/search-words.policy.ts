@@ -8,14 +8,14 @@ import { foldSearched } from './folding.policy.ts';
 export const longestWord = 64;
 
 /**
- * The maximum number of code points without a space that the segmenter receives in one piece. So a hostile text costs no more than any
- * other long text.
+ * The segmenter gets text without spaces in pieces. This is the maximum number of code points in a piece. So a text of an attacker takes no
+ * more time than any other long text.
  */
 const longestPiece = 500;
 
 /**
- * Latin letters, and signs that are never part of a word. In such text Postgres finds the same words as {@link searchWords}. If a text has
- * any other letter, this module divides it into words.
+ * Matches a text of Latin letters, and of signs that are never part of a word. In such a text, Postgres finds the same words as {@link
+ * searchWords}. Only a text with other letters must be divided into words here.
  */
 const latin =
   // oxlint-disable-next-line no-control-regex
@@ -39,8 +39,9 @@ const asHiragana = (letter: string) => String.fromCodePoint((letter.codePointAt(
 const longVowel = /(?<=.{3})ー$/u;
 
 /**
- * Yields the words of a text in order, possibly some words more than once. For scripts without spaces, the function yields dictionary words
- * and also all pairs of adjacent letters, because a dictionary may divide two similar texts differently.
+ * Yields the words of a text in order, and may yield a word more than once. For scripts without spaces, the function yields words of a
+ * dictionary, and also all pairs of neighbouring letters. The pairs are needed because a dictionary may divide two similar texts
+ * differently.
  * @param text any text of any length; no character in it is an operator
  */
 export function* wordsOf(text: string): Generator<string> {
@@ -64,12 +65,18 @@ export function isPlain(text: string): boolean {
 }
 
 const han = /\p{Script=Han}/u;
-/** Two or more Hangul syllables. A Korean word with its particles is rare, but the pairs of its syllables are common. */
+/**
+ * Two or more Hangul syllables. Such a word is not searched as a whole, because a Korean word with its particles is rare. Only the pairs of
+ * its syllables are searched, because they are common.
+ */
 const hangulWord = /^\p{Script=Hangul}{2,}$/u;
 /** A letter with its marks. A long sequence of marks counts as several letters. */
 const letter = /\P{M}\p{M}{0,20}|\p{M}{1,20}/gu;
 
-/** Cuts before a letter. A cut is between a letter and its marks only if the letter has more marks than fit into a piece. */
+/**
+ * Cuts a text into pieces, always before a letter. A cut can separate a letter from its marks only if the letter has too many marks for one
+ * piece.
+ */
 function* piecesOf(text: string, longest: number): Generator<string> {
   if (text.length <= longest) {
     yield text;

@@ -35,7 +35,7 @@ interface Pair {
 /** A student's completion of a course. */
 export interface Completion extends Pair {
   completedAt: Date;
-  /** The priority of `certificate.issued`; normal if absent. */
+  /** The priority of the fact `certificate.issued`. It is normal if this value is absent. */
   priority?: Priority;
 }
 
@@ -46,9 +46,9 @@ function drawCode(): string {
 }
 
 /**
- * Issues the certificate of a course that was just completed, if the course has the setting to issue certificates, and records
- * `certificate.issued`. An existing certificate stays unchanged. This function is called once per completion, in the transaction of the
- * completion.
+ * Issues a certificate when a student has just completed a course, and records `certificate.issued`. It does so only if the course has the
+ * setting to issue certificates. An existing certificate stays unchanged. The transaction that records the completion calls this function
+ * once.
  * @param publicUrl the address of this service, without a slash at the end
  * @throws DomainError not_found (no such student or course)
  */
@@ -133,8 +133,8 @@ interface Issue extends Pair {
 }
 
 /**
- * The caller has locked the student, who has no certificate of this course. So a conflict can only mean that another certificate has the
- * same code.
+ * The caller has locked the student, and has found no certificate of this course. So if the insertion conflicts with an existing row,
+ * another certificate has the same code. Then the function draws another code.
  */
 async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Date): Promise<Id> {
   const { clubId, studentId, courseId, student, course, priority } = issue;

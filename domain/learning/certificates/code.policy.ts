@@ -7,8 +7,9 @@ export const codeAlphabet = '23456789ABCDEFGHJKMNPQRSTUVWXYZ';
 export const codeLength = 12;
 
 /**
- * Appends the check character to a code. Each position has a different weight, from 1 at the end to 12 at the beginning, and the weighted
- * sum is divisible by 31. Because 31 is prime, every single wrong character and every swap of two characters makes the sum wrong.
+ * Appends the check character to a code. The characters are numbers, and each position has a different weight, from 1 at the end to 12 at
+ * the beginning. The check character makes the weighted sum divisible by 31. Because 31 is a prime number, the sum shows every single wrong
+ * character, and every swap of two characters.
  * @param drawn eleven characters of the alphabet
  */
 export function completeCode(drawn: string): string {
@@ -34,7 +35,10 @@ export function readCode(text: string): string | undefined {
 /** The minimum number of characters for a search inside codes: one printed group. */
 const shortestPart = 4;
 
-/** @returns the part of a code that a search may mean, unformatted; undefined if the text is too short or cannot be a part */
+/**
+ * @returns the part of a code that a search text may be, without separators. It is undefined if the text is too short, or cannot be a part
+ * of a code
+ */
 export function readPartOfCode(text: string): string | undefined {
   const part = withoutSeparators(text);
   return isOfAlphabet(part) && part.length >= shortestPart && part.length <= codeLength ? part : undefined;

@@ -22,7 +22,10 @@ export interface CertificateFileDeps {
 const drawing = 3;
 /** A PDF has about 40 KB. A larger PDF is not stored and is drawn each time. */
 const maxBytes = 1_024 * 1_024;
-/** The maximum duration of a write. A file may be written while it is being erased. So it is erased again after this time. */
+/**
+ * The maximum duration of a write. While a file is being erased, another process may still write it. So the file is erased again after this
+ * time.
+ */
 const putMs = 5 * 60_000;
 
 /**
@@ -108,7 +111,10 @@ export async function dropFilesOf(
   await tx.run(sql`UPDATE certificate_files SET erases_at = ${now} WHERE ${of} AND erases_at IS NULL`);
 }
 
-/** The number of files per round. After some time a round begins no new files, because the step of the round has a limit of one minute. */
+/**
+ * A round erases at most `erasedARound` files, and begins no new file after `roundMs`. The step that runs the round has a limit of one
+ * minute.
+ */
 const erasedARound = 200;
 const roundMs = 10_000;
 

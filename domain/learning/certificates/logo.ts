@@ -9,10 +9,10 @@ import { page } from './ornaments.ts';
 const box = { y: 46, width: 300, height: 44 } as const;
 /** The maximum resolution of the printed logo: 288 pixels per inch. */
 const pixelsAPoint = 4;
-/** The minimum resolution of the printed logo: 96 pixels per inch. So a small logo is printed at most as large as on a screen. */
+/** The printed logo has at least 96 pixels per inch. So a small logo is not printed larger than it is on a screen. */
 const mostPointsAPixel = 0.75;
 
-/** The number of pixels with which a logo fills its box. */
+/** The size of a logo that fills its box, in pixels. */
 export const logoSize = { width: box.width * pixelsAPoint, height: box.height * pixelsAPoint } as const;
 
 /**

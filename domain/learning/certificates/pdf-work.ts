@@ -35,7 +35,7 @@ const permits = createClubPermits(pdfThreadRules.threads, { line: pdfThreadRules
 /**
  * @param holder the club; and the person, who may use only a limited share of the club's work
  * @returns the bytes of a PDF
- * @throws DomainError busy if the club or the person has too much such work; Error if the thread exceeds its limits
+ * @throws DomainError busy, when the club or the person already has too much work of this kind; Error, when the thread exceeds its limits
  */
 export async function drawCertificate(holder: PermitHolder, certificate: Printed): Promise<Buffer> {
   const { code, studentName, courseTitle, clubName, language, timeZone, lessonCount } = certificate;

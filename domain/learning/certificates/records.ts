@@ -7,7 +7,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { removedStudentName } from '../../../entities/identity/student.ts';
 import type { CertificateWarning } from '../../../entities/learning/values.ts';
 
-/** A certificate with the shown data of its course. */
+/** A certificate, with the data of its course that readers see. */
 export interface CertificateRow {
   id: Id;
   clubId: Id;

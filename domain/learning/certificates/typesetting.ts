@@ -37,7 +37,7 @@ export interface Typesetter {
 
 /** The smallest size that is readable on paper. */
 const smallest = 5;
-/** A line shrinks at most to this share of its size before it is broken into two lines. */
+/** The smallest share of its size to which a line shrinks. A line that would need a smaller size is broken into two lines. */
 const shrinks = 0.6;
 /** The distance by which marks may leave the box. Beyond this distance, marks would cover other text. */
 const overshoot = 6;
@@ -133,8 +133,8 @@ function drawGlyphs(
 }
 
 /**
- * Draws a part of a letter, such as a dot, as an outline. Another glyph already contains the characters, and PDF readers must not find them
- * twice.
+ * Draws a part of a letter, such as a dot, as an outline and not as text. PDF readers already find the characters in another glyph, and
+ * must not find them twice.
  */
 function drawOutline(
   pdf: PDFKit.PDFDocument,

@@ -128,7 +128,8 @@ export async function lockVisibleLessonForShare(
   const lockedCourse = await tx.one<{ id: Id }>(sql`SELECT id FROM courses
       WHERE id = (SELECT course_id FROM lessons WHERE club_id = ${reader.clubId} AND public_id = ${publicId}) FOR SHARE`);
   const lesson = await findVisibleLesson(tx, reader, publicId, now);
-  // Before the lock, the public id may have moved to a lesson of another course. Such a lesson is not the requested lesson.
+  // Before this transaction locked the course, the public id may have moved to a lesson of another course. The caller did not ask for that
+  // lesson, so the answer is 404.
   if (lesson.courseId !== lockedCourse?.id) throw noLesson();
   return lesson;
 }

@@ -16,16 +16,16 @@ import { wakeRunsOf } from '../../watches/watches.ts';
 import { awardPoints } from '../engagement/points.ts';
 
 /**
- * Is called before a lesson is completed, unless it is already completed. Higher contexts use this function to refuse the completion. The
- * caller has locked the student and the course.
+ * `completeLesson` calls this function before it completes a lesson that is not completed yet. Higher contexts pass a function that may
+ * refuse the completion. The student and the course are locked during the call.
  * @throws DomainError the reason of the refusal. In this case nothing is written
  */
 export type RequireCompletable = (tx: Transaction, reader: Reader, lessonId: Id) => Promise<void>;
 
 /**
- * Completes a lesson. Only the student's first completion records `lesson.completed` and awards the points. Each completion request also
- * checks whether the course is completed ({@link judgeCourse}), even if the lesson was completed before. If administrators withdraw a
- * lesson, a run makes this check (DEC-153, `judging.ts`).
+ * Completes a lesson. Only the student's first completion of the lesson records `lesson.completed` and awards the points. Every call also
+ * checks whether the student has now completed the course ({@link judgeCourse}), even if the lesson was completed before. After
+ * administrators have withdrawn a lesson, a run makes this check for all students (DEC-153, `judging.ts`).
  * @throws DomainError not_found if the student does not see the lesson, and the errors of `requireCompletable`. After an error nothing is
  *   written
  */
@@ -86,7 +86,8 @@ export async function undoCompletion({ db }: DatabaseDeps, reader: Reader, publi
     const undone = await tx.run(
       sql`UPDATE lesson_progress SET completed = false, updated_at = ${now} WHERE student_id = ${reader.id} AND lesson_id = ${lesson.id} AND completed`,
     );
-    // No fact records that a completion was undone. So this function wakes the runs that wait until a lesson is not completed.
+    // No fact records that a student undid a completion. But some runs wait until a lesson is no longer completed, so this function wakes
+    // them.
     if (undone > 0) await wakeRunsOf(tx, reader.id, ['lesson.completed'], now);
   });
 }

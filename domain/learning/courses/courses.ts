@@ -108,8 +108,8 @@ export async function findCourse(db: Queries, clubId: Id, courseId: Id): Promise
 }
 
 /**
- * Locks the course's row until the transaction ends. Changes of the course, its modules and its lessons run one at a time. Changes also
- * wait for completions that are being checked, because these have a shared lock on the course.
+ * Locks the course's row until the transaction ends. So changes of the course, its modules and its lessons run one after another. A change
+ * also waits for each transaction that is checking a completion, because such a transaction holds a shared lock on the course.
  * @returns the data that was read after the lock
  * @throws DomainError not_found
  */

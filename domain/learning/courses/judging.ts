@@ -16,8 +16,8 @@ export interface JudgingDeps extends Pick<AddressedDeps, 'db' | 'publicUrl'> {
 export type CourseCompletionStep = { done: true; outcome: 'judged' } | { done: false; at?: number };
 
 /**
- * The number of students per step, and the number of completed students after which a step ends. Because of these limits, other upkeep
- * waits less than a second for a step.
+ * The number of students that one step reads, and the number of completed students after which a step ends. These limits keep a step short:
+ * other upkeep waits less than a second for it.
  */
 export const judging = { lookedAt: 500, judged: 50 } as const;
 
@@ -29,9 +29,9 @@ interface Look {
 }
 
 /**
- * The step of `course-completion/<course>`. It reads a page of the students who have completed a published lesson, by id, and checks each
- * student who has completed all of them. A change of the course during the run begins a new pass. The step may be repeated or run twice
- * at the same time: each student completes a course only once.
+ * The step of `course-completion/<course>`. It reads the next page of students who have completed a published lesson, in the order of their
+ * ids. If a student has completed all published lessons, the step checks whether the course is completed. A change of the course during the
+ * run begins a new pass. The step may be repeated, or run twice at the same time, because each student completes a course only once.
  * @param now Unix milliseconds
  */
 export async function judgeCompletions(deps: JudgingDeps, courseId: Id, now: number): Promise<CourseCompletionStep> {
@@ -60,8 +60,8 @@ export async function judgeCompletions(deps: JudgingDeps, courseId: Id, now: num
 }
 
 /**
- * Reads the students who have completed the first published lesson, because an index contains them. A student who has completed all lessons
- * is one of them. The page is empty if the course is unpublished or has no published lesson.
+ * Reads a page of the students who have completed the first published lesson. An index finds these students fast, and every student who has
+ * completed all lessons is one of them. The page is empty if the course is unpublished or has no published lesson.
  */
 async function readPage(db: Database, courseId: Id, after: Id | null): Promise<{ studentId: Id; isWhole: boolean }[]> {
   const from = after === null ? sql`` : sql`AND first.student_id > ${after}`;
@@ -113,7 +113,7 @@ async function findBeginning(tx: Transaction, studentId: Id, courseId: Id, now: 
   return row?.begins ?? undefined;
 }
 
-/** @returns the next step; a pass that began during this step continues from its own start */
+/** @returns the next step. If a new pass began during this step, the next step starts that pass from its beginning */
 async function recordPage(
   db: Database,
   courseId: Id,

@@ -75,7 +75,7 @@ export async function findLesson(db: Queries, clubId: Id, lessonId: Id): Promise
 }
 
 /**
- * Changes the given fields. A file that the content named before may be deleted.
+ * Changes the given fields. The new content may name a deleted file if the earlier content named that file too.
  * @throws DomainError not_found (also if a file that the content names does not exist), media_archived, public_id_taken
  */
 export async function updateLesson(
@@ -121,8 +121,8 @@ export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: I
   await db.transaction(async (tx) => {
     const { courseId, publishedAt } = await lockLesson(tx, clubId, lessonId);
     // Also locks the lesson, because a transaction that publishes an automation with this lesson locks only the lesson, and not its course.
-    // The lock does not block foreign keys to the lesson. That matters because updates of the index insert such keys while they have the
-    // club's lock, and this function later waits for the club's lock.
+    // This lock does not block inserts of foreign keys to the lesson. A stricter lock could deadlock: an update of the index inserts such
+    // keys while it holds the club's lock, and this function later waits for the club's lock.
     await tx.run(sql`SELECT FROM lessons WHERE id = ${lessonId} FOR NO KEY UPDATE`);
     await requireUnnamed(tx, 'lesson', lessonId);
     if (publishedAt !== null) await noteCourseChanged(tx, courseId, now);

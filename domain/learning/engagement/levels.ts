@@ -116,7 +116,10 @@ export async function levelsPassed(tx: Transaction, clubId: Id, studentId: Id, p
       ORDER BY level.points FOR SHARE OF level`);
 }
 
-/** @returns the highest reached level whose points the student still has, and the lowest level above the points */
+/**
+ * @returns `level` is the highest level that the student has reached and for which `points` are still enough. `next` is the lowest level
+ * that needs more than `points`
+ */
 export async function levelsAround(
   db: Queries,
   clubId: Id,

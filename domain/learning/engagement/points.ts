@@ -51,8 +51,8 @@ function presentAward(award: Award): RecordOf<'PointAward'> {
 }
 
 /**
- * Awards points to a student once per cause. Records `student.level_reached` for each level that the student reaches with the award, in
- * the order of the levels' points. A level is reached only once, even if points fall and rise again.
+ * Awards points to a student once per cause. If the student reaches levels by this award, the function records `student.level_reached` for
+ * each of them, beginning with the lowest level. A student reaches a level only once, even if the student's points fall and rise again.
  * @returns the award that was recorded first
  * @throws DomainError not_found (no such student)
  */

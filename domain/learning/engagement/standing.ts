@@ -1,4 +1,4 @@
-/** A student's standing: points, level and tags; and its deletion when the student is removed. */
+/** Reads a student's standing: points, level and tags. Deletes the standing when the student is removed. */
 import { Student } from '../../../entities/identity/student.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';

@@ -3,12 +3,12 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
-/** A bucket from which no mail is taken is full after this many seconds. Every bucket has room for at least one mail. */
+/** An empty bucket becomes full in this number of seconds if no mail is taken from it. Every bucket has room for at least one mail. */
 const fullAfterSeconds = 10;
 
 /**
  * Takes mails from the club's bucket, which all its campaigns and automations share.
- * @param now the time of the process and not of the database, because tests skip time
+ * @param now the time of the process. The time of the database would be wrong in tests that skip time
  * @returns the number of mails that may be sent now, at most `mails`, and the milliseconds until the next mail
  */
 export async function takeAllowance(

@@ -19,7 +19,7 @@ interface PacedClub {
 }
 
 /**
- * @param warmUp the limits of a club's first day, second day and so on; after the last day there is no limit
+ * @param warmUp the limits of a club's first days, one limit for each day. A later day has no warm-up limit
  * @param date the first instant of the day (UTC)
  * @returns the number of mails that the club may send on that day; null if there is no limit */
 export function mailsOfDay({ plan, createdAt }: PacedClub, warmUp: readonly number[], date: Date): number | null {

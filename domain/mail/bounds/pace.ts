@@ -9,8 +9,8 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { dayOf, mailsOfDay, timeOfSlot } from './pace.policy.ts';
 
 /**
- * The number of days that are searched for a slot. The warm-up and the largest backlog end long before the last day. If no earlier day has
- * a free slot, the mail is sent on the last day.
+ * The number of days in which the service searches for a free slot. If no day has a free slot, the mail is sent on the last day. The
+ * warm-up and the largest backlog end long before that day.
  */
 const daysAhead = 365;
 
@@ -23,8 +23,8 @@ interface PacedMail extends Claim {
 }
 
 /**
- * Takes a slot and records it in the mail's row in one transaction, so a retry takes no second slot. If the mail waits, its token expires
- * later by the length of the wait.
+ * Takes a slot and records it in the mail's row in one transaction, so a retry takes no second slot. If the mail must wait, the function
+ * extends the validity of the mail's token by the length of the wait.
  * @param warmUp see `mailsOfDay`
  * @returns true if the mail is sent now; false if it waits, after its lease was released
  * @throws LeaseLost; nothing was written

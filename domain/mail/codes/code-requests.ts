@@ -15,7 +15,9 @@ export interface AccountAddress {
 /** The last bytes of the id. In the id of a mailed code, these bytes are random. */
 const proofBytes = 5;
 
-/** @returns an id with the time of the request, so that the id does not show how long the work took */
+/**
+ * @returns an id that contains the time of the request. If the id contained the time of its creation, it would show how long the work took
+ */
 export function codeRequestId(now: Date): Id {
   const bytes = bytesOf(newId());
   bytes.writeUIntBE(now.getTime(), 0, 6);

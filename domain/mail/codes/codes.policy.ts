@@ -4,20 +4,20 @@
 export const codeTries = 5;
 
 /**
- * The limit of wrong codes of one account in one day (UTC), for all its requests together. Above this limit each mailed request has only
- * one try. The service does not refuse every try, because then an attacker who requests and guesses codes could lock out the owner.
+ * The limit of wrong codes of one account in one day (UTC), for all requests of the account together. Above this limit each mailed request
+ * still allows one try. Without that try, an attacker who requests and guesses codes could lock out the owner.
  */
 export const wrongCodesADay = 20;
 
 /**
- * The limits of wrong codes in one day (UTC) through requests whose mail was withheld. These requests have separate limits, because they
- * cause no mail and an attacker can make many of them. No single network can use up the limit of an account.
+ * The limits of wrong codes in one day (UTC) for requests whose mail the service withheld. Such requests send no mail, so an attacker can
+ * make many of them. Therefore they have separate limits. A single network cannot use up the limit of an account.
  */
 export const withheldTriesADay = { account: 100, network: 25 } as const;
 
 /**
- * @param wrongCodes the account's wrong codes of today, this code included @returns the number of tries that a request must still have
- * before this try
+ * @param wrongCodes the account's wrong codes of today, this code included
+ * @returns the number of remaining tries that a request needs, so that this try is allowed
  */
 export function triesNeeded(wrongCodes: number): number {
   return wrongCodes > wrongCodesADay ? codeTries : 1;

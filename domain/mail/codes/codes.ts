@@ -1,7 +1,7 @@
 /**
- * One-time codes (DEC-61). A caller tries a code with the id of a request, so a caller without that id cannot use up its tries. Every
- * unspent code of the account is valid: a person may have received several codes, for example because a stranger requested a code. Wrong
- * codes also count for the account.
+ * One-time codes (DEC-61). A caller must send the code together with the id of a request. A stranger does not know that id, so a stranger
+ * cannot use up the tries of the request. Every unspent code of the account is valid, because a person may have received several codes, for
+ * example after a stranger requested a code. A wrong code counts for its request and for the account.
  */
 import { createHash } from 'node:crypto';
 import { OneTimeToken } from '../../../entities/mail/one-time-token.ts';
@@ -31,8 +31,9 @@ export interface FoundCode {
 }
 
 /**
- * Tries a code. The caller commits the transaction whatever the result is: each try is counted before the comparison, even if several tries
- * run at the same time. An address without an account causes the same statements. For an unknown club nothing is written.
+ * Tries a code. The function counts each try before it compares the code, even if several tries run at the same time. So the caller must
+ * commit the transaction after every result. For an address without an account, the function runs the same statements. For an unknown club,
+ * it writes nothing.
  * @returns undefined for an invalid code
  */
 export async function tryCode(
@@ -74,7 +75,10 @@ export async function spendCode(tx: Transaction, vault: Vault, tried: TriedCode,
   return true;
 }
 
-/** Deletes the counts of an account's wrong codes, and rows of an old release, which counted by address alone. */
+/**
+ * Deletes the counts of an account's wrong codes. Also deletes the rows of an old release, which counted wrong codes by address, without
+ * the club.
+ */
 export async function deleteCodeFailures(
   tx: Transaction,
   { clubId, addressKey }: { clubId: Id; addressKey: Buffer },
@@ -85,7 +89,7 @@ export async function deleteCodeFailures(
     WHERE address_key = ${addressKey} OR address_key BETWEEN ${first} AND ${last}`);
 }
 
-/** Counts a try. The count of an earlier day starts again. @returns the counts by key, in hexadecimal */
+/** Counts a try for each key. On a new day, each count starts again. @returns the counts by key, in hexadecimal */
 async function countTry(
   tx: Transaction,
   clubId: Id,
@@ -133,16 +137,16 @@ const isRight = (vault: Vault, code: string, id: Id, keyId: Buffer) =>
 const keyBytes = 32;
 
 /**
- * @param clubId the address, in upper or lower case
+ * @param clubId the id of the club, in upper or lower case
  * @param addressKey the keyed hash of the address
- * @returns the key under which an account's wrong codes are counted; each club has its own key for the same address
+ * @returns the key under which an account's wrong codes are counted. The same address has another key in each club
  */
 export const codeFailureKey = (clubId: Id, addressKey: Buffer) =>
   createHash('sha256').update(`${clubId.toLowerCase()}:`).update(addressKey).digest();
 
 /**
- * The keys of the counts of a try. The account's key is first, and every process locks the counts in this order. The keys of withheld
- * requests start with the account's key, so that a deletion finds them.
+ * Returns the keys of the counts that a try increases. The account's key is first, and every process locks the counts in this order. The
+ * keys for withheld requests start with the account's key, so that the deletion of the account's counts finds them too.
  */
 function countKeys(vault: Vault, { clubId, email, network }: TriedCode, isUnmailed: boolean): Buffer[] {
   const account = codeFailureKey(clubId, addressKeyOf(vault, email));

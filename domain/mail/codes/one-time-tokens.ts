@@ -19,9 +19,9 @@ export const tokenLifetimeMs = {
   student_reset_password: 1 * hour,
   student_code: 10 * minute,
   /**
-   * A token that is never mailed. It stores the password of the last repeated sign-up. So a sign-in with this password gets the same answer
-   * as a sign-in with the password of a first sign-up. The token lasts very long, because the password of a first sign-up is also
-   * stored without a time limit.
+   * The service never mails this token. The token stores the password of the last repeated sign-up. So a sign-in with this password gets
+   * the same answer as a sign-in with the password of a first sign-up. The password of a first sign-up is stored without a time limit,
+   * so this token must last very long.
    */
   student_sign_up_again: 365 * 24 * hour,
   administrator_verify_email: 24 * hour,
@@ -30,7 +30,7 @@ export const tokenLifetimeMs = {
   administrator_invitation: 7 * 24 * hour,
 } as const satisfies Record<TokenPurpose, number>;
 
-/** The purposes of which a person has at most one token. The token stores the password of the last sign-up. */
+/** A person has at most one token of each of these purposes. This token stores the password of the person's last sign-up. */
 const newestOnly: ReadonlySet<TokenPurpose> = new Set(['student_sign_up_again', 'administrator_sign_up_again']);
 
 export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
@@ -39,9 +39,9 @@ export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitat
 export const tokenGone = () => new RefusalToPerson('token_gone', 'refusal.token_gone');
 
 /**
- * Issues a token. Its text is derived from its id, so that a mail can contain it later and repeatedly, although no row stores it. @param
- * passwordHash the hash of the unverified password; only for the purposes `…_sign_up_again` @returns the token's id, from which {@link
- * tokenText} derives the text
+ * Issues a token. No row stores the token's text. The text is derived from the token's id, so any later mail can contain it.
+ * @param passwordHash the hash of the unverified password; only for the purposes `…_sign_up_again`
+ * @returns the token's id, from which {@link tokenText} derives the text
  */
 export async function issueToken(
   tx: Transaction,
@@ -105,9 +105,9 @@ export interface IssuedToken {
 }
 
 /**
- * Returns the text of a token for a mail. Each attempt at the mail gets the same text, even after a change of the master key. If the
- * process no longer has the token's key, the token is issued again under the current key. Then the text that an earlier attempt mailed is
- * no longer valid.
+ * Returns the text of a token for a mail. Every attempt to send the mail gets the same text, even after a change of the master key. But if
+ * the process no longer has the token's key, the function issues the token again under the current key. The text that an earlier attempt
+ * mailed is then no longer valid.
  * @returns undefined if the token has been spent or withdrawn
  */
 export async function textToMail(
@@ -200,8 +200,9 @@ const expiredForMs = 86_400_000;
 const batchSize = 1_000;
 
 /**
- * Removes a batch of tokens that expired at least a day ago. The token with the password of a repeated sign-up stays, because its
- * existence decides how long the account has no password (ADR 5). @returns the number of removed tokens, and whether another batch may be
+ * Removes a batch of tokens that expired at least a day ago. The token with the password of a repeated sign-up stays. While that token
+ * exists, the account has no password (ADR 5).
+ * @returns the number of removed tokens, and whether another batch may be
  * due immediately
  */
 export async function removeExpiredTokens(

@@ -1,6 +1,6 @@
 /**
- * Compiles an e-mail's content into HTML and plain text, once for all recipients. Slots mark the values that differ between recipients,
- * because the compiler of MJML rearranges text in double braces.
+ * Compiles an e-mail's content into HTML and plain text, once for all recipients. A slot marks each value that differs between recipients.
+ * The compiler of MJML rearranges text in double braces, so slots replace the variables before it runs.
  */
 import { escapeHtml } from '../../../platform/core/text/text.policy.ts';
 import { noBranding, type Branding } from '../../branding/branding.ts';
@@ -54,8 +54,8 @@ export interface Letterhead {
 export type ImageWidths = Readonly<Record<string, number>>;
 
 /**
- * The mark of a slot in an unfinished text: a number between two characters that occur nowhere else, because they are removed from
- * authors' texts.
+ * The mark of a slot in an unfinished text: a number between two special characters. The service removes these two characters from authors'
+ * texts, so they occur nowhere else.
  */
 const slotStart = '\uE000';
 const slotEnd = '\uE001';
@@ -81,7 +81,7 @@ class Slots {
       .join('');
   }
 
-  /** @param url the text. It may already contain slots, because a text's variables become slots before its links are parsed */
+  /** @param url the text. It may already contain slots, because slots replace the variables of a text before its links are parsed */
   link(url: string): string {
     const parts = this.pieces(this.template(url, 'url_variable'));
     const [address] = parts;
@@ -228,7 +228,7 @@ function blockHtml(block: Prose, slots: Slots, dir: string): string {
   return `<${tag}${start}${dir}>${block.items.map((item) => `<li>${itemHtml(item, slots)}</li>`).join('')}</${tag}>`;
 }
 
-/** The words of a text without its variables, which do not show the language of the text. */
+/** Returns the words of a text without the variables, because variables do not show the language of the text. */
 function wordsOf(prose: readonly Prose[]): string {
   const inlineWords = (inlines: readonly Inline[]): string =>
     inlines

@@ -32,8 +32,8 @@ export function cacheCopies(make: typeof copiesInThread = copiesInThread): typeo
     fetchMethod: async (_key, _stale, { context }) => ({ copies: await make(...context) }),
   });
   return async (clubId: Id, copies: CopiesToMake) => {
-    // Ignores the query of an address, because each read signs the addresses of images again. The part before the query is always the same
-    // for a file.
+    // The key omits the query of each address, because every read signs the address again and changes the query. The part before the query
+    // is always the same for a file.
     const files = Object.entries(copies.imageUrls).map(([id, url]) => [id, url.split('?', 1)[0]].join(' '));
     const parts = { ...copies, imageUrls: files.toSorted() };
     const key = createHash('sha256').update(clubId).update(JSON.stringify(parts)).digest('base64url');

@@ -12,13 +12,13 @@ export interface EmailToJudge {
   content: Partial<EmailContent>;
   /** The JSON path of the content in the checked document. */
   path: string;
-  /** The ids of ready images of the library among the `media_id` of the content. */
+  /** The ids of the library's ready images that the content uses as a `media_id`. */
   images: readonly Id[];
   /** The reason why an image cannot have a picture for e-mails, by its `media_id`. Absent if there is no such image. */
   imageProblems?: Readonly<Record<Id, MailPictureProblem>> | undefined;
 }
 
-/** The copies to render of an e-mail without problems. */
+/** The data from which the copies of an e-mail are rendered. The e-mail has no problems. */
 export interface CopiesToMake {
   content: EmailContent;
   letterhead: Letterhead;

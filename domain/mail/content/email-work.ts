@@ -42,7 +42,7 @@ async function inThread(clubId: Id, order: EmailOrder): Promise<EmailResults | u
  * in a thread.
  */
 const judgedHere = 20_000;
-/** The most recent results. Each read of a draft needs the result again, and so does each step before its sending. */
+/** The most recent results. Each read of a draft and each step before the sending needs the result again. */
 const judgements = new LRUCache<string, FoundProblems<ContentProblem>[]>({ max: 1_000 });
 
 /**

@@ -7,8 +7,8 @@ export async function mjmlToHtml(mjml: string): Promise<string> {
   // The document has no web fonts, because every reader's mail program would fetch them from a third party.
   const { html, errors } = await mjml2html(mjml, { validationLevel: 'soft', fonts: {}, keepComments: true });
   if (errors.length > 0) throw new Error(`MJML reported ${errors.length} errors in the document of an e-mail`);
-  // The compiler does not accept `text-align: start`, so it is inserted into the result. Outlook ignores this style, and uses the attribute
-  // `align` of the cells.
+  // The compiler does not accept `text-align: start`, so this function writes that style into the compiled HTML. Outlook ignores the style,
+  // and uses the attribute `align` of the cells.
   return html
     .replaceAll(/text-align:(?:left|right)/g, 'text-align:start')
     .replaceAll(/\n\s*\n+/g, '\n')

@@ -5,7 +5,11 @@ import MarkdownIt, { type Token } from 'markdown-it';
 
 /** The deepest nesting of lists. */
 const deepestLists = 10;
-/** The parser's limit, beyond which it omits content. A list and its item count as two levels, so the limit is above the deepest lists. */
+/**
+ * The deepest nesting that the parser reads. The parser omits deeper content. Each list counts as two levels (the list and its item), so
+ * even the
+ * deepest allowed lists stay below this limit.
+ */
 const maxNesting = 2 * deepestLists + 4;
 const markdown = new MarkdownIt('zero', { maxNesting }).enable([
   'list',
@@ -16,7 +20,7 @@ const markdown = new MarkdownIt('zero', { maxNesting }).enable([
   'image',
   'autolink',
 ]);
-// Addresses stay as they were typed: `contentProblems` validates them, and they may contain variables.
+// The parser must not change or refuse addresses. They may contain variables, and `contentProblems` validates them.
 markdown.validateLink = () => true;
 markdown.normalizeLink = (url) => url;
 markdown.normalizeLinkText = (text) => text;

@@ -179,7 +179,7 @@ const parsedTexts = new LRUCache<string, ReadProse>({
   sizeCalculation: ({ links }, text) => text.length + links.join('').length,
 });
 
-/** @returns the facts about a Markdown text whose variables have no problems */
+/** @param text a Markdown text whose variables have no problems @returns whether its lists are too deep, and its links */
 function readProse(text: string): ReadProse {
   const cached = parsedTexts.get(text);
   if (cached) return cached;
@@ -220,7 +220,7 @@ const lineProblems = (path: string, text: string): ContentProblem[] => [
 
 const mailbox = /^[^\s\p{Cc}@<>(),;:\\"[\]]+@[^\s\p{Cc}@<>(),;:\\"[\].]+(?:\.[^\s\p{Cc}@<>(),;:\\"[\].]+)+$/u;
 
-/** Accepts only one mailbox without a name. A draft with more could send mail to other people, or add a header. */
+/** Accepts exactly one mailbox, without a name. Any further text could add a recipient or a header to the mail. */
 function addressProblems(path: string, address: string): ContentProblem[] {
   return address.length <= 254 && mailbox.test(address)
     ? []

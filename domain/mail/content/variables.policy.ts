@@ -1,8 +1,9 @@
 /** Variables in the texts of an e-mail: `{{student_first_name|there}}`. */
 
 /**
- * The variables. If `isStudent` is true, a word for a student replaces the variable when neither the recipient nor the author has a
- * value. Unconfirmed accounts also get the fallback, because anyone could have typed the name at the sign-up.
+ * The variables. A variable with `isStudent` contains the student's name. If the recipient has no name and the author gave no fallback, a
+ * word for a student replaces the variable. The name of an unconfirmed account is not used, because anyone could have typed it at the
+ * sign-up.
  */
 export const variables = {
   student_first_name: { isStudent: true },
@@ -44,9 +45,10 @@ interface Parsed<Name extends string> {
 }
 
 /**
- * Splits a text at its variables. The time grows linearly with the length of the text. @param known the names of all variables @param
- * fallbackOf returns the fallback of a variable without a value and without an author's fallback after a bar @returns the parts in their
- * order; a variable with a problem stays as plain text
+ * Splits a text at its variables. The time grows linearly with the length of the text.
+ * @param known the names of all variables
+ * @param fallbackOf returns the fallback of a variable for which the author wrote no fallback after a bar
+ * @returns the parts in their order; a variable with a problem stays as plain text
  */
 export function parseVariables<Name extends string>(
   text: string,
@@ -98,7 +100,10 @@ export function parseVariables<Name extends string>(
 
 const isBefore = (position: number, end: number) => position !== -1 && position < end;
 
-/** @returns a function that searches for a mark. Its start positions must grow, so that it reads no character twice */
+/**
+ * @returns a function that searches for a mark from a position. No call may pass a lower position than an earlier call, so that no
+ * character is read twice
+ */
 function finder(text: string, mark: string): (from: number) => number {
   let position = 0;
   let isKnown = false;

@@ -121,7 +121,7 @@ export async function removeMailDomain({ db }: Pick<VaultDeps, 'db'>, clubId: Id
 
 async function removeFrom(tx: Transaction, clubId: Id, now: Date): Promise<boolean> {
   const removed = await tx.one<{ id: Id }>(sql`DELETE FROM mail_domains WHERE club_id = ${clubId} RETURNING id`);
-  if (removed) await wake(tx, 'mailDomain', [{ id: removed.id, clubId }], now); // wakes the run, which then finds no row and ends
+  if (removed) await wake(tx, 'mailDomain', [{ id: removed.id, clubId }], now); // the woken run finds no row and ends
   return removed !== undefined;
 }
 

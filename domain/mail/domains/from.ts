@@ -33,8 +33,8 @@ export async function fromOf(
 }
 
 /**
- * Returns the last part of the header `Feedback-ID`: the last 15 characters of the platform's domain. Mailbox providers count
- * complaints by this part, which has 5 to 15 characters.
+ * Returns the last 15 characters of the platform's domain, which become the last part of the header `Feedback-ID`. Mailbox providers count
+ * complaints by this part. It must have 5 to 15 characters.
  */
 export const feedbackSenderOf = (platformAddress: string): string =>
   platformAddress.slice(platformAddress.indexOf('@') + 1).slice(-15);

@@ -39,8 +39,8 @@ export function recordsOf(
 }
 
 /**
- * `ok` if our key is the only published key, is valid for mail, and is not marked as a test. If one of these conditions is not met,
- * receivers do not accept our signature for the domain.
+ * `ok` if our key is the only published key, is valid for mail, and is not marked as a test. In every other case, receivers do not accept
+ * our signature for the domain.
  */
 export function dkimState(texts: readonly string[], publicKey: string): DomainRecordState {
   const keys = texts.map(tagsOf).filter((tags) => tags.has('p') && (tags.get('v') ?? 'DKIM1') === 'DKIM1');

@@ -31,7 +31,10 @@ export function mailIdIn(...texts: readonly (string | undefined)[]): Id | undefi
   return mailId?.toLowerCase();
 }
 
-/** The words before the id at the end of a reply: `250 Ok <id>` from SES, `250 2.0.0 Ok: queued as <id>` from Postfix. */
+/**
+ * The words before the id at the end of a mail server's reply. SES replies `250 Ok <id>`, and Postfix replies `250 2.0.0 Ok: queued as
+ * <id>`.
+ */
 const beforeId = /\b(?:ok|queued as|id=)/gi;
 const idAtEnd = /^[:\s]*(?:queued as\s+)?<?([\w.+-]{8,200})>?$/i;
 

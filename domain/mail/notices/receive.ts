@@ -24,8 +24,8 @@ interface Receiving {
 }
 
 /**
- * @throws DomainError not_configured; not_found for a wrong token, because the answer for a wrong token is the same as for an unknown
- *   address
+ * @throws DomainError not_configured, when the service has no token; not_found, when the received token is wrong. An unknown address gets
+ * the same answer as a wrong token
  */
 function requireToken({ token }: MailNoticeDeps, received: string): void {
   if (token === undefined)

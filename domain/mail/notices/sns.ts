@@ -114,8 +114,8 @@ export function createSnsGuard(topicArn: string, getText: (url: string) => Promi
 }
 
 /**
- * Returns the text that SNS signs. Each name and each value is on a line, in the order of this list. The subject is included only if the
- * message has one.
+ * Returns the text that SNS signs. It has one line for each name and one line for each value, in the order of `names`. The subject is
+ * included only if the message has one.
  */
 function signedText(message: SnsMessage): string {
   const names =

@@ -5,7 +5,7 @@ import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
 /**
- * The number of soft bounces, without a delivered mail between them, after which an address is suppressed like an address that does not
+ * After this number of soft bounces without a delivered mail between them, the service suppresses the address, as if the address did not
  * exist.
  */
 export const softBouncesBeforeSuppression = 5;

@@ -36,8 +36,8 @@ export interface HandOverDeps {
 }
 
 /**
- * The result of a claim: the claimed mail; `stopped` if sending must end; `passed` if the mail is skipped, or if another worker has claimed
- * it.
+ * The result of a claim: the claimed mail, or `stopped` or `passed`. `stopped` means that sending must end. `passed` means that the mail is
+ * skipped, or that another worker has claimed it.
  */
 export type ClaimOf<Claimed> = Claimed | 'stopped' | 'passed';
 
@@ -94,7 +94,7 @@ export async function handOverPage<Candidate, Claimed extends object>(
     }
   };
   const lanes = Array.from({ length: Math.min(smtp.connections, queue.length) }, oneAfterAnother);
-  // The step waits for all lanes, so that the next step does not start while a lane still sends.
+  // Each lane sends one mail after another. The step waits for all lanes, so that the next step does not start while a lane still sends.
   const ends = await Promise.allSettled(lanes);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
   return { handedOver, isUnreached: unreached >= unreachedBeforePause };
@@ -124,8 +124,8 @@ interface AcceptedMail {
 }
 
 /**
- * Records mails that the server accepted, together with the accepted mails of other connections. An acceptance is recorded even after the
- * end of the lease, when the mail has already failed or is pending again.
+ * Records mails that the server accepted. One statement also records the accepted mails of other connections. An acceptance is recorded
+ * even after the end of the lease, although the mail may already be failed, or pending again.
  */
 export function recorderOfAccepted(
   db: Database,

@@ -5,12 +5,16 @@
 
 const minute = 60_000;
 /**
- * The waits after attempt 1, 2 …, in milliseconds, if the server refuses temporarily or is not reached. After the last attempt the mail
+ * The waits after attempt 1, 2 …, in milliseconds, if the server refuses the mail temporarily or cannot be reached. After the last attempt
+ * the mail
  * is `failed`.
  */
 const waitsMs = [minute, 5 * minute, 15 * minute, 60 * minute, 4 * 60 * minute] as const;
 
-/** The error of a mail whose connection broke or whose worker died after its last byte was sent. Such a mail may have arrived. */
+/**
+ * The error of a mail whose outcome is unknown. After the last byte of the mail was sent, the connection broke or the worker died. Such a
+ * mail may have arrived.
+ */
 export const outcomeUnknown = 'outcome_unknown';
 
 export type Outcome =

@@ -9,8 +9,8 @@ const isOurFault = /^(22|23|42)/;
 
 /**
  * Repeats the work while Postgres is not available.
- * @param record the work, which changes nothing if it was already committed
- * @throws the last error, after two minutes or if a retry cannot succeed
+ * @param record the work. If an earlier call has already committed the work, a further call must change nothing
+ * @throws the last error of `record`, if two minutes are over or if a retry cannot succeed
  */
 export async function recordWithRetries<T>(record: () => Promise<T>): Promise<T> {
   const until = performance.now() + recordLimitMs;

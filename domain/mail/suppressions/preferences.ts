@@ -190,7 +190,8 @@ async function resubscribeTo(tx: Transaction, { clubId, addressKey, kind }: Subs
 }
 
 /**
- * Subscribes a student to the daily mail again, because the student now asks for the mail of a space. The caller holds the lock of the
+ * Subscribes a student to the daily mail again, because the student now wants the daily mail about a space. The caller holds the lock of
+ * the
  * student's row.
  */
 export async function resubscribeToDigests(tx: Transaction, { id, clubId }: Subscriber): Promise<void> {

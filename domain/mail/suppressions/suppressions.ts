@@ -108,7 +108,7 @@ export async function suppressAll(
 }
 
 /**
- * Removes a suppression. The kinds of mail from which the owner of the address unsubscribed stay unsubscribed.
+ * Removes a suppression. If the owner of the address unsubscribed from some kinds of mail, the owner stays unsubscribed from these kinds.
  * @throws DomainError not_found
  */
 export async function removeSuppression({ db }: Pick<VaultDeps, 'db'>, clubId: Id, id: string): Promise<void> {

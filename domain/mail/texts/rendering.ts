@@ -113,8 +113,8 @@ export function standardText(template: MailTemplate, wording: Wording): OwnText 
 }
 
 /**
- * Removes direction isolates. Variables have Latin names, so they are isolated in an Arabic text; their values get their own isolates
- * later.
+ * Removes direction isolates. An Arabic text isolates its variables, because variables have Latin names. The values that replace the
+ * variables get their own isolates later.
  */
 const withoutIsolates = (text: string) => text.replaceAll(/[\u2068\u2069]/g, '');
 

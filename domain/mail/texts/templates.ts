@@ -35,8 +35,8 @@ export interface Template {
   /** Whether the mail is sent to the student's former address, which the request names. */
   toFormerAddress?: true;
   /**
-   * True if the hourly limit of an address does not apply, because a caller cannot cause an unlimited number of these mails. For example, a
-   * review needs a submission of the student, and LIM-10 limits bookings.
+   * True if the hourly limit of an address does not apply. Something else limits the number of these mails. For example, each review needs
+   * a submission of the student, and LIM-10 limits bookings.
    */
   uncapped?: true;
   /** The path in the classroom or the dashboard. `{token}` becomes the token, and `{id}` the id of the row that the mail is about. */

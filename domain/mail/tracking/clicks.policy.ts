@@ -19,7 +19,8 @@ export interface KnownClick {
 /**
  * @param known the recorded clicks of the mail
  * @param click `machine` is true if the headers of the visit name a machine
- * @returns whether a machine clicked, and those recorded clicks of people that must now count as clicks of a machine
+ * @returns `machine`: whether a machine clicked. `turned`: the recorded clicks that counted as clicks of people, but must now count as
+ * clicks of a machine
  */
 export function judgeClick(
   known: readonly KnownClick[],

@@ -57,8 +57,9 @@ export async function followLink({ db, vault }: VaultDeps, token: string, visit:
 }
 
 /**
- * Locks the student. A visit changes the e-mail and then wakes its run, but a step changes the run before the e-mail. Every transaction
- * that changes both locks the student first, so such transactions cannot deadlock (ENG-6). E-mails of campaigns have no run.
+ * Locks the student. A visit changes the e-mail before it wakes the run, but a step changes the run before the e-mail. Every transaction
+ * that changes both locks the student first, so these transactions cannot deadlock (ENG-6). An e-mail of a campaign has no run, so no
+ * student is locked for it.
  */
 async function lockStudentOfRun(tx: Transaction, mailId: Id): Promise<void> {
   await tx.run(sql`SELECT FROM students
@@ -82,7 +83,7 @@ async function recordClick(tx: Transaction, { linkId, mailId }: FollowedLink, by
   const { machine, turned } = judgeClick(known, { linkId, machine: byMachine, at });
   const written = [...turned.map((click) => ({ ...click, machine: true })), { linkId, machine, at, lastAt: at }];
   await writeClicks(tx, mailId, turned, written);
-  // A condition of the run may depend on clicks. The answer of the condition can also become false again, when a click now counts as the
+  // A condition of the run may depend on clicks. A true condition can also become false, because a click of a person may now count as the
   // click of a machine.
   if (mail.runId !== null) await wakeRun(tx, mail.runId, now);
   await countClicks(tx, mail, known, [...known.filter((click) => !turned.includes(click)), ...written]);

@@ -9,18 +9,18 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { requestRules, withheldUntil } from './request-bounds.policy.ts';
 import { mailTemplates } from '../texts/templates.ts';
 
-/** The mails of one count: the mails of one club, or the mails about administrators' accounts. */
+/** The mails that are counted together: the mails of one club, or the mails about administrators' accounts. */
 interface CountedMails {
   clubId: Id | null;
   template: MailTemplate;
 }
 
 /**
- * Counts sent mails, and pending mails at their planned time. Failed and canceled mails do not count. A pending mail whose token no longer
- * exists counts only while a worker sends it.
+ * Counts sent mails, and pending mails at their planned time. Failed and canceled mails do not count. If the token of a pending mail no
+ * longer exists, the mail counts only while a worker is sending it.
  * @param addressKeys the keys of any number of addresses
- * @returns the time until which the next mail is withheld, by the address's key in hexadecimal; an address that is absent here may get a
- *   mail now
+ * @returns the time until which the next mail to an address is withheld, by the address's key in hexadecimal. An address that is not in
+ * this map may get a mail now
  */
 export async function withheldAddresses(
   db: Queries,
@@ -46,8 +46,9 @@ export async function withheldAddresses(
 }
 
 /**
- * Counts the requests for an address that caused no mail, because the address has no account or its account does not get this mail. The
- * count does not affect mails that can be sent. @returns whether the next such request must write nothing
+ * Counts the requests for an address that caused no mail. Either the address has no account, or its account does not get this mail. These
+ * requests do not use up the limit of mails that can be sent.
+ * @returns whether the service must write nothing for the next such request
  */
 export async function hadEnoughRequests(
   db: Queries,

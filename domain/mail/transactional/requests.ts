@@ -1,4 +1,7 @@
-/** Requests transactional mails. A request writes a row and a wake in the transaction of the action that causes the mail. */
+/**
+ * Requests transactional mails. A request inserts the mail's row and wakes the mail's run, in the transaction of the action that causes the
+ * mail.
+ */
 import { Wake } from '../../../entities/facts/wake.ts';
 import { addressKeyOf } from '../../../platform/infra/keys/address-keys.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -15,7 +18,7 @@ import { mailTemplates } from '../texts/templates.ts';
 
 export type Recipient = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
 
-/** The former time of a session that moved to another mentor. */
+/** The time that a session had before it moved to another mentor. */
 export interface FormerTime {
   startsAt: Date;
   endsAt: Date;
@@ -26,15 +29,15 @@ export interface MailRequest {
   clubId: Id | null;
   recipient: Recipient;
   /**
-   * The recipient's case-folded address. The limits count this address. The account or the invitation does not matter. The mail is sent to
-   * the account's address at the time of sending. Only a template for a former address uses this address.
+   * The recipient's case-folded address. The limits count the mails for this address, for any account or invitation. When the mail is sent,
+   * it goes to the current address of the account. Only a template for a former address is sent to the address here.
    */
   email: string;
   /** The webhook endpoint that the mail is about. */
   endpointId?: Id;
   /** The review that the mail is about. One mail is sent for each review. */
   reviewId?: Id;
-  /** The mentorship session that the mail is about. One mail of each template is sent for each time of the session. */
+  /** The mentorship session that the mail is about. Each template is mailed once for each time to which the session is set. */
   session?: { id: Id; sequence: number; former?: FormerTime };
   /** The urgency of the mail; if absent, the priority of the template is used. */
   priority?: Priority;
@@ -126,8 +129,8 @@ export async function requestInvitations(
 }
 
 /**
- * Runs the same statements as a request for a mail, but sends no mail. It is for an address without an account, because the response time
- * must not show whether an account exists. For an unknown club it writes nothing.
+ * Imitates a request for a mail to an address without an account. The function runs the same statements, but sends no mail, so the response
+ * time does not show whether an account exists. For an unknown club the function writes nothing.
  */
 export async function imitateRequest(
   tx: Transaction,
@@ -149,9 +152,9 @@ export async function imitateRequest(
 }
 
 /**
- * Deletes a student's current and former addresses and all keys of these addresses, including keys from requests before the account
- * existed. Unsent mails to these addresses are canceled at their next step. Mails of other clubs keep their keys, because the limits count
- * them.
+ * Deletes a student's current and former addresses from the club's mails, and all keys of these addresses. This includes the keys in mails
+ * that were requested before the account existed. The next step of an unsent mail to these addresses cancels the mail. Mails of other clubs
+ * keep their keys, because the limits count these mails.
  */
 export async function deleteAddressesOf(
   tx: Transaction,

@@ -150,7 +150,7 @@ async function send(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<
   return record(deps.db, claimed, 'sent', now);
 }
 
-/** @returns false if the mail waits for another day. The function has then recorded that day */
+/** @returns false if the mail must wait for another day; the function has then recorded that day in the mail's row */
 async function hasSlot(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<boolean> {
   const { clubId, clubCreatedAt, plan, placedOn, template } = claimed;
   if (!('paced' in mailTemplates[template]) || placedOn !== null) return true;
@@ -214,7 +214,7 @@ function compose(
   const rendered = renderMail(
     claimed.template,
     {
-      // The name may come from a platform or a file, or be older than the rule (DEC-64).
+      // Checks the name again: the name may come from a sales platform or an import file, or may be older than the rule (DEC-64).
       name: mailable(claimed.name),
       clubName: mailable(claimed.clubName) || (claimed.clubSlug ?? ''),
       link: base + rule.path.replace('{token}', token).replace('{id}', subject.id ?? ''),
@@ -245,7 +245,10 @@ function compose(
   };
 }
 
-/** Omits words that members chose if they contain a web address or invisible characters (DEC-64). */
+/**
+ * Checks words that a member of the club chose. Replaces them by an empty text if they contain a web address or invisible characters
+ * (DEC-64).
+ */
 const mailable = (words: string | null) => (words !== null && mayStandInMail(words) ? words : '');
 
 /** @returns null if the person was removed */

@@ -1,7 +1,8 @@
 /**
- * Removes files and erases them from the bucket. The row keeps the object's key until the bucket confirms the erasure. The signed address
- * of an upload may be valid for longer than its file exists. While the address is valid, the bytes of the upload still count as storage.
- * The object is erased again minutes after the address expires, and then repeatedly until no upload can arrive any more (MED-29).
+ * Removes files and erases them from the bucket. The row keeps the key of the object until the bucket confirms the erasure. The signed
+ * address of an upload may stay valid after the file is removed. While the address is valid, the club's storage still counts the bytes of
+ * the upload. Minutes after the address expires, the object is erased again. Further erasures follow until no upload can arrive any more
+ * (MED-29).
  */
 import { syncSources } from '../../knowledge/sources.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -24,7 +25,10 @@ const roundMs = 10_000;
 /** The wait after the bucket did not answer. */
 const retryMs = 5 * 60_000;
 
-/** The SET clauses that remove a file. They delete its texts and its folder, and end an upload through our listener. */
+/**
+ * The SET clauses that remove a file. They delete the file's texts and its folder. They also end an upload whose bytes pass through our own
+ * listener.
+ */
 const removal = (
   now: Date,
 ) => sql`removed_at = ${now}, updated_at = ${now}, title = '', file_name = NULL, folder_id = NULL,
@@ -33,13 +37,13 @@ const removal = (
   erases_at = CASE WHEN object_key IS NOT NULL THEN ${now}::timestamptz END`;
 
 interface RemovalOptions {
-  /** Whether the removal also ends the uses of the file, except uses by automations that are published or have runs. */
+  /** Whether the removal also ends the uses of the file. A use by an automation that is published or has runs is never ended. */
   force?: boolean;
 }
 
 /**
- * Removes a file from the library, and its passages from the agents' index. @throws DomainError not_found, in_use (the message names
- * records that use the file)
+ * Removes a file from the library, and its passages from the agents' index.
+ * @throws DomainError not_found, in_use (the message names records that use the file)
  */
 export async function removeMedia(
   deps: LibraryDeps,
@@ -53,8 +57,9 @@ export async function removeMedia(
 }
 
 /**
- * Does the same as `removeMedia` in the caller's transaction, which then holds the locks of the file's and the club's row. After the
- * commit the caller calls `eraseAtOnce`. @throws DomainError not_found, in_use (the message names records that use the file)
+ * Does the same as `removeMedia`, but in the caller's transaction. Afterwards that transaction holds the lock of the file's row and the
+ * lock of the club's row. After the commit, the caller calls `eraseAtOnce`.
+ * @throws DomainError not_found, in_use (the message names records that use the file)
  */
 export async function removeMediaIn(
   tx: Transaction,
@@ -63,8 +68,8 @@ export async function removeMediaIn(
   now: Date,
   { force = false }: RemovalOptions,
 ): Promise<void> {
-  // Locks the row with NO KEY, which does not block inserts of foreign keys to the file. `syncSources` inserts such rows while it has the
-  // lock of the club. Transactions that add a use take a shared lock of the row.
+  // Locks the row with NO KEY, so that other transactions can still insert foreign keys to the file. `syncSources` inserts such keys while
+  // it holds the club's lock. A transaction that adds a use of the file takes a shared lock on the row, so it must wait.
   const lockedFiles = await tx.rows(sql`SELECT 1 FROM media
     WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR NO KEY UPDATE`);
   if (lockedFiles.length === 0) throw notFound('file');
@@ -85,8 +90,9 @@ export async function removeOne(tx: Transaction, mediaId: Id, now: Date): Promis
 }
 
 /**
- * Returns when an unused file is removed. Unused files are images that no question shows, and files that belong to no attempt or post.
- * @returns the time of the removal, which is canceled if the file is used before; null for the library and avatars
+ * Returns the time at which an unused file is removed. Unused files are images that no question shows, and files that belong to no attempt
+ * or post.
+ * @returns null for the library and avatars. If the file is used before the returned time, it is not removed
  */
 export function unusedUntil(purpose: MediaPurpose, now: Date): Date | null {
   const { unusedImageMs, unsentFileMs } = mediaRules;
@@ -145,16 +151,17 @@ export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCount
 }
 
 /**
- * Erases the file of a due row in the bucket. A row is due if its file failed or was removed. It is also due if its upload was not
- * completed in time; then the upload fails here. An image that no question shows in time, or a file that was not sent in time, is removed
- * here. A completion, a question or a submission that runs at the same time either commits first or sees that the file was removed. The
- * club's storage counts the file until the bucket has erased it (MED-20), and its reserved bytes until the address expires (MED-21).
- * @throws any error of the store; then the row stays due
+ * Erases the file of a due row from the bucket. A row is due in three cases. First, its file failed or was removed. Second, its upload was
+ * not completed in time; this function then sets the upload to failed. Third, no question showed the image in time, or the file was not
+ * sent in time; this function then removes the file. If a completion, a question or a submission runs at the same time, it either commits
+ * first or sees that the file was removed. The club's storage counts the file until the bucket has erased it (MED-20), and the reserved
+ * bytes until the address expires (MED-21).
+ * @throws any error of the store; the row then stays due
  */
 export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
   const { db, storage } = deps;
   await settleAtDeadline(deps, mediaId, now);
-  // If a ready file was not removed, it can only be due because it is unused.
+  // A ready file that is due and was not removed before is unused, so it is removed now.
   await db.run(
     sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND erases_at <= ${now} AND status = 'ready' AND removed_at IS NULL`,
   );
@@ -165,7 +172,7 @@ export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promis
       WHERE id = ${mediaId} AND erases_at <= ${now} RETURNING object_key AS key`);
   for (const { key } of due) {
     await storage.remove(key);
-    await storage.removeUnder(`${key}.`); // removes the renditions, and the rest of an upload that is smaller than a part
+    await storage.removeUnder(`${key}.`); // removes the renditions, and received bytes that were too few for a part
     await db.manager.delete(MediaUpload, { id: mediaId });
   }
   const { lateMs, arrivalMs } = mediaRules;
@@ -184,8 +191,8 @@ export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promis
 }
 
 /**
- * Settles a resumable upload if all its parts have arrived but no call has completed it. The client and the process that received the
- * last part may have died (MED-26).
+ * Settles a resumable upload if all its parts have arrived but no call has settled the upload yet. The client may have died, and so may the
+ * process that received the last part (MED-26).
  */
 async function settleAtDeadline(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
   const due = await deps.db.one<ArrivingFile>(sql`

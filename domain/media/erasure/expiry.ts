@@ -22,8 +22,8 @@ type Expiry = Pick<Media, 'expiresAt' | 'expiryLooksAt'>;
 export const neverExpires: Expiry = { expiresAt: null, expiryLooksAt: null };
 
 /**
- * Requires the plan's feature for a new video. It locks the club's row, so a change of the plan comes before this transaction or after its
- * commit. The caller calls this function immediately before it inserts the row.
+ * Requires the plan's feature for a new video. The function locks the club's row, so the plan cannot change before the caller's transaction
+ * commits. The caller calls this function immediately before it inserts the row.
  * @param recording whether the video is a recording of a live session or a meeting; without the feature, such a recording is accepted and
  *   kept for 30 days
  * @returns the columns to insert; if the file expires, the caller wakes the row's run `mediaExpiry`
@@ -64,8 +64,9 @@ export async function followVideoHosting(db: Database, now: Date): Promise<{ cha
 }
 
 /**
- * Locks files before the row of the change (ENG-6). A removal of a video has the lock of the video and waits for the club. The transaction
- * with the club's lock may wait for the row of the change. If the plan changes during this work, the next round applies the change.
+ * Locks the files before the row of the plan's change (ENG-6). The opposite order could deadlock, because a removal of a video holds the
+ * video's lock and waits for the club's lock. The transaction that holds the club's lock may wait for the row of the change. If the
+ * plan changes during this work, the next round applies the change.
  */
 async function followPlan(tx: Transaction, clubId: Id, now: Date): Promise<number> {
   const stays = await hasFeature(tx, clubId, 'video_hosting');
@@ -80,7 +81,8 @@ async function followPlan(tx: Transaction, clubId: Id, now: Date): Promise<numbe
   const ids = files.map(({ id }) => id);
   await tx.manager.update(Media, { id: In(ids) }, { expiresAt, expiryLooksAt, expiryWarnedAt: null, updatedAt: now });
   if (files.length > 0) await wake(tx, 'mediaExpiry', files, now);
-  // After the files were selected, the plan may have changed twice, and a file may have been added.
+  // Deletes the row of the change only if no file must still follow the plan. Since this function selected the files, the plan may have
+  // changed twice, and a file may have been added.
   await tx.run(sql`
     DELETE FROM club_feature_changes WHERE club_id = ${clubId} AND NOT EXISTS (SELECT FROM media WHERE ${otherwise})`);
   return files.length;
@@ -135,7 +137,8 @@ async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date
     const waitingFor = expiryWarnedAt === null ? 'warning' : 'removal';
     return { state: 'waiting', at: expiryLooksAt, waitingFor };
   }
-  // Maintenance applies a change of the plan within minutes. A file that is due earlier must not be removed.
+  // The plan may have got the feature back, but maintenance applies the change only within minutes. Until then, a due file must not be
+  // removed.
   if (await hasFeature(tx, clubId, 'video_hosting')) {
     await tx.manager.update(Media, { id }, { ...neverExpires, expiryWarnedAt: null });
     return { state: 'kept' };
@@ -154,8 +157,8 @@ async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date
 }
 
 /**
- * Sends one mail for all files whose last week starts on the same day. It locks the club's row, so if two files are handled at the same
- * time, the second transaction sees the warning of the first.
+ * Sends one mail for all files whose last week starts on the same day. The function locks the club's row. So if two transactions handle two
+ * files at the same time, the second transaction sees that the first has sent the warning.
  */
 async function warnOnceADay(tx: Transaction, vault: Vault, clubId: Id, now: Date): Promise<void> {
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);

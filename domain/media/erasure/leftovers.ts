@@ -16,7 +16,7 @@ export interface Leftover {
   uploadExpiresAt?: Date | null;
 }
 
-/** Records an object for a later erasure, in the transaction that ends the file's reference to it. */
+/** Records an object for a later erasure. The caller does this in the transaction after which no row names the object any more. */
 export async function recordLeftover(
   tx: Transaction,
   { clubId, key, erasesAt, uploadExpiresAt = null }: Leftover,

@@ -1,6 +1,6 @@
 /**
  * Detects the type of a ZIP archive: an office document, an e-book or a plain archive. The directory at the end of the archive shows the
- * type. If the main part of a document has an unusual name, the two parts that name it are unpacked.
+ * type. If the main part of a document has an unusual name, the function unpacks the two parts that state this name.
  */
 import { Readable } from 'node:stream';
 import { fromRandomAccessReaderPromise, RandomAccessReader, type Entry, type ZipFile } from 'yauzl';
@@ -15,7 +15,7 @@ const mainParts: ReadonlyMap<string, ArchiveType> = new Map([
   ['ppt/presentation.xml', `${office}.presentationml.presentation`],
   ['xl/workbook.xml', `${office}.spreadsheetml.sheet`],
 ]);
-/** The content types of documents, without templates and documents with macros. */
+/** The content types of documents. Templates, and documents with macros, are not in this list. */
 const mainContents: ReadonlyMap<string, ArchiveType> = new Map(
   [...mainParts.values()].map((type) => [`${type}.main+xml`, type]),
 );
@@ -60,7 +60,7 @@ export async function archiveTypeOf(read: Read, sizeBytes: number, head: Buffer)
   } catch (error) {
     if (archive.failure) throw archive.failure;
     if (!(error instanceof Error)) throw error;
-    return undefined; // the file is not a readable archive
+    return undefined; // the archive cannot be read, so its type is unknown
   }
 }
 
@@ -82,7 +82,7 @@ async function officeTypeOf(zip: ZipFile, failure: () => Error | undefined): Pro
     type ??= mainParts.get(name);
     if (type && entryOf(contentTypesPart)) return type;
   }
-  // Every such document has this part. An archive that only contains such a document does not have this part.
+  // Every office document has this part. A plain archive that only contains an office document does not have this part.
   if (!entryOf(contentTypesPart)) return undefined;
   const textOf = async (name: string) => unpack(zip, entryOf(name), failure);
   const parts = { relations: await textOf(packageRelations), contentTypes: await textOf(contentTypesPart) };
@@ -99,7 +99,7 @@ async function unpack(
   if (!entry || Math.max(entry.compressedSize, entry.uncompressedSize) > maxNamingBytes) return undefined;
   const parts: Buffer[] = [];
   try {
-    // The stream fails if the part is longer than its entry says.
+    // The stream fails if the part is longer than the archive's directory states.
     for await (const part of await zip.openReadStreamPromise(entry)) parts.push(part as Buffer);
   } catch (error) {
     if (failure()) throw error;

@@ -1,6 +1,6 @@
 /** The orientation of a photo, from its Exif. Cameras store the pixels in the orientation of their sensor. */
 
-/** The mark that starts the Exif of a JPEG. Readers also accept it in formats that do not require it. */
+/** The mark that starts the Exif of a JPEG. Other formats do not need this mark, but readers accept it in them too. */
 const mark = 'Exif\0\0';
 const orientationTag = 0x0112;
 const shortType = 3;

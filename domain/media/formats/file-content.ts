@@ -46,7 +46,10 @@ export interface ArrivedFile {
   announced: string;
 }
 
-/** @param read is never called for bytes after the end of the file @throws any error of `read` */
+/**
+ * @param read reads bytes of the file. This function never asks it for bytes after the end of the file
+ * @throws any error of `read`
+ */
 export async function identifyContent(read: Read, { sizeBytes, purpose, announced }: ArrivedFile): Promise<Finding> {
   if (sizeBytes === 0) return { sizeBytes, error: 'content_not_allowed' };
   const readInside: Read = (offset, length) => read(offset, Math.min(length, sizeBytes - offset));
@@ -74,7 +77,7 @@ async function typeOf(read: Read, sizeBytes: number, announced: string): Promise
   if (image) return { is: image };
   if (isAvif(head)) return { is: 'image/avif' };
   const begins = head.subarray(0, pdfHeadBytes).indexOf('%PDF-');
-  // A text may contain the mark of a PDF after its start.
+  // The mark of a PDF may also stand inside a text. So a file that was announced as a text is a PDF only if it starts with the mark.
   if (begins === 0 || (begins > 0 && !isTextType(announced))) return { is: 'application/pdf' };
   const kind = kindOf(announced);
   // The directory of an archive can be long, so it is not read if an image, audio or video was announced.
@@ -99,7 +102,8 @@ function isAvif(head: Buffer): boolean {
 
 async function isTextByItsEnds(read: Read, sizeBytes: number, head: Buffer): Promise<boolean> {
   if (sizeBytes <= 2 * pieceBytes) return isText(await read(0, sizeBytes));
-  const tailBytes = pieceBytes - (sizeBytes % 2); // the tail begins at an even offset, so no unit of two bytes is cut
+  // The tail must begin at an even offset, so that it does not begin inside a unit of two bytes.
+  const tailBytes = pieceBytes - (sizeBytes % 2);
   return isText(head, await read(sizeBytes - tailBytes, tailBytes));
 }
 

@@ -87,13 +87,16 @@ function parsePng(bytes: Buffer): ParsedImage {
 }
 
 /**
- * The marks of a JPEG: the end, the start of a scan, and the segment of Exif. The marks of frames, which have the size, are the 16 from
- * 0xC0 except three.
+ * The marks of a JPEG: the end, the start of a scan, and the segment of Exif. The segment of a frame contains the size of the image. Its
+ * mark is one of 0xC0 to 0xCF, but not 0xC4, 0xC8 or 0xCC.
  */
 const [endOfImage, startOfScan, exifSegment] = [0xd9, 0xda, 0xe1];
 const isFrame = (mark: number) => mark >= 0xc0 && mark <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(mark);
 
-/** Parses segments, and after each start of a scan its data. In the data, an FF is a mark unless 00 follows. The last mark is EOI. */
+/**
+ * Parses the segments of a JPEG, and the data after the start of each scan. In this data, an FF starts a mark unless 00 follows. The last
+ * mark is EOI.
+ */
 function parseJpeg(bytes: Buffer): ParsedImage {
   const countPart = partCounter();
   let size: { width: number; height: number } | undefined;
@@ -156,7 +159,10 @@ function parseGif(bytes: Buffer): ParsedImage {
   return { width, height, isAnimated: pictures > 1 };
 }
 
-/** Parses chunks of name, length and data, padded to an even length, in a container that states its length. */
+/**
+ * Parses a WebP: a container that states its length and consists of chunks. Each chunk has a name, a length and data, and is padded to an
+ * even length.
+ */
 function parseWebp(bytes: Buffer): ParsedImage {
   const end = 8 + bytes.readUInt32LE(4);
   if (end > bytes.length) throw new BrokenImage();
@@ -169,7 +175,8 @@ function parseWebp(bytes: Buffer): ParsedImage {
     const name = bytes.toString('latin1', at, at + 4);
     const next = at + 8 + bytes.readUInt32LE(at + 4);
     if (next > end) throw new BrokenImage();
-    // In an extended file, the first chunk contains the size. In a simple file, the only picture contains it.
+    // In an extended file, the first chunk contains the size. A simple file has only one picture, and the chunk of this picture contains
+    // the size.
     size ??= webpSizes.get(name)?.(bytes, at + 8);
     hasPicture ||= name === 'VP8 ' || name === 'VP8L' || name === 'ANMF';
     isAnimated ||= name === 'ANIM' || name === 'ANMF';

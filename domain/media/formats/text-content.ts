@@ -6,8 +6,10 @@ const notOfTexts = /[\u0000-\u0008\u000b\u000e-\u001a\u001c-\u001f]/;
 type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
 
 /**
- * @param head the first bytes @param tail the last bytes, if `head` is not the whole file; both may be cut inside a character, but not
- * inside a unit of UTF-16 @returns whether the bytes are text in UTF-8, or in UTF-16 after a byte-order mark
+ * @param head the first bytes
+ * @param tail the last bytes, if `head` is not the whole file. A cut may be inside a character, but must not be inside a 2-byte unit of
+ * UTF-16
+ * @returns whether the bytes are text in UTF-8, or in UTF-16 after a byte-order mark
  */
 export function isText(head: Buffer, tail?: Buffer): boolean {
   const encoding = markedEncoding(head);
@@ -19,7 +21,7 @@ export function isText(head: Buffer, tail?: Buffer): boolean {
 
 /**
  * @param isCut whether the file has more bytes after these
- * @returns whether bytes that {@link isText} refuses are UTF-16 without a mark, or start with a mark and are damaged
+ * @returns for bytes that {@link isText} refuses: true if they are UTF-16 without a mark, or a damaged text that starts with a mark
  */
 export function isTextInOtherUnits(head: Buffer, isCut: boolean): boolean {
   if (/^(?:fffe|feff|0000feff)/.test(head.toString('hex', 0, 4))) return true;

@@ -99,9 +99,9 @@ export async function updateFolder(
 }
 
 /**
- * Deletes an empty folder. If the folder contains files or folders, their foreign keys prevent the deletion, also if a file is moved into
- * it at the same time. The function does not lock the tree. The reason is that a transaction that moves a file has the lock of the folder
- * and may wait for other locks.
+ * Deletes an empty folder. If the folder contains files or folders, their foreign keys prevent the deletion, even if a file moves into the
+ * folder at the same time. The function does not lock the tree, because that could deadlock: a transaction that moves a file holds the
+ * folder's lock, and may wait for other locks.
  * @throws DomainError not_found, folder_not_empty
  */
 export async function deleteFolder({ db }: DatabaseDeps, clubId: Id, folderId: Id): Promise<void> {
@@ -139,8 +139,8 @@ type Tree = ReadonlyMap<Id, Id | null>;
 
 /**
  * Reads and locks the club's tree of folders. Until the transaction ends, other transactions can only delete empty folders. The function
- * takes an advisory lock and does not lock the club's row. The reason is that a transaction that moves a file has the lock of a folder and
- * may wait for the club's row.
+ * takes an advisory lock and does not lock the club's row. A lock of that row could deadlock: a transaction that moves a file holds a
+ * folder's lock, and may wait for the club's row.
  */
 async function lockTree(tx: Transaction, clubId: Id): Promise<Tree> {
   await tx.run(sql`SELECT pg_advisory_xact_lock(hashtextextended('media folders ' || ${clubId}::text, 0))`);

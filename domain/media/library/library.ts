@@ -83,7 +83,7 @@ export async function listMedia(
   return { rows: await Promise.all(rows.map((row) => presentForReader(row, deps.storage))), total };
 }
 
-/** The condition under which the list shows a file, without its screen type. */
+/** The condition under which the list shows a file. It does not include the filter by screen type. */
 function isListed(
   { clubId, administratorId }: LibraryReader,
   { folder_id: folder, archived = false, favorite }: LibraryFilter,
@@ -118,7 +118,7 @@ async function listLibrary(
   });
 }
 
-/** The subjects of tallies that are not a folder: the whole library, and the files without a folder. */
+/** The subjects of the two tallies that belong to no folder: one counts the whole library, and one counts the files outside all folders. */
 const talliedAs = {
   all: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
   top: '00000000-0000-0000-0000-000000000000',

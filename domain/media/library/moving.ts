@@ -50,8 +50,9 @@ interface MoveClaim extends Claim {
 const lease = defineLease(MediaMove, { open: {}, due: 'looksAt', seconds: movingRules.leaseMs / 1_000 });
 
 /**
- * Runs one step of a move. A repeated call finds the move finished or claimed. @param now Unix milliseconds @throws any error of the
- * store; then the move can be claimed again immediately
+ * Runs one step of a move. A repeated call changes nothing if the move is finished, or if a worker has claimed it.
+ * @param now Unix milliseconds
+ * @throws any error of the store; then the move can be claimed again immediately
  */
 export async function moveFile(deps: MovingDeps, mediaId: Id, now: number, watcher: StepWatcher): Promise<MoveStep> {
   const { db } = deps;
@@ -133,13 +134,14 @@ async function copyAll(
   return storage.copy(file.objectKey, targetKey, headersOf(file.mime, name), signal);
 }
 
-/** Returns the new key of a rendition, with the same suffix after the key of its file. */
+/** Returns the new key of a rendition: the new key of its file, and the suffix of the rendition's old key. */
 const renditionAt = (targetKey: string, { objectKey }: MovedFile, key: string) =>
   `${targetKey}${key.slice(objectKey.length)}`;
 
 /**
  * Switches the file to its copy, if the file did not change during the copy and the move is still requested. Otherwise the copy is
- * recorded for erasure, and the move ends or starts again. It locks the file before its move, in the same order as requests for moves.
+ * recorded for erasure, and the move ends or starts again. The function locks the file's row before the row of the move, in the same order
+ * as requests for moves.
  * @throws LeaseLost
  */
 async function settle(db: Database, claim: MoveClaim, isThere: boolean, now: Date): Promise<void> {

@@ -42,7 +42,7 @@ const sites: Readonly<Record<'videosite1' | 'videosite2', Site>> = {
   },
   videosite2: {
     hosts: ['vimeo.com', 'www.vimeo.com', 'player.vimeo.com'],
-    // An unlisted video has a key after its number.
+    // In the id of an unlisted video, a key follows the number of the video.
     id: /^\d{1,19}(?:\/[0-9a-f]{1,40})?$/,
     idIn(address) {
       const segments = segmentsOf(address);
@@ -60,8 +60,8 @@ const playerId = /^[\w-]{1,128}$/;
 
 /**
  * @param input the input: an id, or a pasted address
- * @returns the value for `external_id`: the id on a video site, the id or address of a protected video, or the address of other content;
- *   undefined for an input that the provider does not have
+ * @returns the value for `external_id`: the id on a video site, the id or address of a protected video, or the address of other content.
+ * Undefined if the input is no valid id or address of the provider
  */
 export function externalIdOf(provider: ReferenceProvider, input: string): string | undefined {
   const text = input.trim();
@@ -78,7 +78,7 @@ export function externalIdOf(provider: ReferenceProvider, input: string): string
 
 // oxlint-disable-next-line no-control-regex -- a visible address contains none of these characters
 const notOfAddresses = /[\u0000-\u0020\u007f-\u00a0\\<>"`{}|^\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/;
-/** Names of private networks, names without a dot (also IPv6 addresses in brackets), and IPv4 addresses. */
+/** Matches hosts that are not accepted: names of private networks, names without a dot, IPv6 addresses in brackets, and IPv4 addresses. */
 const privateName =
   /\.(?:localhost|local|internal|intranet|lan|home|corp|test|invalid|example|onion)$|^[^.]+$|^[\d.]+$/;
 

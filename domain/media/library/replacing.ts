@@ -72,8 +72,9 @@ export async function replaceMedia(
 }
 
 /**
- * Exchanges the renditions of two files. The renditions first get a negative version, because both files may have the same version. Both
- * files get the higher fence of the two. Keys of renditions contain the fence, and no claim may write to an existing key (MED-22).
+ * Exchanges the renditions of two files. Both files may have the same version, so all versions become negative during the exchange. Both
+ * files also get the higher fence of the two. Keys of renditions contain the fence, and no later claim may write to an existing key
+ * (MED-22).
  */
 async function exchangeRenditions(tx: Transaction, mediaId: Id, withId: Id): Promise<void> {
   await tx.run(sql`

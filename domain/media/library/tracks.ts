@@ -28,8 +28,8 @@ export interface TrackName {
 }
 
 /**
- * Adds or replaces the subtitles of a language. All checks run before the object is stored. The object is recorded for erasure until the
- * row names it, so no object remains if the process dies before that.
+ * Adds or replaces the subtitles of a language. All checks run before the object is stored. Until the row names the object, the object is
+ * recorded for erasure. So if the process dies before it writes the row, the object is erased later.
  * @throws DomainError not_found, invalid_file (the file is not a ready video or sound), invalid_request (the language, the label or a line
  *   of the file is invalid), too_many_tracks
  */

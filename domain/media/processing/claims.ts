@@ -52,7 +52,7 @@ export async function releaseFile(db: Queries, { id, fence }: FileClaim): Promis
 }
 
 /**
- * Records our fault in the work, and defers the file to a later try.
+ * Records that the work failed because of a fault of the service, and defers the file to a later try.
  * @returns false if there is no further try; the claim is then still valid
  * @throws LeaseLost
  */

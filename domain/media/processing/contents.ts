@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 
-/** The error if the store did not answer correctly, so that the file is not the cause. */
+/** The error if the store did not answer correctly. The cause is then the store, and not the file. */
 export class StoreAway extends Error {
   override name = 'StoreAway';
 }

@@ -17,9 +17,10 @@ export const hasPicture = ({ purpose, renditions }: FileClaim) =>
   isKeptAsPicture(purpose) && renditions?.preview !== undefined;
 
 /**
- * Makes the picture, which replaces the original. A later step empties the object of the original but keeps its key, so that the upload
- * address accepts no other file (ADR 15). If an old release made the original ready, that step runs after the signed addresses of the
- * original expire. If such an original cannot be decoded, it stays, because a question may show it.
+ * Makes the picture that replaces the original. A later step empties the object of the original. The empty object keeps its key, so that
+ * the upload address accepts no other file (ADR 15). Old releases made some originals ready and signed addresses for them. For such an
+ * original, the later step waits until these addresses expire. If such an original cannot be decoded, it stays, because a question may show
+ * it.
  * @returns the reason for which the file must wait
  * @throws LeaseLost, StoreAway, the signal's reason, and faults of ours
  */
@@ -55,8 +56,8 @@ export async function keepPicture(
 }
 
 /**
- * Empties the object of the original. The function may be repeated. If the file is removed at the same time, the empty object is removed
- * immediately, or by the last erasure of the file.
+ * Empties the object of the original. The function may be repeated. If the file is removed at the same time, this function also removes the
+ * empty object. If that fails, the last erasure of the file removes the empty object.
  * @throws LeaseLost, StoreAway
  */
 export async function emptyOriginal({ db, storage }: ProcessingDeps, claim: FileClaim, now: Date): Promise<void> {

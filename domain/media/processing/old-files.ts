@@ -15,7 +15,7 @@ export async function processOldFiles(db: Database, now: Date): Promise<number> 
       WITH waiting AS (
         SELECT count(*) AS files FROM (
           SELECT FROM media
-           WHERE looks_at IS NOT NULL AND NOT (purpose = 'agent_image' AND status = 'ready' AND looks_at > ${now}) -- only its original must be emptied
+           WHERE looks_at IS NOT NULL AND NOT (purpose = 'agent_image' AND status = 'ready' AND looks_at > ${now}) -- of such an image, only the original must still be emptied
            LIMIT ${processingRules.maxOldFiles}) queue),
       old AS (
         SELECT id FROM media

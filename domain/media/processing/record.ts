@@ -60,7 +60,7 @@ export async function recordFailure(db: Database, claim: FileClaim, error: Media
 }
 
 /**
- * Records that a picture replaces a ready image for agents of an old release. The image's erasure time does not change.
+ * Records that a picture replaces an image for agents that an old release made ready. The image's erasure time does not change.
  * @throws LeaseLost
  */
 export async function recordPicture(
@@ -86,7 +86,7 @@ export async function recordPicture(
  * Records the missing parts of a ready file. Replaced renditions stay until their addresses have expired (MED-27).
  * @param claim the file, with the dimensions and the duration of the last examination
  * @param made the new renditions; absent if the existing renditions stay
- * @param dueAt the time at which missing renditions are due; before that time, newer rules do not examine the file
+ * @param dueAt the time at which the missing renditions are due. Before that time, the file is not examined again, even under newer rules
  * @throws LeaseLost
  */
 export async function recordMissing(
@@ -131,8 +131,8 @@ export async function recordWait(
 }
 
 /**
- * Records that the last try for a ready file failed. The file does not change. An image of the library without a picture for e-mails gets
- * no such picture any more.
+ * Records that the last try for a ready file failed. The file does not change. If the file is a library image that has no picture for
+ * e-mails, the row records that the image is unreadable.
  * @throws LeaseLost
  */
 export async function recordAbandoned(db: Database, claim: FileClaim, now: Date): Promise<void> {

@@ -149,9 +149,9 @@ export async function recordRenditions(
 
 /**
  * Erases renditions that earlier claims made but did not record. The function runs before the result of this claim is recorded, so that a
- * retry repeats the erasure if the store fails. Recorded renditions and renditions of later claims stay. For a resumable upload it also
- * erases the rest of the upload: a rest that is smaller than a part, and multipart uploads that no row names because their process died
- * (MED-26).
+ * retry repeats the erasure if the store fails. Recorded renditions and renditions of later claims stay. For a resumable upload, the
+ * function also erases received bytes that were too few for a part. It also ends multipart uploads that no row names because their process
+ * died (MED-26).
  * @throws StoreAway
  */
 export async function eraseUnrecorded(

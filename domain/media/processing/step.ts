@@ -55,8 +55,8 @@ export type ProcessingStep =
   | { done: false; at: number; faults: number; for?: ProcessingWait };
 
 /**
- * The event for which a ready file waits. `turn` is the next step of the file, `place` is a free permit for a video, and `disk` is room on
- * the disk. `addresses` is the time at which the signed addresses of an agent's original image expire.
+ * The reason why a ready file waits. `turn`: the file waits for its next step. `place`: the video waits for a free permit. `disk`: the disk
+ * has no room. `addresses`: the signed addresses of an agent image's original have not expired yet.
  */
 export type ProcessingWait = 'turn' | 'place' | 'disk' | 'addresses';
 

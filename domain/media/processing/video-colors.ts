@@ -10,7 +10,7 @@ export interface VideoColors {
   primaries: number;
   transfer: number;
   matrix: number;
-  /** Whether black has the value 0, instead of 16 of 255. */
+  /** Whether black has the value 0 (full range). In the limited range, black has the value 16 of 255. */
   isFullRange: boolean;
   hasAlpha: boolean;
 }
@@ -48,7 +48,7 @@ const exact = 'flags=bicubic+accurate_rnd+full_chroma_int';
  * @param options.target the size of the output
  * @param options.table a file with the table of {@link conversionOf}; absent if no conversion is needed
  * @param options.as the format of the output. `video` has 8 bits and 4:2:0, and `picture` has RGB
- * @returns the value of `-vf`, for an output that is scaled, without transparency and in BT.709
+ * @returns the value of ffmpeg's option `-vf`. The output is scaled, has no transparency, and has the colours of BT.709
  */
 export function colorFilters(
   colors: VideoColors,
@@ -99,7 +99,7 @@ export const standardColors = [
 /** @returns the conversion of the colours to BT.709; undefined if the colours already are BT.709 */
 export const conversionOf = ({ primaries, transfer }: VideoColors) => toStandardColors({ primaries, transfer });
 
-/** The bytes that are read from the start of each probe that {@link file://./video.ts} makes. */
+/** The number of bytes that are read from the start of each probe file. {@link file://./video.ts} makes these files. */
 const headBytes = 1_024 * 1_024;
 
 async function headOf(file: string): Promise<Buffer> {
@@ -113,7 +113,9 @@ async function headOf(file: string): Promise<Buffer> {
   }
 }
 
-/** @param probes files that ffmpeg made of the first frame: Matroska and PNG; if a file is missing, the colours are unknown */
+/**
+ * @param probes two files that ffmpeg made from the first frame: a Matroska file and a PNG. If a file is missing, its colours are unknown
+ */
 export async function readColors(probes: { matroska: string; png: string }): Promise<VideoColors> {
   const [matroska, png] = [await headOf(probes.matroska), await headOf(probes.png)];
   return { ...unknownColors, ...colorsIn(matroska), hasAlpha: isPngWithAlpha(png) };

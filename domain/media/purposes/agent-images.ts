@@ -8,8 +8,8 @@ import { RefusalToPerson } from '../../language/refusal.ts';
 
 /**
  * Reads the images that a question names, and marks them as used, so that they are not erased as unused. The caller holds the student's
- * lock. So only the erasure of unused images can remove an image at the same time. This erasure either commits first, or sees that the
- * image is used.
+ * lock. So only the erasure of unused images can remove such an image during this transaction. That erasure either commits before this
+ * function reads the image, or sees that the image is used.
  * @returns the images in the order of the question
  * @throws DomainError invalid_image: an image is unknown, not ready, removed, of another purpose or owner, or is named twice
  */

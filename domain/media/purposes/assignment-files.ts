@@ -11,7 +11,10 @@ import { eraseImmediately, removeOne } from '../erasure/erasure.ts';
 import { mediaColumns, presentMedia, type MediaDeps, type MediaOwner, type StoredMedia } from '../media.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 
-/** A condition on `media`: whether an assignment's file belongs to no attempt. A file of an attempt has no erasure time. */
+/**
+ * A condition on `media`. It is true if a file for an assignment belongs to no attempt. A ready file without an attempt has an erasure
+ * time, and a file of an attempt has none.
+ */
 const isUnsent = sql`(erases_at IS NOT NULL OR status <> 'ready')`;
 
 /** @returns a page of the files that count towards a student's limit of 20, newest first */

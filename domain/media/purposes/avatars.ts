@@ -22,8 +22,8 @@ export async function removeUnreadyAvatars(tx: Transaction, studentId: Id, now: 
 }
 
 /**
- * Removes the earlier picture, in the transaction that makes the new file ready and before it does so. Maintenance erases the earlier
- * picture. The function locks the student before the files (ENG-6).
+ * Removes the earlier picture. After this call, the same transaction makes the new file ready. Maintenance later erases the earlier picture
+ * from the bucket. The function locks the student before the files (ENG-6).
  */
 export async function replaceAvatar(
   tx: Transaction,

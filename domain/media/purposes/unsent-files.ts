@@ -16,7 +16,8 @@ type SentPurpose = Extract<MediaPurpose, 'assignment' | 'post'>;
 
 /**
  * Keeps the files of a submission or post, so that they are not erased as unsent. The caller holds the student's lock. So only the erasure
- * of unsent files can remove a file at the same time. This erasure either commits first, or sees that the file is sent.
+ * of unsent files can remove such a file during this transaction. That erasure either commits before this function reads the file, or sees
+ * that the file is sent.
  * @returns the ids in lower case, in the order of `fileIds`
  * @throws DomainError invalid_file: a file is unknown, not ready, removed, already sent, of another purpose or owner, or named twice
  */
@@ -39,7 +40,7 @@ export async function keepSentFiles(
   return ids;
 }
 
-/** Makes files unsent again. They are removed after some days unless they are sent again. @param which selects the ids of the files */
+/** Makes files unsent again. They are removed after some days unless they are sent again. @param which a query for the ids of the files */
 export async function releaseFiles(tx: Transaction, purpose: SentPurpose, which: Sql, now: Date): Promise<void> {
   await tx.run(sql`
     UPDATE media SET erases_at = ${unusedUntil(purpose, now)} WHERE id IN (${which}) AND removed_at IS NULL`);

@@ -28,7 +28,7 @@ type Arrival = 'processing' | 'failed' | 'missing' | 'too late';
 /**
  * Reads the size from the store, and settles the arrival. If the process that received the last part of a resumable upload has not joined
  * the parts, this function joins them (MED-26).
- * @param chargeChange is called once, by the call that changes the row. If this function throws, the upload stays unchanged
+ * @param chargeChange a function. Only the call that changes the row calls it, once. If `chargeChange` throws, the upload stays unchanged
  * @throws any error of the store
  */
 export async function settleArrival(
@@ -42,8 +42,8 @@ export async function settleArrival(
 }
 
 /**
- * While another process joins the parts, the store may have neither the parts nor the file. These are the waits before each further
- * request, in milliseconds.
+ * The waits before each request for the size of the file, in milliseconds. While another process joins the parts, the store may have
+ * neither the parts nor the file.
  */
 const joiningMs = [0, 100, 400, 1_000] as const;
 
@@ -81,8 +81,8 @@ export function endOfAddress(now: Date): Sql {
 }
 
 /**
- * Writes size, storage (MED-21), status and wake in one transaction. If several calls run at the same time, the first call locks the row.
- * The other calls do not wait for the lock and change nothing, so that they use no connection while they wait.
+ * Writes the size, the storage (MED-21), the status and a wake in one transaction. If several calls run at the same time, the first call
+ * locks the row. The other calls change nothing and return without waiting for the lock, because a waiting call would occupy a connection.
  */
 async function arrive(
   { db }: MediaDeps,

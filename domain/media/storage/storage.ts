@@ -1,9 +1,9 @@
 /**
- * A club's storage: the bytes of its files and of open reservations, and the limit of its plan. Triggers on `media` count the originals,
- * so no writer can forget it:
- * - a row counts its `held_bytes` from its reservation until its size is settled, it fails, or it is removed;
- * - if the file is gone and the signed address of its upload may still be valid, the row counts its `address_bytes` (MED-29);
- * - after its size is settled, the row counts its `size_bytes`, until `erased_at` says that the bucket has erased the file (MED-20).
+ * A club's storage: the bytes of its files and of open reservations, and the limit of its plan. Triggers on `media` count the bytes of the
+ * originals, so that no code can forget to count them. A row of `media` counts:
+ * - `held_bytes` from the reservation until the size is settled, or until the file fails or is removed;
+ * - `address_bytes` if the file is gone and the signed address of the upload may still be valid (MED-29);
+ * - `size_bytes` after the size is settled, until `erased_at` shows that the bucket has erased the file (MED-20).
  *
  * A transaction that adds bytes locks the club's storage first. A transaction that removes bytes only appends a change, which needs no
  * lock.
@@ -31,7 +31,7 @@ interface LockedStorage {
   changes: number;
 }
 
-/** The row of this kind is the lock of the club's whole storage. The lock is the same for files of every kind. */
+/** To lock the club's whole storage, a transaction locks the row of this one kind. This applies to files of every kind. */
 const [lockedKind] = mediaKinds;
 
 /**
@@ -62,14 +62,14 @@ async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> 
 }
 
 /**
- * Requires room for an announced file. It holds the lock of the storage, so two reservations cannot take the same bytes. The caller inserts
- * the row with the same number as `heldBytes` in this transaction. The row counts these bytes until it is settled, fails, expires or is
- * removed.
+ * Requires room for an announced file. The transaction then holds the lock of the storage, so two reservations cannot take the same bytes.
+ * In this transaction the caller inserts the file's row, with `bytes` as `heldBytes`. The row counts these bytes until the file is settled,
+ * fails, expires or is removed.
  *
  * Locks the club's storage. The caller may have locked the student and files; it must not have locked the club's row.
- * @param bytes the announced size, or the `Upload-Length` of a resumable upload; 0 if the size is unknown. In this case the storage may
- *   have any number of free bytes, but must not be full
- * @param addressee the reader of a refusal; a student gets no information about the plan (AUTH-10)
+ * @param bytes the announced size, or the `Upload-Length` of a resumable upload; 0 if the size is unknown. For an unknown size, one free
+ * byte is enough
+ * @param addressee the kind of person who reads a refusal. A student gets no information about the plan (AUTH-10)
  * @throws DomainError limit_reached, if the plan does not bill overage
  */
 export async function reserveStorage(tx: Transaction, clubId: Id, bytes: number, addressee: Addressee): Promise<void> {
@@ -84,9 +84,10 @@ export async function reserveStorage(tx: Transaction, clubId: Id, bytes: number,
  * Admits an uploaded file of this size. The reservation's bytes are guaranteed, so only a larger file needs more room. If the plan bills
  * overage, the overage is recorded, and no file is refused (BILL-7).
  *
- * Locks the club's storage. The caller holds the lock of the file's row, and not of the club's row. The caller sets the row's `size_bytes`,
- * which replace the held bytes, in the one statement that changes the row. A second UPDATE would check the foreign key to the student
- * again. This check would wait for a removal of that student, and the removal waits for the file (docs/explanation/architecture.md#locks).
+ * Locks the club's storage. The caller holds the lock of the file's row, but not the lock of the club's row. The caller then sets the row's
+ * `size_bytes`, which replace the held bytes. The caller must change the row in only one UPDATE. A second UPDATE would check the foreign
+ * key to the student again, and would wait for a removal of that student. This removal waits for the file, so both would deadlock
+ * (docs/explanation/architecture.md#locks).
  * @param sizeBytes the size that the bucket reports
  * @returns false if the storage has no room. The caller then records the file as failed (`storage_full`), without a size
  */
@@ -107,7 +108,7 @@ export async function admitFile(
   return true;
 }
 
-/** The number of changes that a round of maintenance reads. Each club takes a few milliseconds. */
+/** The number of changes that one round of maintenance reads. The round needs a few milliseconds for each club. */
 const changesPerRound = 500;
 
 /**

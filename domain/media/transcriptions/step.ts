@@ -150,8 +150,9 @@ interface MadeSubtitles {
 }
 
 /**
- * Stores the object, and then the row. The object is recorded for erasure until the row names it, so no object remains if the process dies
- * before that. If an administrator uploads a track during the transcription, the uploaded track stays. If the content of the file changes
+ * Stores the object, and then the row. Until the row names the object, the object is recorded for erasure. So if the process dies before it
+ * writes the row, the object is erased later. If an administrator uploads a track during the transcription, the uploaded track stays. If
+ * the content of the file changes
  * (MED-18), the transcription starts again.
  * @throws LeaseLost
  */
@@ -228,7 +229,7 @@ async function fail(db: Queries, { id, fence }: Claim, error: TranscriptionError
   if (changedRows === 0) throw new LeaseLost();
 }
 
-/** @param attempts 1 if the claim counts as an attempt, otherwise 0 */
+/** @param attempts the number of attempts that the ended claim counts as: 1 or 0 */
 async function release(db: Queries, { id, fence }: Claim, at: Date, attempts: 0 | 1): Promise<void> {
   await db.run(
     sql`UPDATE media_transcriptions SET lease_until = NULL, looks_at = ${at}, attempts = attempts - 1 + ${attempts}::int

@@ -1,17 +1,17 @@
-/** The limits of making subtitles of speech (MED-34). */
+/** The limits of the work that makes subtitles from speech (MED-34). */
 
 const minute = 60_000;
 const hour = 60 * minute;
 
 export const transcriptionRules = {
-  /** The factor by which the time limit is longer than the file. The limit is at least `leastMs` and at most `mostMs`. */
+  /** The time limit is the length of the file multiplied by this factor. The time limit is at least `leastMs` and at most `mostMs`. */
   timesItsLength: 3,
   leastMs: 10 * minute,
   mostMs: 6 * hour,
   memoryMb: 6_144,
   /**
-   * The limit of CPU time allows this number of cores for the whole time. A limit of CPU time also ends a child that has left the process
-   * group.
+   * The limit of CPU time is the time limit multiplied by this number of cores. The limit of CPU time also ends a child process that has
+   * left the process group.
    */
   cores: 16,
   /** The size limit of the command's temporary files, in addition to the sound. */
@@ -25,7 +25,8 @@ export const transcriptionRules = {
   trialMs: 2 * minute,
   soundMemoryMb: 2_048,
   /**
-   * The maximum number of attempts that were not released. A file that ends its worker in each attempt fails after this number of attempts.
+   * The maximum number of attempts that count. An attempt that the worker releases does not count. So a file that ends its worker in each
+   * attempt fails after this number of attempts.
    */
   attempts: 3,
   leaseMs: 10_000,

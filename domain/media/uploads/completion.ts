@@ -19,7 +19,7 @@ export interface CompletionDeps extends MediaDeps {
  * Records that a file has arrived, which starts its processing, and waits a moment for the result. During this time the object cannot be
  * replaced. The store accepts only one upload for each key ({@link MediaDeps.storage}, `signPut`), and only the object of a failed or
  * removed file is erased. A file that is too large for its announced type, or for the club's storage, fails immediately.
- * @param chargeChange is called once, by the call that changes the row. If this function throws, the upload stays unchanged
+ * @param chargeChange a function. Only the call that changes the row calls it, once. If `chargeChange` throws, the upload stays unchanged
  * @returns the record: `ready`, `failed`, still `processing`, or `uploading` if another call is about to change it
  * @throws DomainError not_found (also for a file of another owner), upload_missing (no file has arrived), any error of `chargeChange`
  */
@@ -65,7 +65,10 @@ const isUnderWay = ({ status }: StoredMedia) => status === 'uploading' || status
 
 /** The number of calls in this process that wait for a file. */
 let watching = 0;
-/** The waits between two reads, in milliseconds. The first reads are frequent for small files, and the later reads are rare. */
+/**
+ * The waits between two reads of the file's row, in milliseconds. The first waits are short, because small files are ready soon. The later
+ * waits are longer.
+ */
 const looks = [40, 60, 100, 150, 200] as const;
 
 /** Reads the file's row repeatedly, until the processing has ended or the time is over. @throws DomainError not_found */

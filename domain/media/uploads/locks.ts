@@ -1,7 +1,7 @@
 /**
- * The lock of a resumable upload. In all processes together, one request at a time writes to an upload. The lock is a lease in the upload's
- * row. A waiting request asks the holder by NOTIFY to release it. Without this request, a client that reconnects would wait for its own
- * dead connection (MED-26).
+ * The lock of a resumable upload. Only one request at a time, in all processes together, may write to an upload. The lock is a lease in the
+ * upload's row. A request that waits for the lock sends a NOTIFY, which asks the holder to release the lock. Without the NOTIFY, a client
+ * that reconnects would wait for its own earlier connection, which is dead (MED-26).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MediaUpload } from '../../../entities/media/media-upload.ts';
@@ -15,7 +15,7 @@ import { resumableRules } from '../media.policy.ts';
 
 /** The channel on which a waiting request notifies the holder; the payload is the file's id. */
 const channel = 'upload_locks';
-/** The wait between two tries. A holder that releases the lock needs a few of these waits. */
+/** The wait between two tries to get the lock. A holder takes a few times this wait to release the lock. */
 const retryMs = 50;
 /** The wait between two requests to release the lock. */
 const notifyMs = 1_000;
@@ -44,7 +44,7 @@ export interface UploadLocks {
 
 export interface UploadLockDeps {
   db: Database;
-  /** The address for a direct connection without transaction pooling, which LISTEN needs. */
+  /** The address for a direct connection, without transaction pooling. LISTEN needs a direct connection. */
   databaseUrl: string;
   /** Receives the error of a failed connection. The connection is then opened again. */
   onFailure: (error: unknown) => void;

@@ -82,7 +82,7 @@ export async function countOpenUploads(db: Queries, clubId: Id): Promise<number>
 }
 
 /**
- * Records the store's id of the upload, for the holder of the lock.
+ * Records the id that the store gave to the upload. Only the holder of the upload's lock can record it.
  * @returns false if the lock was lost, or if another request was faster
  */
 export async function recordMultipart(

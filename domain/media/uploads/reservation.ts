@@ -68,8 +68,8 @@ export async function reserveMedia(
 }
 
 /**
- * Reserves an upload of a student's image for an agent. It locks the student. So a removal of the student either comes before the
- * reservation or finds its row, and the count of images is correct.
+ * Reserves an upload of a student's image for an agent. The function locks the student. So a removal of the student either commits before
+ * the reservation, or finds the new row. The lock also makes the count of images correct.
  * @throws DomainError invalid_request, feature_not_in_plan, limit_reached, too_many_images, not_found (the student was removed)
  */
 export async function reserveAgentImage(
@@ -247,7 +247,8 @@ function uploadEnd(mime: string, now: Date): Date {
 
 /**
  * Returns a new address or token for a file that has not arrived yet, and extends the upload's time. Bytes that were already sent stay.
- * @param chargeChange is called once, before the row changes @throws DomainError not_found (also for a file of another owner),
+ * @param chargeChange a function that is called once, before the row changes
+ * @throws DomainError not_found (also for a file of another owner),
  * upload_ended, any error of `chargeChange`
  */
 export async function renewUpload(

@@ -1,4 +1,7 @@
-/** The limits of open uploads of a student and of a library. The address of a removed file counts until it expires (MED-29). */
+/**
+ * The limits of open uploads of a student and of a library. If a file is removed, its upload still counts until its address expires
+ * (MED-29).
+ */
 import type { MediaPurpose } from '../../../entities/media/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -39,8 +42,8 @@ export async function requireFewAvatarUploads(tx: Transaction, studentId: Id, no
 }
 
 /**
- * Limits the open uploads of a library. The caller holds the lock of the club's storage, so if two reservations run at the same time, the
- * second counts the first.
+ * Limits the open uploads of a library. The caller holds the lock of the club's storage. So if two reservations run at the same time, the
+ * second reservation counts the upload of the first.
  * @throws DomainError too_many_uploads
  */
 export async function requireFewUploads(tx: Transaction, clubId: Id, way: UploadWay, now: Date): Promise<void> {

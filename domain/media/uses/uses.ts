@@ -21,9 +21,9 @@ export interface UsingRecord {
  * The caller must not have the lock of the club's row yet (docs/explanation/architecture.md#locks). No file of the list can be deleted or
  * archived before the transaction ends.
  * @param mediaIds the ids of the files in any order and case; an id that is listed twice counts once
- * @param mayBeGone the files that are allowed to be missing in the library: the files that the record used before, or all files for a
- *   draft, because the problems of a draft are reported later
- * @param from another record whose files this record copies; an archived file of that record is accepted
+ * @param mayBeGone the files that may be missing in the library. For most records, these are the files that the record used before. For a
+ * draft, these are all its files, because the problems of a draft are reported later
+ * @param from the record from which this record was copied. An archived file is accepted if that record uses it
  * @throws DomainError not_found (no file of the club's library), media_archived (an archived file that the record did not use)
  */
 export async function setUses(
@@ -91,7 +91,7 @@ function isLive(places: AllMediaUseRules): Sql {
   return all([sql`true`, ...conditions]);
 }
 
-/** A value of `media_uses use`: the title of the record. */
+/** Builds the SQL value for the title of the record that a row `media_uses use` names. */
 function title(places: AllMediaUseRules): Sql {
   const titles = rulesOf(places).map(([kind, place]) => sql`WHEN ${raw(`'${kind}'`)} THEN (${place.title})`);
   return sql`CASE use.kind ${titles.reduce((left, right) => sql`${left} ${right}`)} END`;
@@ -125,7 +125,7 @@ const namedRecords = 3;
 
 /**
  * Ends all uses of a file before its deletion. The caller holds the file's row `FOR NO KEY UPDATE`, so no other transaction can add a use.
- * @param force true to end live uses too, except uses by versions of automations that are published or have runs
+ * @param force if true, live uses also end. A live use by a version of an automation that is published or has runs never ends
  * @throws DomainError in_use, with the names of the first records
  */
 export async function endUses(tx: Transaction, places: AllMediaUseRules, mediaId: Id, force: boolean): Promise<void> {
@@ -143,7 +143,7 @@ export async function endUses(tx: Transaction, places: AllMediaUseRules, mediaId
   await tx.run(sql`DELETE FROM media_uses WHERE media_id = ${mediaId}`);
 }
 
-/** Ends all uses by these records, both live and other uses. @param which selects the ids of the records */
+/** Ends all uses by these records, both live and other uses. @param which a query for the ids of the records */
 export async function endUsesOf(tx: Transaction, kind: MediaUseKind, which: Sql): Promise<void> {
   await tx.run(sql`DELETE FROM media_uses WHERE kind = ${kind} AND place_id IN (${which})`);
 }

@@ -8,8 +8,8 @@ const longestField = 1_000;
 /** The maximum number of addresses in a body. The body of a sale has only a few. */
 const maxAddresses = 200;
 /**
- * The maximum number of positions at which an address may begin after a character that could also be a part of it: `'ada@example.com'`,
- * `mail=ada@example.com`.
+ * In `'ada@example.com'` and `mail=ada@example.com`, the quote and the equals sign may separate the address from other text, or may belong
+ * to the address. So one address may have several possible beginnings. The code tries at most this number of them.
  */
 const maxBeginnings = 8;
 
@@ -20,7 +20,7 @@ export function readAddress(text: string): string | undefined {
   return address.length <= longestAddress && isEmail(address) ? foldEmail(address) : undefined;
 }
 
-/** Converts to the folded form before the check, as notices did before `readAddress` existed. */
+/** Folds the text before the check. Notices were read in this way before `readAddress` existed. */
 function readFolded(text: string): string | undefined {
   const address = foldEmail(text);
   return address.length <= longestAddress && isEmail(address) ? address : undefined;
@@ -64,8 +64,8 @@ function addAddressesOf(text: string, addresses: Set<string>): void {
 // Each of these patterns is matched against a single character.
 const ofDomain = /[a-z0-9.-]/iu;
 /**
- * Includes characters that fold to one of these characters: the Kelvin sign, because of the flags, and the Greek accent that folds to a
- * backtick.
+ * The pattern also matches two characters that fold to one of the listed characters. The flags `iu` include the Kelvin sign. U+1FEF is a
+ * Greek accent that folds to a backtick.
  */
 const ofName = /[a-z0-9.!#$%&'*+/=?^_`\u1FEF{|}~-]/iu;
 const mayDivide = /[!#$%&'*/=?^`{|}~]/;

@@ -19,8 +19,8 @@ export interface Ledger {
 
 /**
  * Applies one sales event. Applying the same event twice, or an older event later, changes nothing.
- * @returns the student of the event, and whether the student is removed. For a removed student nothing changes, and no account is opened
- *   again
+ * @returns the student of the event, and whether the student is removed. For a removed student, the function changes nothing and opens no
+ * new account
  * @throws NoticeRefusal unknown_product, sale_mismatch; SaleJustTaken; DomainError limit_reached
  */
 export async function applyEvent(
@@ -67,7 +67,7 @@ async function openOwner(
   const productId = await findProduct(tx, ledger, event.productId);
   const account = { ...event.buyer, openedBy: 'sale', invited: true } as const;
   const { studentId } = await findOrOpenAccount(tx, vault, ledger.clubId, account, now);
-  // Another transaction may have had the lock of the club's count first, and may have recorded this sale.
+  // While this transaction waited for the lock of the club's count, another transaction may have recorded this sale.
   const [concurrentOwner] = await findKnownOwners(tx, ledger, idsOf(event));
   if (concurrentOwner && concurrentOwner.studentId !== studentId) throw new SaleJustTaken();
   return { studentId, productId: concurrentOwner?.productId ?? productId };
@@ -103,8 +103,8 @@ async function findKnownOwners(tx: Transaction, { clubId, platform }: Ledger, id
 }
 
 /**
- * Finds the owner of a sale by the sale's own id, for any current address of the buyer, and locks the owner's row. The sale belongs to
- * the student whom its first notice named. No data on which a decision depends is read before this lock.
+ * Finds the owner of a sale by the ids of the sale, and locks the owner's row. The current address of the buyer does not matter: the sale
+ * belongs to the student whom the first notice of the sale named. Every decision must depend only on data that is read after this lock.
  * @throws NoticeRefusal sale_mismatch (the purchase belongs to one student, and the subscription to another)
  */
 export async function lockKnownOwner(tx: Transaction, ledger: Ledger, ids: SaleIds): Promise<KnownOwner | undefined> {

@@ -32,12 +32,17 @@ export interface ReceivedNotice {
   signature: string | undefined;
 }
 
-/** The maximum number of notices of one statement, and the maximum size of each body: together at most 4 MB. */
+/**
+ * The maximum number of notices that one statement inserts, and the maximum size of each body in it. So the bodies of one statement have at
+ * most 4 MB.
+ */
 const maxNoticesPerBatch = 64;
 const maxBatchedBytes = 65_536;
 /** The maximum number of statements of a kind that run at the same time, so that they use only a few of the process's connections. */
 const maxConcurrent = 4;
-/** The longest proof of a platform. A longer proof is ignored. */
+/**
+ * The maximum length of a proof. A platform sends a proof, such as a signature, to show that it sent the notice. A longer proof is ignored.
+ */
 const longestProof = 512;
 
 /**
@@ -61,7 +66,7 @@ export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
     most: maxNoticesPerBatch,
     atOnce: maxConcurrent,
   });
-  // A large notice is written alone, within its club's share, so that small notices of other clubs do not wait for it.
+  // A large notice gets its own statement, which uses a connection of its club's share. So small notices of other clubs do not wait for it.
   const write = async (notice: NewNotice) =>
     notice.body.length > maxBatchedBytes ? { result: (await insert([notice]))[0] } : writeBatched(notice);
   return async (received, now) => {
@@ -135,7 +140,7 @@ interface NewNotice extends ConnectionKey {
   now: Date;
 }
 
-/** The columns of the new notices, and their wakes. */
+/** The values of the new notices by column, and the wakes of these notices. */
 interface NoticeValues {
   ids: readonly Id[];
   tokenHashes: readonly Buffer[];

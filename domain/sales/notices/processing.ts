@@ -20,7 +20,10 @@ import {
 import { salesAdapters } from '../platforms/index.ts';
 import { NoticeRefusal, SaleJustTaken } from './refusal.ts';
 
-/** A transaction has some ten statements. A transaction that waits longer for locks loses its lease and records nothing. */
+/**
+ * The lease is long enough for a transaction, which has about ten statements. If a transaction waits too long for locks, it loses its lease
+ * and records nothing.
+ */
 const lease = defineLease(SalesNotice, {
   open: { status: 'pending' },
   due: 'nextAttemptAt',
@@ -49,7 +52,7 @@ interface ClaimedNotice extends Claim {
 
 /**
  * @param now Unix milliseconds
- * @throws Error an internal error. The row of the notice then says that the notice will be tried again
+ * @throws Error, when an internal error occurs. The row of the notice then records that the notice will be tried again
  */
 export function processNotice(deps: NoticeDeps, id: Id, now: number): Promise<NoticeStep> {
   return runStep({
@@ -106,8 +109,8 @@ async function applyWithRetries(
 }
 
 /**
- * Whether the error shows that another transaction has recorded the sale first. Its code, or the constraint that makes a sale unique, shows
- * this.
+ * Returns whether another transaction has recorded the sale first. The error's class shows this, or the error violates the constraint that
+ * makes a sale unique.
  */
 function isJustTaken(error: unknown): boolean {
   return (
@@ -139,7 +142,7 @@ async function apply(
   });
 }
 
-/** A notice about a removed student keeps no personal data. */
+/** The values that delete the personal data of a notice about a removed student. */
 const purged = { body: null, proof: null, addresses: [] };
 
 function codeOfIgnored(events: readonly SalesEvent[], about: { removed: boolean } | undefined): NoticeErrorCode | null {
@@ -176,8 +179,9 @@ function refusalOf(error: unknown): NoticeRefusal | undefined {
 }
 
 /**
- * A refusal ends the notice until an administrator replays it. An internal error leaves the notice pending, and is recorded. If the sale
- * is known, its student is recorded too, even if the notice has another address. So a removal of the student finds the notice.
+ * A refusal ends the notice until an administrator replays it. An internal error leaves the notice pending, and is recorded. If the sale is
+ * known, the notice's row also gets the student of the sale. This happens even if the notice contains another address. So a removal of the
+ * student finds the notice.
  */
 async function recordFailure(
   deps: NoticeDeps,

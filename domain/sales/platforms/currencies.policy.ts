@@ -17,8 +17,8 @@ export function decimalsOf(code: string): number | undefined {
 }
 
 /**
- * The decimals of versions up to 0.2.0 that differ from the standard. They came from CLDR. Stored amounts of platforms that send decimals
- * have these decimals.
+ * The currencies for which versions up to 0.2.0 used another number of decimals than the standard. These numbers came from CLDR. Some
+ * platforms send decimal amounts. The amounts that those versions stored from such platforms have these decimals.
  */
 export const formerDecimals: Readonly<Record<string, number>> = Object.fromEntries(
   'AFN ALL COP HUF IDR IQD IRR KPW LAK LBP MGA MMK PKR SOS SYP YER'.split(' ').map((code) => [code, 0]),

@@ -7,7 +7,7 @@ export interface Buyer {
 }
 
 interface Sale {
-  /** The notice's own time. If two notices disagree, the later notice counts. */
+  /** The time that the notice states. If two notices state different data, the notice with the later time counts. */
   at: Date;
   /** The platform's id of the product. */
   productId: string;
@@ -22,8 +22,8 @@ export interface PurchaseEvent extends Sale {
   /** The amount in the smallest unit of the currency. */
   amount: number;
   /**
-   * The total amount of all refunds. `part` if the platform states only that the refund is partial. Absent if the whole amount was
-   * refunded.
+   * The total amount of all refunds. The value is `part` if the platform states a partial refund without its amount. It is absent if the
+   * whole amount was refunded.
    */
   refunded?: number | 'part';
   /** The code of ISO 4217. */
@@ -72,7 +72,10 @@ export interface SalesAdapter {
   platform: SalesPlatform;
   /** Whether amounts are decimals, such as 149.5, instead of smallest units. */
   sendsDecimals: boolean;
-  /** The source of the proof: the lower-case name of a header, or the `signature` of the query. */
+  /**
+   * The part of the request that contains the proof. This is a header, with its name in lower case, or the parameter `signature` of the
+   * query.
+   */
   proofIn: { header: string } | 'signature';
   /** @returns whether the sender knows the secret that the club got from the platform */
   isProven: (content: NoticeContent, secret: string) => boolean;

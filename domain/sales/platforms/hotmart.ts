@@ -4,8 +4,9 @@
  * The public documentation leaves these points open. The adapter assumes:
  * - The header `X-HOTMART-HOTTOK` holds the `hottok`. Older configurations send it in the body, which is accepted too.
  * - `price` is the amount that the buyer paid, a decimal of `currency_value`.
- * - A refund whose `purchase.status` is `PARTIALLY_REFUNDED`, a status of Hotmart's sales API, is partial. The amount is not stated.
- * - `recurrence_number` identifies a late charge. Without it, the transaction does.
+ * - If `purchase.status` of a refund is `PARTIALLY_REFUNDED`, the refund is partial. Hotmart's sales API has this status. The notice does
+ * not state the refunded amount.
+ * - `recurrence_number` identifies a late charge. If it is absent, the transaction identifies the charge.
  * - `date_next_charge` of a cancellation is the end of the paid period.
  * - A resumed subscription keeps its `subscriber.code`.
  */
@@ -77,7 +78,7 @@ function purchaseOf(notice: Field, kind: PurchaseEvent['kind']): SalesEvent {
   };
 }
 
-/** In this case the price is still the full price. */
+/** Returns whether a refund is partial. The notice of a partial refund still states the full price. */
 const isPartialRefund = (purchase: Field) => purchase.at('status').stated() === 'PARTIALLY_REFUNDED';
 
 function lateOf(notice: Field): SalesEvent {

@@ -4,9 +4,11 @@
  * The public documentation leaves these points open. The adapter assumes:
  * - Times without a zone, such as `2026-03-02 09:15`, are Brazilian (UTC-3).
  * - `Commissions.charge_amount` is the amount that the buyer paid, in the smallest unit of `Commissions.currency`.
- * - The end of the last paid period identifies a lateness. Repetitions of the charge do not change it.
- * - The time of a cancellation, a lateness or a chargeback is the `updated_at` of its order.
- * Some receivers report bodies that wrap the order in another object. Such bodies are not documented and not read.
+ * - The end of the last paid period identifies a late charge. This end stays the same if the platform repeats the charge.
+ * - The time of a cancellation, a late charge or a chargeback is the `updated_at` of its order.
+ *
+ * Some receivers report bodies in which another object contains the order. The documentation does not describe such bodies, and the adapter
+ * does not read them.
  */
 import { createHmac } from 'node:crypto';
 import { sameText } from '../../../platform/infra/keys/vault.ts';

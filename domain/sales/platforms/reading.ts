@@ -11,7 +11,7 @@ import { NoticeRefusal } from '../notices/refusal.ts';
 export interface Field {
   /** Whether the field has a value. */
   exists: boolean;
-  /** Names from the body's root, joined by dots. */
+  /** The path of the field: all names from the root of the body to the field, joined by dots. */
   path: string;
   at: (...names: string[]) => Field;
   /** @returns the text, or a number as text, because platforms change the type of their ids */
@@ -123,7 +123,7 @@ export function buyerOf(email: Field, name: Field): Buyer {
 
 /** @returns the visible text, without characters that cannot be stored or shown; undefined if no text remains or if it is a web address */
 function readName(text: string): string | undefined {
-  // The text is cut first, so that a text of a megabyte does not cost more than a name.
+  // Cuts the text first, so that a text of a megabyte takes no more time than a normal name.
   const storable = text
     .slice(0, longestText)
     .replace(/[\p{Cs}\p{Bidi_Control}]/gu, '')

@@ -47,7 +47,7 @@ type PurchaseRow = RowOf<typeof purchaseColumns>;
  * Records a purchase notice. If the refund arrives first, it also records the payment. The function records the facts `purchase.paid` and
  * `purchase.refunded` once each. If a purchase belongs to no subscription, it also grants access, and a refund revokes it.
  * @param subscriptionId the subscription to which this purchase belongs as a charge. In this case the subscription gives the access
- * @returns the recorded subscription of the charge. Later notices do not change it
+ * @returns the subscription that was recorded for this charge. Later notices do not change this subscription
  * @throws SaleJustTaken
  */
 export async function recordPurchase(
@@ -216,8 +216,8 @@ function merged(row: PurchaseRow, event: PurchaseEvent & { decimals: number | nu
 }
 
 /**
- * The refunded amount, and whether the refund undoes the sale (ADR 0047). A refund that arrived before its payment was treated as a full
- * refund. It becomes a partial refund if the payment states a higher amount.
+ * Returns the refunded amount, and whether the refund undoes the sale (ADR 0047). If a refund arrives before its payment, it counts as a
+ * full refund at first. It becomes a partial refund if the payment then states a higher amount.
  */
 function refundOf(
   before: PurchaseRow,
@@ -261,8 +261,8 @@ function statedRefund(event: PurchaseEvent, currency: string): StatedRefund {
 }
 
 /**
- * @returns the smallest refund, in smallest units, that counts as full. Versions up to 0.2.0 rounded the amounts of some currencies to
- * whole units
+ * @returns the smallest refund that counts as a full refund, in smallest units. It can be lower than the stored amount, because versions up
+ * to 0.2.0 rounded the amounts of some currencies to whole units
  */
 function leastPrice({ amount, amountDecimals, currency, platform }: PurchaseRow): number {
   const former =

@@ -7,7 +7,7 @@ import { greatest, least } from '../../../platform/core/extremes.ts';
 
 export interface Cancellation {
   at: Date;
-  /** The time until which the access continues. Null if the access ends with the cancellation. */
+  /** The time at which the access ends. Null if the access ends immediately, at the cancellation. */
   periodEnd: Date | null;
 }
 
@@ -21,8 +21,8 @@ export interface Charge {
 }
 
 /**
- * The intended access. If the latest charge is undone, the access is refunded. Otherwise the newest cancellation since that charge decides
- * about the access. A charge at the time of a cancellation counts as earlier.
+ * Returns the access that the subscription should have. If the latest charge was undone, the access is refunded. Otherwise, the newest
+ * cancellation after that charge determines the access. If a charge and a cancellation have the same time, the charge counts as earlier.
  */
 export function targetOf(charges: readonly Charge[], cancellations: readonly Cancellation[]): SaleTarget {
   const latest = charges.toSorted(
@@ -44,15 +44,15 @@ const canceledBy = ({ periodEnd }: Cancellation): SaleTarget => ({
   periodEnd: periodEnd?.toISOString() ?? null,
 });
 
-/** A step of the access: a cancellation, or the first charge that was paid after it. */
+/** A change of the access: a cancellation, or the first charge that was paid after a cancellation. */
 export interface Step {
   at: Date;
   target: SaleTarget;
 }
 
 /**
- * Cancellations without a charge between them are one step, with the time of the first and the end of the newest cancellation. Later
- * notices can only add steps. So each step raises its event once, even if it arrives late.
+ * Several cancellations without a charge between them are one step. This step has the time of the first cancellation, and the period end of
+ * the newest cancellation. Later notices can only add steps. So the event of each step is recorded once, even if a notice arrives late.
  */
 export function stepsOf(paidAt: readonly Date[], cancellations: readonly Cancellation[]): Step[] {
   // Charges come first in the list, so that a stable sort keeps them before cancellations of the same time.

@@ -66,7 +66,7 @@ export async function recordMark(
     });
 }
 
-/** Reads everything that determines the state of a subscription, and the state that was derived last. */
+/** Reads all data from which the state of a subscription is derived. Also reads the last state that was derived before. */
 async function readKnown(tx: Transaction, subscriptionId: Id) {
   const charges = await tx.rows<Charge>(
     sql`SELECT ${columns(Purchase, ['externalId', 'paidAt'])}, status <> 'paid' AS undone FROM purchases WHERE subscription_id = ${subscriptionId}`,
@@ -84,7 +84,7 @@ async function readKnown(tx: Transaction, subscriptionId: Id) {
 
 /**
  * Updates status and access from all recorded charges and marks. Each new cancellation records the fact `subscription.canceled`.
- * @param stated the end of the period according to the notice, and the notice's own time
+ * @param stated the data of the notice: `at` is the time that the notice states, and `periodEnd` is the end of the paid period
  */
 export async function settleSubscription(
   tx: Transaction,

@@ -14,7 +14,7 @@ import { readState, type DeliveryStep } from './state.ts';
 export interface DeliveryDeps extends RecordDeps {
   /** Makes the one request of an attempt. It returns a result for every behaviour of the receiver. */
   post: (message: { url: string; eventId: Id; body: string; secrets: string[] }) => Promise<AttemptAnswer>;
-  /** The writer of successful attempts, of which the process has only one. */
+  /** Records successful attempts. The process has only one such writer. */
   recordSuccess: RecordSuccess;
   /** Is called for each attempt that has ended, before the attempt is recorded. */
   onAttempt: (attempt: EndedAttempt) => void;
@@ -23,7 +23,7 @@ export interface DeliveryDeps extends RecordDeps {
   failpoint: (name: 'claimed' | 'posted') => Promise<void>;
 }
 
-/** An attempt that has ended, for metrics, logs and the permits of its endpoint and host. */
+/** An attempt that has ended. Metrics, logs, and the permits of the endpoint and the host use this data. */
 export interface EndedAttempt {
   endpointId: Id;
   host: string;
@@ -43,11 +43,11 @@ const recordRetryMs = [100, 400, 1_500, 3_000];
 const recordMarginMs = 2_000;
 
 /**
- * The site of an attempt, which decides who claims it:
- * - `activity`: a step of the delivery's run, which claims the attempt in Postgres;
- * - `local activity`: the first step of the run, in the process whose fan-out claimed the attempt (HOOK-15);
- * - `direct lane`: the process whose fan-out claimed the attempt, without a run (HOOK-18). It already holds its permits. No run waits for
- * the next step, so the record wakes the run if a step remains.
+ * The site at which an attempt runs. The site determines who claims the attempt:
+ * - `activity`: a step of the delivery's run makes the attempt, and claims it in Postgres.
+ * - `local activity`: the fan-out has claimed the attempt. The first step of the run makes it, in the process of the fan-out (HOOK-15).
+ * - `direct lane`: the fan-out has claimed the attempt. Its process makes the attempt without a run (HOOK-18), and already
+ *   holds the permits of the attempt. No run waits for the result. If a further step remains, the record of the result wakes the run.
  */
 export type AttemptSite =
   | { runsIn: 'activity' }
@@ -76,8 +76,8 @@ export async function attemptDelivery(deps: DeliveryDeps, id: Id, now: number): 
 /**
  * Makes the due attempt: claims it, posts it and records its outcome.
  * @param now Unix milliseconds
- * @returns the state of the delivery after the attempt; undefined without a claim, and in the direct lane if the state would have to be
- * read
+ * @returns the state of the delivery after the attempt. Undefined if nothing was claimed. In the direct lane, also undefined if the
+ * function would have to read the state
  */
 export async function makeAttempt(
   deps: DeliveryDeps,

@@ -61,11 +61,14 @@ export interface ClaimedDelivery {
   claim: Claim;
   /** The time of the claim by `performance.now()`. */
   claimedAt: number;
-  /** The span of its fact; absent without tracing. */
+  /** The span of the delivery's fact; absent if tracing is off. */
   traceparent?: string;
 }
 
-/** The maximum age of a claim at the post, in milliseconds. After a longer stop of the process the lease could end before the answer. */
+/**
+ * The maximum age that a claim may have when its request is sent, in milliseconds. If the claim is older, for example because the process
+ * was stopped, the lease could end before the answer arrives.
+ */
 const oldestClaimMs = 5_000;
 
 /** @returns whether the claim is young enough to be posted */
@@ -120,10 +123,10 @@ export function firstClaim(
 }
 
 /**
- * Claims the attempt that is due now. One statement, and therefore one transaction, writes the lease and the row of the attempt. An
+ * Claims the attempt that is due now. One statement writes the lease and the row of the attempt, so both belong to one transaction. An
  * interrupted manual attempt comes first, then a requested attempt, then the next attempt of the schedule. While the endpoint is throttled,
- * only the delivery that its gate admitted is attempted on schedule. The body is read afterwards by its full key. Inside the statement,
- * Postgres would plan a read of every partition of bodies each time.
+ * a scheduled attempt is made only for the delivery that the gate admitted. A second statement reads the body by its full key. If the first
+ * statement read the body, Postgres would plan a read of every partition of bodies each time.
  * @param now Unix milliseconds
  * @returns undefined if nothing is due, or another worker has claimed the attempt
  */
@@ -194,7 +197,10 @@ const markInterrupted = prepared<never, { id: Id; fence: number; since: Date }>(
     WHERE delivery_id = ${value.id} AND fence < ${value.fence} AND outcome IS NULL AND started_at >= ${value.since}`,
 );
 
-/** Ends a delivery without a body. The student was removed after the claim, which canceled the delivery, or the body is too old. */
+/**
+ * Ends a delivery whose body no longer exists. Either a removal of the student after the claim deleted the body and canceled the delivery,
+ * or the body was too old.
+ */
 const endWithoutBody = prepared<never, { id: Id; fence: number; now: Date; startedAt: Date }>(
   'end_without_body',
   (value) => `WITH ended AS (

@@ -26,7 +26,8 @@ export interface AttemptPermits {
 /** The permits of first attempts that a fan-out claims for its own process. */
 export interface FirstAttemptPermits {
   /**
-   * @returns whether the attempt got a permit; false if it already had one. The attempt holds the permit until it ends, or until the permit
+   * @returns true if the attempt got a permit with this call. An attempt that already has a permit gets no second permit. The attempt holds
+   * the permit until it ends, or until the permit
    *   is released.
    */
   tryAcquire(attempt: { deliveryId: Id; endpointId: Id; url: string }): boolean;

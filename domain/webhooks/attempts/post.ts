@@ -18,7 +18,7 @@ export interface WebhookPost {
   signal?: AbortSignal;
   /** Returns Unix milliseconds for the signature, and for a Retry-After with a date. */
   wallClock?: () => number;
-  /** The limit for everything from the name lookup to the end of the response. */
+  /** The time limit of the whole request, from the name lookup to the end of the response. */
   timeLimitMs?: number;
 }
 

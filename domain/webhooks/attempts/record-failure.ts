@@ -29,7 +29,7 @@ export interface RecordDeps {
 
 /**
  * Records a failed attempt, if its claim is still valid (ENG-2).
- * @param answer the failure; undefined if the attempt was interrupted too often, because that does not count against the endpoint
+ * @param answer the failure. Undefined if the attempt was interrupted too often. Such interruptions do not count against the endpoint
  * @returns the state of the delivery; undefined if it must be read
  */
 export async function recordFailure(
@@ -101,8 +101,8 @@ async function writeFailure(
   const wait = waitAfter(claim, answer, jitter);
   // An attempt outside the schedule is made once. Its failure fails a recovery, and does not change the state of a resend.
   const fails = claim.onSchedule ? wait === undefined : claim.trigger === 'recovery';
-  // If a manual attempt was requested during this attempt, it is made immediately, before any scheduled attempt. A recovery keeps its own
-  // attempt.
+  // If a manual attempt was requested during this attempt, the manual attempt follows immediately, before any scheduled attempt. If a
+  // recovery was requested, the delivery does not fail now, because the attempt of the recovery follows.
   const failsNow = sql`status = 'pending' AND requested IS DISTINCT FROM 'recovery' AND ${fails}`;
   const dueAt = wait === undefined ? null : new Date(now.getTime() + wait);
   const delivery = await tx.one<DeliveryAfter>(
@@ -110,7 +110,7 @@ async function writeFailure(
         SET lease_until = NULL, in_flight = NULL, direct = false, attempt_count = attempt_count + 1, interruptions = 0,
             schedule_position = ${claim.onSchedule ? claim.schedulePosition : claim.schedulePosition - 1},
             next_attempt_at = CASE WHEN requested IS NULL THEN coalesce(${dueAt}, next_attempt_at) ELSE next_attempt_at END,
-            -- Another worker may have parked the delivery after the end of the lease. A delivery that has ended does not wait for a gate.
+            -- After the end of the lease, another worker may have parked the delivery. A delivery that ends now must not stay parked.
             parked_at = CASE WHEN requested IS NOT NULL OR (status = 'pending' AND NOT (${failsNow})) THEN parked_at END,
             status = CASE WHEN ${failsNow} THEN 'failed' ELSE status END,
             completed_at = CASE WHEN ${failsNow} THEN ${now} ELSE completed_at END

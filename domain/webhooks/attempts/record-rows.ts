@@ -9,7 +9,10 @@ import type { Claim } from './claims.ts';
 import { failureCause } from './failure-causes.ts';
 import type { AttemptAnswer } from './post.ts';
 
-/** SQL: an excerpt must not quote a removed student, and an answer to `student.removed` may quote the student. */
+/**
+ * An SQL condition under which the excerpt of a response may be stored. An excerpt must not quote a removed student. So it is not stored
+ * after the payload was purged, or for `student.removed`.
+ */
 export const mayKeepExcerpt = `delivery.payload_purged_at IS NULL AND delivery.event_type <> 'student.removed'`;
 
 /** Writes the outcome into the row of the attempt. @param answer undefined if the attempt was interrupted too often */
@@ -55,8 +58,8 @@ export async function lockEndpoint(tx: Transaction, endpointId: Id): Promise<Loc
 }
 
 /**
- * Writes the breaker. After an arming or a reset, `gate_looks_at` is the latest time at which the gate of the endpoint must look: at the
- * end of the hold, or immediately. The gate then releases parked deliveries in pages that begin at one.
+ * Writes the breaker. After an arming, the gate of the endpoint must look at the end of the hold. After a reset, it must look immediately.
+ * `gate_looks_at` stores this time. The gate then releases parked deliveries in pages, and the first page has one delivery.
  */
 export async function writeBreaker(
   tx: Transaction,
@@ -67,8 +70,8 @@ export async function writeBreaker(
   now: Date,
 ): Promise<void> {
   const armed = isThrottled(after) && after.breakerEpoch !== before.breakerEpoch;
-  // A new hold applies to all deliveries. An admitted delivery whose attempt has not begun parks again. An attempt in flight ends before
-  // the end of the hold, because a hold is longer than a lease.
+  // A new hold applies to all deliveries. If the attempt of an admitted delivery has not begun yet, the delivery parks again. An attempt in
+  // flight ends before the hold ends, because a hold is longer than a lease.
   const keepsAdmitted = isThrottled(after) && !armed && before.admittedDeliveryId !== id;
   const gateLooksAt = armed ? after.holdUntil : isThrottled(before) && !isThrottled(after) ? now : null;
   await tx.manager.update(
@@ -88,7 +91,7 @@ export async function writeBreaker(
   );
 }
 
-/** @returns the result of `work`; undefined if the claim was lost, after a rollback of all writes of `work` */
+/** @returns the result of `work`. If the claim was lost, all writes of `work` are rolled back, and the result is undefined */
 export async function unlessLost<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T | undefined> {
   try {
     return await db.transaction(work);

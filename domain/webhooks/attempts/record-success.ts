@@ -30,13 +30,16 @@ interface Accepted {
 /** @returns whether the delivery has succeeded; false if the claim was lost, or the student was removed during the attempt */
 export type RecordSuccess = (id: Id, claim: Claim, answer: AttemptAnswer, now: Date) => Promise<boolean>;
 
-/** After this time, in milliseconds, a record does not block the next record. Its connection may have stalled, and leases would end. */
+/**
+ * If one record takes longer than this time, in milliseconds, the next record no longer waits for it. The connection of the slow record may
+ * have stalled, and during a longer wait the leases would end.
+ */
 export const recordHoldsMs = 1_000;
 
 /**
  * @param onBatch receives the number of successes that one statement recorded
- * @returns the writer of a process. Its next statement records the successes that arrive during a write. It records a success alone if the
- * statement skipped it.
+ * @returns the writer of a process. The successes that arrive during a write are recorded together by the next statement. If that statement
+ * skips a success, the writer records this success alone.
  */
 export function createSuccessWriter(db: Database, onBatch: (size: number) => void = () => {}): RecordSuccess {
   const write = (accepted: readonly Accepted[]) => recordTogether(db, accepted, onBatch);
@@ -106,9 +109,9 @@ async function recordTogether(
 }
 
 /**
- * The assignments of a 2xx. After a 2xx the delivery has succeeded, even if its endpoint was disabled during the attempt. A delivery that a
- * removal or the expiry canceled stays canceled. If a resend was requested during the attempt, it is still made. A requested recovery is
- * not made any more.
+ * The assignments of the UPDATE after a 2xx response. The delivery has succeeded, even if its endpoint was disabled during the attempt. But
+ * if a removal or the expiry canceled the delivery, it stays canceled. If a resend was requested during the attempt, the resend still
+ * follows. If a recovery was requested, no further attempt follows.
  */
 const succeeded = (now: Sql) => sql`
   lease_until = NULL, in_flight = NULL, direct = false, attempt_count = attempt_count + 1, interruptions = 0,
@@ -148,8 +151,8 @@ const recordSucceeded = prepared<{ id: Id; fence: number; status: string }, Acce
   (value) => `WITH accepted AS MATERIALIZED (
        SELECT given.* FROM unnest(${value.ids}::uuid[], ${value.fences}::int[], ${value.times}::timestamptz[], ${value.durations}::int[], ${value.statuses}::smallint[], ${value.excerpts}::text[], ${value.endpointIds}::uuid[], ${value.starts}::timestamptz[])
            AS given (id, claim_fence, at, duration_ms, response_status, response_excerpt, endpoint, started_at)
-         -- Each row is found by a separate index lookup. For a join, Postgres may scan every partition if it does not know the sizes of the
-         -- partitions yet.
+         -- Finds each row by its own index lookup. In a join, Postgres may scan every partition as long as it does not know the sizes of
+         -- the partitions.
          CROSS JOIN LATERAL (
            SELECT fence, lease_until, requested FROM webhook_deliveries WHERE id = given.id AND id BETWEEN ${value.lowestId} AND ${value.highestId} OFFSET 0) delivery
         WHERE delivery.fence = given.claim_fence AND delivery.lease_until IS NOT NULL AND delivery.requested IS NULL),

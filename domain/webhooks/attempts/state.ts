@@ -1,5 +1,6 @@
 /**
- * Reads the state of a delivery: its end, or the time, the lease or the gate that it waits for. Also parks a delivery that must wait for
+ * Reads the state of a delivery. The delivery has ended, or it waits for a time, for the end of a lease, or for its gate. The module also
+ * parks a delivery that must wait for
  * its gate (HOOK-4).
  */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
@@ -94,7 +95,7 @@ function park(db: Database, id: Id, now: number): Promise<boolean> {
           AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)`,
     );
     if (parked === 0) return false;
-    // A gate needs no signal if its own timer ends before a delivery could be admitted.
+    // Signals the gate, unless the gate's own timer ends before the gate could admit a delivery.
     if (gate.call) await callGate(tx, gate, new Date(now));
     return true;
   });

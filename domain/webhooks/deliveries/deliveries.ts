@@ -133,8 +133,8 @@ export async function findDelivery(
 }
 
 /**
- * Locks deliveries in the order of their ids, like all code that locks several deliveries (ENG-6). The ids are parameters, because Postgres
- * may read every partition for a subquery.
+ * Locks deliveries in the order of their ids, like all code that locks several deliveries (ENG-6). The ids are parameters. If a subquery
+ * selected them, Postgres might read every partition.
  */
 export async function lockDeliveries(tx: Transaction, ids: readonly Id[]): Promise<void> {
   await tx.run(sql`SELECT FROM webhook_deliveries WHERE id = ANY (${ids}) ORDER BY id FOR NO KEY UPDATE`);
@@ -149,7 +149,10 @@ export async function readDelivery(tx: Transaction, deliveryId: Id, now: Date): 
   return presentDelivery(row, now);
 }
 
-/** The body was deleted by a removal, or its retention time is over. In the second case it may still exist. */
+/**
+ * Whether the body counts as purged: a removal has deleted the body, or its retention time is over. After the retention time, the body may
+ * still exist for a while.
+ */
 const isPurged = ({ removed, createdAt }: DeliveryRow, now: Date) => removed || createdAt <= endOf.bodies(now);
 
 function presentDelivery(row: DeliveryRow, now: Date): WebhookDelivery {

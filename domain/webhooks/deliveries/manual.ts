@@ -111,8 +111,8 @@ async function recoverSome(
     sql`UPDATE webhook_deliveries
         SET status = 'pending', completed_at = NULL, requested = 'recovery', next_attempt_at = ${now}, parked_at = ${now}
       WHERE id = ANY (${ids})
-        -- Checks each delivery again. During the wait for the lock, the delivery may have ended in another way, or a removal may have
-        -- deleted its body.
+        -- Checks each delivery again. While the statement waited for the lock, the delivery may have ended in another way, or a removal may
+        -- have deleted its body.
         AND status IN ('failed', 'canceled') AND cancel_reason IS NULL AND payload_purged_at IS NULL`,
   );
   if (recovered > 0) {
@@ -122,5 +122,5 @@ async function recoverSome(
   return recovered;
 }
 
-/** The creation time of the oldest deliveries that still have a body and keep it for a while. */
+/** Deliveries that were created after this time still have a body that will not expire soon. */
 const earliestBody = (now: Date) => new Date(now.getTime() - deliveryRules.expiryMs);

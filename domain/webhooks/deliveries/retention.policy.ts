@@ -10,22 +10,22 @@ const dayMs = 24 * hourMs;
 export const retentionRules = {
   /** The retention time of a message's body, from its creation. A delivery expires when its body is deleted. */
   bodyMs: deliveryRules.expiryMs,
-  /** The retention time of an attempt with the start of its response, from the beginning of the attempt. */
+  /** The retention time of an attempt and of the excerpt of its response, from the beginning of the attempt. */
   attemptMs: 30 * dayMs,
   /** The retention time of a delivery, from its creation. */
   historyMs: 90 * dayMs,
   /** The additional time until bodies are dropped. The clocks of processes differ by less than this time. */
   bodySpareMs: hourMs,
   /**
-   * The additional time until deliveries are dropped. Their ids contain the time of their fact, but an outage can delay the fan-out
-   * that creates them.
+   * The additional time until deliveries are dropped. The id of a delivery contains the time of its fact. After an outage, the fan-out may
+   * create the delivery days later, so its partition must stay longer.
    */
   historySpareMs: 7 * dayMs,
 } as const;
 
 /**
- * The maximum difference between the clocks of two processes. An attempt cannot begin earlier than this time before the creation of its
- * delivery. So older partitions need no search.
+ * The maximum difference between the clocks of two processes. Because of this difference, an attempt may seem to begin before its delivery
+ * was created, but at most by this time. So older partitions need no search.
  */
 export const clocksDifferMs = dayMs;
 

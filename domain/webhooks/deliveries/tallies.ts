@@ -80,8 +80,9 @@ function selecting({ endpointId, status, eventType, since, until }: DeliverySele
 /**
  * @param selectedColumns columns of `webhook_deliveries`
  * @param order the clause `ORDER BY … LIMIT …` for each part of the query
- * @returns an SQL query for the selected deliveries. A filter by type alone becomes one query for each status. The index (endpoint, type,
- *   status, time) then serves both cases in the order of time. It causes no needless reads, even for rare combinations
+ * @returns an SQL query for the selected deliveries. If only a type is selected, the result combines one query for each status. So the
+ * index (endpoint, type, status, time) returns the rows in the order of time, with or without a selected status. It reads no needless rows,
+ * even for rare combinations
  */
 export function selection(selectedColumns: Sql, selected: DeliverySelection, order = sql``): Sql {
   const byStatus = selected.eventType !== undefined && selected.status === undefined;

@@ -37,7 +37,7 @@ export interface Breaker {
   throttleMailedAt: Date | null;
 }
 
-/** The maximum of the step. Beyond it the hold does not grow any more, and an endpoint can fail without end. */
+/** The maximum of `breakerStep`. A higher step would not make the hold longer, and an endpoint may fail any number of times. */
 const maxSteps = 16;
 
 export const isThrottled = ({ breakerStep }: Pick<Breaker, 'breakerStep'>): boolean => breakerStep > 0;
@@ -53,8 +53,8 @@ const overloadStatuses: ReadonlySet<number | undefined> = new Set([429, 502, 504
 /**
  * Returns the hold for all deliveries of an endpoint after an answer that reports an overload (HOOK-21).
  * @param answer.waitMs the wait until the next attempt of this delivery, if there is one
- * @returns milliseconds, at most an hour. The hold is the wait of the delivery, but at most a minute. It is longer if `Retry-After`
- *   requests this. Undefined for any other answer
+ * @returns the hold in milliseconds. The hold is the wait of the delivery, but at most a minute. If `Retry-After` asks for a longer wait,
+ * the hold is longer, but at most an hour. Undefined for an answer that reports no overload
  */
 export function overloadHold(answer: {
   responseStatus?: number;
@@ -68,7 +68,7 @@ export function overloadHold(answer: {
 
 /**
  * Returns the breaker after a recorded failure. Every failure counts. While the endpoint is throttled, only an attempt that was claimed
- * after the last arming can arm the breaker again. So forty concurrent failures double the hold only once (ADR 0008).
+ * after the last arming can arm the breaker again. So if forty attempts fail at the same time, the hold doubles only once (ADR 0008).
  * @param claimEpoch the breaker's epoch at the claim of the attempt
  * @param overloadMs the hold of an answer that reports an overload. The first such answer arms the breaker, and the hold then has at least
  *   this length
@@ -124,8 +124,8 @@ export function mailIsDue({ throttledSince, throttleMailedAt }: Breaker, now: Da
 }
 
 /**
- * Returns when an enabled endpoint is disabled because of its failures: five days after its first failure since the last accepted delivery. Paused time
- * does not count against it, so a pause restarts the five days.
+ * Returns the time at which an enabled endpoint is disabled because of its failures. This is five days after its first failure since the
+ * last accepted delivery. Paused time does not count, so the five days begin again after a pause.
  * @returns undefined for an endpoint without failures
  */
 export function failingDeadline({

@@ -10,7 +10,7 @@ import { newSecret } from './secrets.ts';
 
 /**
  * Gives the endpoint a new secret. The previous secret also signs for 24 hours.
- * @param options.expirePrevious true to rotate even if an earlier secret is still valid, and to end that secret immediately
+ * @param options.expirePrevious if true, the function rotates even while an earlier secret is still valid, and ends that secret immediately
  * @returns the endpoint and its new secret, which is shown only here
  * @throws DomainError not_found; rotation_in_progress
  */

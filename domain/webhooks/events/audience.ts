@@ -11,7 +11,7 @@ import type { SubjectStudent } from './bodies/reading.ts';
 
 export interface Audience {
   fact: FactToTell;
-  /** The student. Undefined if no endpoint subscribed, because in this case the student is not read. */
+  /** The student. Undefined if no endpoint subscribed to the fact's type, because the student is read only for an endpoint. */
   student: SubjectStudent | undefined;
   endpoints: readonly SubscribedEndpoint[];
 }
@@ -32,7 +32,7 @@ export function isSent(audience: Audience): audience is Audience & { student: Su
 
 /**
  * Finds the facts that have a subscribed endpoint. The function takes no lock, because an endpoint that subscribes later must not get these
- * facts. A single fact that is not bulk is not looked up, because its fan-out reads the same rows.
+ * facts. If there is only one fact and it is not bulk, the function returns it without a query, because its fan-out reads the same rows.
  */
 export async function factsWithSubscribers(
   db: Queries,
@@ -81,7 +81,7 @@ const studentColumns = `id, name, email, verified_at IS NOT NULL AS verified, cr
 const endpointColumns = `consecutive_failures = 0 AS healthy, status = 'enabled' AND consecutive_failures = 0 AND breaker_step = 0 AS open,
        ${claimSql.target('clock_timestamp()')}`;
 
-/** The endpoints are locked after the student, because the join needs the student first. */
+/** Locks the student and then the endpoints. The join requires this order, because it reads the student first. */
 const lockStudentAndEndpoints = prepared<
   SubjectStudent & SubscribedEndpoint,
   Pick<FactToTell, 'clubId' | 'studentId' | 'type'>

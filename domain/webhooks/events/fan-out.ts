@@ -26,7 +26,7 @@ export interface FanOutOptions extends FirstAttemptLanes {
 
 /** The run of a delivery that must be started. */
 export interface DeliveryRun extends Run {
-  /** The endpoint for the limits of local first attempts; absent if the attempt must not run in the relay's process. */
+  /** The endpoint to whose limit of local first attempts this attempt counts. Absent if the attempt must not run in the relay's process. */
   localAttemptAt?: Id;
   /** The claim of the first attempt, which already has a permit. */
   claimed?: ClaimedDelivery;
@@ -45,7 +45,7 @@ export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise
 /**
  * Fans out facts. Several facts share one transaction, which does not wait for the lock of a student, and waits only briefly for the lock
  * of an endpoint.
- * @returns the runs of each fact's deliveries; `removed` is set only if a direct lane exists
+ * @returns the runs of each fact's deliveries; `removed` is set only if this process has a direct lane
  * @throws the error of the transaction, which was rolled back. The caller must then fan out each fact alone
  */
 export async function fanOutFacts(

@@ -13,7 +13,7 @@ export interface FirstAttemptLanes {
   localPermits?: FirstAttemptPermits;
 }
 
-/** The sites of first attempts that a fan-out has claimed. Every other attempt runs in an activity. */
+/** The sites at which a first attempt can run if a fan-out has claimed it. Every other attempt runs in an activity. */
 export type ClaimedSite = Exclude<AttemptSite['runsIn'], 'activity'>;
 
 export interface FirstAttempts {

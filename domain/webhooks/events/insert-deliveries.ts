@@ -31,9 +31,9 @@ export interface NewDelivery {
 
 /**
  * Inserts the rows that do not exist yet.
- * @returns `inserted` are the ids of new deliveries. `late` are the new deliveries whose event already existed, because their endpoint
- *   subscribed after the first fan-out. Late deliveries get the body and the time of the first fan-out, so this function does not claim
- *   them
+ * @returns `inserted` contains the ids of all new deliveries. `late` contains only the new deliveries whose event already existed, because
+ * their endpoint subscribed after the first fan-out of the event. A late delivery gets the body and the time of the first fan-out, so this
+ * function does not claim it
  */
 export async function insertEvents(
   tx: Transaction,

@@ -13,8 +13,9 @@ import { callGate, columnsToWake, wakeManyDeliveries, type DeliveryToWake } from
 const cancelBatch = 2_000;
 
 /**
- * Disables the endpoint, whose row the caller has locked, and cancels its queue in the same transaction. It cancels only the first part of
- * a long queue, and the gate cancels the rest. No claim takes a delivery of a disabled endpoint. If the service disables the endpoint, the
+ * Disables the endpoint and cancels its queue in the same transaction. The caller has locked the endpoint's row. If the queue is long, the
+ * function cancels only the first part of the queue, and the gate cancels the rest. No worker can claim a delivery of a disabled endpoint.
+ * If the service disables the endpoint, the
  * administrators of the club get an e-mail.
  * @returns whether more deliveries must be canceled
  */

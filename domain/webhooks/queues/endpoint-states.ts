@@ -96,7 +96,9 @@ function changeState(
   });
 }
 
-/** Throws while the queue is still being canceled in parts, because an early enable would send the rest of the queue. */
+/**
+ * Throws while the queue is still being canceled in parts. If the endpoint were enabled now, the service would send the rest of the queue.
+ */
 async function requireEmptyQueue(tx: Transaction, endpointId: Id): Promise<void> {
   const hasPending = await tx.manager.existsBy(WebhookDelivery, { endpointId, status: 'pending' });
   if (hasPending) throw notEnabled('The queue of the endpoint is still being canceled; try again in a moment.');

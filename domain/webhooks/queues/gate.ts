@@ -30,9 +30,14 @@ export type GateStep =
       done: false;
       at: number;
       /**
-       * `paused`: no delivery is released; `holding`: the hold of the breaker; `probing`: one delivery was admitted; `idle`: throttled,
-       * without parked deliveries; `releasing`: parked deliveries are released in pages; `recovering`: recovered deliveries are released,
-       * a few at a time; `canceling`: the endpoint is disabled, and the rest of a long queue is canceled.
+       * The present work of the gate:
+       * - `paused`: the endpoint is paused, and the gate releases no delivery.
+       * - `holding`: the gate waits for the end of the breaker's hold.
+       * - `probing`: the gate has admitted one delivery.
+       * - `idle`: the endpoint is throttled, but no delivery is parked.
+       * - `releasing`: the gate releases parked deliveries in pages.
+       * - `recovering`: the gate releases recovered deliveries, a few at a time.
+       * - `canceling`: the endpoint is disabled, and the gate cancels the rest of a long queue.
        */
       doing: 'paused' | 'holding' | 'probing' | 'idle' | 'releasing' | 'recovering' | 'canceling';
       parked: number;
@@ -138,8 +143,9 @@ async function releaseRecoveries(tx: Transaction, endpointId: Id, now: number): 
 }
 
 /**
- * After the hold, admits one delivery at a time while the endpoint is throttled. It admits the delivery with the earliest due time, so
- * that a message that the receiver never accepts goes to the back of the queue. If no delivery is parked, the hold does not double.
+ * After the hold, admits one delivery at a time while the endpoint is throttled. It admits the delivery with the earliest due time. A
+ * failed delivery gets a later due time. So a message that the receiver never accepts does not block the other deliveries. If no delivery
+ * is parked, the hold does not double.
  */
 async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   const holdUntil = endpoint.holdUntil?.getTime() ?? now;
@@ -172,9 +178,10 @@ async function isUnderWay(tx: Transaction, deliveryId: Id | null): Promise<boole
 }
 
 /**
- * Releases parked deliveries in pages of 1, 2, 4 … 64 while the endpoint is not throttled. A page doubles if at most half of the last page
- * is still in progress, and restarts at 1 after a failure. A pause, a disable or a new arming stops the release, because the gate checks
- * them first. Each step releases at least one delivery, so that a steady stream of new deliveries cannot block the parked deliveries.
+ * Releases parked deliveries in pages of 1, 2, 4 … 64 while the endpoint is not throttled. If at most half of the last page is still in
+ * progress, the next page is twice as large. After a failure, the next page has one delivery again. The gate first checks whether the
+ * endpoint was paused, disabled or throttled again. Each of these changes stops the release. Each step releases at least one delivery, so
+ * that a steady stream of new deliveries cannot block the parked deliveries.
  */
 async function releasePage(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   const underway = await countUnderWay(tx, endpoint.id, now);

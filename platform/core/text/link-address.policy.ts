@@ -8,13 +8,14 @@
 
 export type Judgement = 'good' | 'bad' | 'undecided';
 
-/** The maximum length of white space and quote markers before an address. An address with more is refused. */
+/** The maximum length of the white space and quote markers before an address. An address after a longer gap is refused. */
 const longestGap = 60;
 /** The maximum length of an address before its first slash. A longer part makes the address bad, except in a mail address. */
 const longestBeginning = 120;
 
 /**
- * Matches the gap before an address, the beginning of the address, and the two characters after this beginning. An address in angle
+ * Matches the gap before an address, the beginning of the address (up to its first slash, `?` or `#`), and the next two characters. An
+ * address in angle
  * brackets may contain blanks.
  */
 const shape = /^([\s>]*)(?:<([^\n)/?#<>]*)|([^\s)/?#<>]*))([^]{0,2})/;

@@ -22,8 +22,8 @@ const lineBreak = /[\n\v\f\r\u0085\u2028\u2029]/;
 /**
  * Normalizes a name.
  * @param field the name of the field in the request
- * @throws DomainError invalid_request for a name that must not appear in an e-mail to strangers, because e-mail programs would show a web
- * address as a link
+ * @throws DomainError invalid_request, when the name must not appear in an e-mail to a stranger. For example, e-mail programs would turn a
+ * web address in a name into a link
  */
 export function plainName(name: string, field = 'name'): string {
   const tidy = tidyName(name);

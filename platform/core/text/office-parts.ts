@@ -31,7 +31,10 @@ export function relationsIn(root: XmlElement | undefined, folder: string): Relat
     }));
 }
 
-/** A target is a path relative to the folder or to the archive's root. A path outside the archive becomes a name that the archive lacks. */
+/**
+ * Returns the name of the archive's part to which a target points. A target is a path relative to the folder or to the archive's root. If
+ * the path leads out of the archive, the result is a name that no part has.
+ */
 function nameOf(target: string, folder: string): string {
   const path = URL.parse(target, `file:///${folder}`)?.pathname.slice(1) ?? target;
   try {

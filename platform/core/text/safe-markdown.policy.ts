@@ -55,8 +55,9 @@ const keptImages = {
 const longestImage = 2_600;
 
 /**
- * If renderers could disagree about what is code, nothing counts as code: `doubt` lasts to the end of the text, `paragraphDoubt` to the
- * next blank line. Text that does not count as code is changed, even if a renderer then shows it as code.
+ * Renderers may disagree about which text is code. In such a case, no text counts as code: after `doubt` up to the end of the text, and
+ * after `paragraphDoubt` up to the next blank line. Text that does not count as code is made safe, even if a renderer then shows the
+ * changed text as code.
  */
 export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}): MarkdownStripper {
   let rest = '';
@@ -70,7 +71,10 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
   let nested: Fence | undefined;
   let doubt = false;
   let paragraphDoubt = false;
-  /** Whether the paragraph may define the address of a label. Some renderers take the next line, whatever it is, as that address. */
+  /**
+   * Whether the paragraph may define a label, as in `[label]: address`. Some renderers then read the next line as the address, whatever the
+   * line contains.
+   */
   let definesLabel = false;
   let hasCutLink = false;
 
@@ -80,7 +84,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
       const begins = isLineStart;
       const piece = begins ? lineStart(at, isEnd) : inline(at, isEnd);
       if (piece === undecided) break;
-      if (piece.length === 0 && begins === isLineStart) throw new Error('The index did not advance'); // otherwise the loop never ends
+      if (piece.length === 0 && begins === isLineStart) throw new Error('The index did not advance'); // or the loop may never end
       // Stryker disable next-line AssignmentOperator: the loop never ends if the index goes back
       at += piece.length;
       out += piece.text;
@@ -90,7 +94,10 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     return out;
   }
 
-  /** Classifies a line. It consumes blank lines, fences and lines of code as a whole, and consumes nothing of any other line. */
+  /**
+   * Classifies a line. If the line is blank, a fence or code, the function consumes the whole line. It consumes no character of any other
+   * line.
+   */
   function lineStart(at: number, isEnd: boolean): Taken | undefined {
     const end = rest.indexOf('\n', at);
     const isWhole = end !== -1 || isEnd;
@@ -172,7 +179,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
       paragraphDoubt ||= following === '`';
       return { length: 2, text: character + following };
     }
-    return { length: 1, text: following === '<' ? '' : character }; // the next character becomes text
+    return { length: 1, text: following === '<' ? '' : character }; // drops a backslash before `<`, because `<` itself is turned into text
   }
 
   function isKeptImage(at: number): boolean {
@@ -184,7 +191,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     const leadsSomewhere = following === '(' || following === ':';
     const judgement: Judgement = leadsSomewhere ? judgeAddress(rest, at + 2, isEnd, images !== 'none') : 'good';
     if (judgement === 'undecided') return undecided;
-    if (/[([:]/.test(following)) paragraphDoubt = true; // the address or the label may hold a backtick
+    if (/[([:]/.test(following)) paragraphDoubt = true; // a backtick may belong to the address or the label
     definesLabel ||= following === ':';
     if (judgement === 'good') return { length: 1, text: ']' };
     hasCutLink ||= following === '(';

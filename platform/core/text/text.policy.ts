@@ -20,7 +20,10 @@ export function hasVisible(text: string): boolean {
   return visibleCharacter.test(text);
 }
 
-/** Characters that NFKC would turn into letters, as in "N.º". No mail program reads them as part of an address. */
+/**
+ * Characters that NFKC would turn into letters. For example, "N.º" would become "N.o". No mail program reads these characters as part of a
+ * web address.
+ */
 const marksBehindLetters = /[ºª™℠]/gu;
 /**
  * Text that mail programs may turn into a link: a scheme, `www.`, four numbers, or a full stop between a letter and two or more letters,
@@ -69,7 +72,8 @@ export function likePattern(search: string): string {
 }
 
 /**
- * @returns the LIKE pattern that finds a search in addresses that {@link foldEmail} has folded; full-width letters become plain letters
+ * @returns the LIKE pattern with which a search finds addresses that {@link foldEmail} has folded. Full-width letters of the search become
+ * plain letters
  */
 export function emailPattern(search: string): string {
   return likePattern(foldEmail(search.normalize('NFKC')));

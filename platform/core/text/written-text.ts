@@ -4,17 +4,19 @@ import { judgeAddress } from './link-address.policy.ts';
 import { createMarkdownStripper } from './safe-markdown.policy.ts';
 
 /**
- * How a text is displayed, which decides how it is made safe: - `markdown`: by a Markdown renderer. Raw HTML becomes text (`&lt;`). An
- * image outside the club's library becomes a link. - `lesson`: like `markdown`, but images of the web stay. - `plain`: unchanged. A blank
- * separates characters that Markdown would read as a tag or an image, because readers would see `&lt;`. - `raw`: by no renderer, such as a
- * question to a model.
+ * The way in which a text is displayed. It determines how the text is made safe:
+ * - `markdown`: a Markdown renderer displays the text. Raw HTML becomes text (`&lt;`). An image outside the club's library becomes a link.
+ * - `lesson`: the text is treated like `markdown`, but images of the web stay.
+ * - `plain`: the text is displayed unchanged, so readers would see a `&lt;`. Instead, a blank separates characters that Markdown would read
+ *   as a tag or an image.
+ * - `raw`: no renderer displays the text. An example is a question to a model.
  */
 export const textKinds = ['markdown', 'lesson', 'plain', 'raw'] as const;
 export type TextKind = (typeof textKinds)[number];
 
 /**
- * @returns the text in its stored form; a text in stored form stays unchanged. Undefined if a link `[…](…)` has a forbidden address.
- * Allowed are http, https, mailto, a file of the library (`media:<id>`) and a page of the site
+ * @returns the text in its stored form. A text that already has this form stays unchanged. A link `[…](…)` may lead to http, https, mailto,
+ * a file of the library (`media:<id>`) or a page of the site. Undefined if a link has any other address
  */
 export function safeText(text: string, kind: TextKind): string | undefined {
   switch (kind) {

@@ -157,7 +157,10 @@ function isKnown(requires: string, scope: Scope): boolean {
   });
 }
 
-/** The first choice that readers know. Otherwise the fallback if it is not empty, and otherwise the first choice. */
+/**
+ * Returns the content of the first choice that readers know. If they know none, returns the content of the fallback. If the fallback is
+ * empty, returns the content of the first choice.
+ */
 function shownOf(alternate: XmlElement): (XmlElement | string)[] {
   const choices = [...childrenOf(alternate, 'mc:Choice')];
   const known = choices.find(({ attributes }) => attributes['isKnown'] === 'true');

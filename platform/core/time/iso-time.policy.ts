@@ -44,7 +44,7 @@ export function isoMoment(text: string, zone = 'Z'): number {
   }
 }
 
-/** A fraction belongs to the smallest unit in the text. */
+/** Returns the fraction in milliseconds. It is a fraction of the smallest unit that the text states: a second, a minute or an hour. */
 function fractionOf({ fraction, second, minute }: Record<string, string | undefined>): number {
   if (fraction === undefined) return 0;
   const unit = second !== undefined ? 1_000 : minute !== undefined ? 60_000 : 3_600_000;

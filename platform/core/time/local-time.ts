@@ -19,8 +19,8 @@ export interface DayWindow {
 }
 
 /**
- * The number of days in which the opening of a window is searched. A window can be inside the hour that a clock change skips, so a window
- * perhaps does not open on that day.
+ * The number of days in which the function searches for the next opening of a window. One day is not enough: a clock change can skip the
+ * hour that contains the window, and the window then does not open on that day.
  */
 const daysSearched = 3;
 
@@ -110,7 +110,7 @@ export interface LocalMonth {
 export function localMonthOf(zone: string, now: Date): LocalMonth {
   const first = localAt(zone, now).toPlainDate().with({ day: 1 });
   const month = monthFrom(first, zone);
-  // Clocks that go back over midnight show the last day of the previous month again.
+  // If clocks go back over midnight, they show the last day of the previous month again. The new month has then already begun.
   return now < month.endsAt ? month : monthFrom(first.add({ months: 1 }), zone);
 }
 

@@ -32,7 +32,10 @@ export function zoneHere(zone: string): string {
   return isKnownHere(zone) ? zone : 'UTC';
 }
 
-/** Three-letter names in the IANA database. ICU also knows others, such as `PST`, which are not zone names in the IANA database. */
+/**
+ * The three-letter names of zones in the IANA database. ICU also knows other three-letter names, such as `PST`, but the IANA database has
+ * no zone with such a name.
+ */
 const shortNames = new Set(['CET', 'EET', 'EST', 'GMT', 'HST', 'MET', 'MST', 'PRC', 'ROC', 'ROK', 'UCT', 'UTC', 'WET']);
 const canonical = new Map(Intl.supportedValuesOf('timeZone').map((name) => [name.toLowerCase(), name]));
 
@@ -46,7 +49,10 @@ export function isZoneName(name: string): boolean {
   return parts[0] !== 'SystemV' && parts.every((part) => isSpelled(part, parts.length > 1));
 }
 
-/** The longest parts in capitals alone are `GMT`, `NSW` and `UCT`. */
+/**
+ * Checks the spelling of one part of a zone's name. In a path, a part that has only capitals has at most three letters, such as `GMT`,
+ * `NSW` and `UCT`.
+ */
 function isSpelled(part: string, isOfPath: boolean): boolean {
   return /^[A-Z]/.test(part) && !(isOfPath && part.length > 3 && /^[A-Z_]+$/.test(part));
 }

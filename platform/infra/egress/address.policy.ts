@@ -15,8 +15,8 @@ export type AddressClass =
   | 'outsideGlobalUnicast';
 
 /**
- * Addresses at which clouds give credentials to every caller. They are listed one by one, because an operator may allow the range that
- * contains them (100.64.0.0/10, fd00::/8), or they are public (Azure's).
+ * Addresses at which clouds give credentials to every caller. Each address is listed, because a rule about ranges may not cover it. An
+ * operator may allow the range that contains the address (100.64.0.0/10, fd00::/8), and Azure's address is public.
  */
 const cloudMetadata: ReadonlySet<string> = new Set(
   [

@@ -9,8 +9,8 @@ export const connectRules = {
 } as const;
 
 /**
- * Errors of this host itself, which has no route to addresses of this family. If another address has another error, that error is more
- * informative.
+ * The codes of errors that arise on this host itself, because it has no route to addresses of this family. If the connection to another
+ * address fails with a different error, that error is more informative.
  */
 const unreachableFamily: ReadonlySet<string> = new Set(['ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 

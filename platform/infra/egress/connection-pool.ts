@@ -15,7 +15,7 @@ export interface ConnectionLimits {
   open: number;
   kept: number;
   keptPerOrigin: number;
-  /** A kept connection that is idle for this long is closed. Shorter than the idle limits of common receivers. */
+  /** A kept connection is closed after this idle time. The time is shorter than the idle limits of common receivers. */
   idleMs: number;
   /** A connection that is older than this is not reused, even if it is busy. */
   ageMs: number;
@@ -38,7 +38,8 @@ export const connectionLimits: ConnectionLimits = {
 };
 
 /**
- * The dispatcher that `postWebhook` needs; undici's own dispatchers also fit. Handlers must have undici's current form (`onRequestStart`
+ * The dispatcher that `postWebhook` needs. A dispatcher of undici can be used too. Handlers must have undici's current form
+ * (`onRequestStart`
  * …).
  */
 export interface WebhookDispatcher {
@@ -60,7 +61,7 @@ interface Connection {
   readonly madeAt: number;
   /** The signal of the current request. */
   signal: AbortSignal;
-  /** Whether the socket was opened for the current request. */
+  /** Whether the socket was opened for the current request. If false, an earlier request has already used it. */
   fresh: boolean;
   /** Reads the heads of the responses; absent until the connection has a socket. */
   responses?: ResponseHead;
@@ -70,7 +71,7 @@ interface Connection {
 export class Connections implements WebhookDispatcher {
   readonly #open: OpenSocket;
   readonly #all = new Set<Connection>();
-  /** The kept connections, the least recently used first. */
+  /** The idle connections that are kept for later requests, in the order of their last use, the oldest first. */
   readonly #kept = new Set<Connection>();
   /** The kept connections by origin, in the same order; no list is empty. */
   readonly #keptByOrigin = new Map<string, Connection[]>();
@@ -177,7 +178,7 @@ export class Connections implements WebhookDispatcher {
   #keepNoMore(connection: Connection): void {
     if (!this.#kept.delete(connection)) return;
     const ofOrigin = this.#keptByOrigin.get(connection.origin) ?? [];
-    ofOrigin.splice(ofOrigin.lastIndexOf(connection), 1); // The connection is usually the last of the list.
+    ofOrigin.splice(ofOrigin.lastIndexOf(connection), 1); // Searches from the end, because the connection is usually the last of the list.
     if (ofOrigin.length === 0) this.#keptByOrigin.delete(connection.origin);
   }
 

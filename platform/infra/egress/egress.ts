@@ -1,6 +1,6 @@
 /**
- * The egress to webhook receivers: https to the public internet only. It is checked when a url is registered, and again for the actual
- * address of every connection (WEP-1, WEP-2, DEL-7).
+ * The egress to webhook receivers. It sends requests only by https, and only to the public internet. The URL is checked when it is
+ * registered. The actual address of every connection is checked again (WEP-1, WEP-2, DEL-7).
  */
 import { promises as dns } from 'node:dns';
 import { once } from 'node:events';
@@ -14,7 +14,10 @@ import { Connections, type WebhookDispatcher } from './connection-pool.ts';
 /** Resolves a name to addresses in canonical text. It rejects or returns an empty list if there are none. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
-/** The error if no connection was opened. Its `code` is more precise than its outcome; neither contains a name or an address. */
+/**
+ * The error if no connection was opened. Its `code` is more precise than its `outcome`. Neither of the two contains the name or the address
+ * of a host.
+ */
 export class ConnectionFailed extends Error {
   readonly outcome: 'dns_error' | 'connection_error' | 'tls_error' | 'address_refused';
   readonly code: string;
@@ -38,7 +41,7 @@ class AddressRefused extends ConnectionFailed {
 export interface Egress {
   /**
    * Checks a URL at registration: its form, then every current address of its host.
-   * @returns the URL to store and to show, with host and path as requests will use them (WEP-1)
+   * @returns the URL to store and to show. Its host and path are spelled as requests will send them (WEP-1)
    * @throws DomainError `url_not_allowed`
    */
   readonly checkUrl: (url: string) => Promise<string>;
@@ -66,7 +69,10 @@ export function createEgress(options: {
   const authorities = tls.getCACertificates('default');
   const secureContext = tls.createSecureContext({ ca: extraCa ? [...authorities, extraCa] : authorities });
 
-  /** Resolves all addresses of a host. One refused address refuses the host, so that the result does not depend on chance. */
+  /**
+   * Resolves all addresses of a host. If one of the addresses is not allowed, the whole host is refused. So the result does not depend on
+   * which address is used.
+   */
   async function checkedAddresses(host: string, signal: AbortSignal): Promise<readonly string[]> {
     const addresses = await lookUp(host, resolve, signal);
     if (!addresses.every((address) => isAllowed(address, allowedNetworks))) throw new AddressRefused();
@@ -88,9 +94,9 @@ export function createEgress(options: {
     const secure = tls.connect({
       socket,
       secureContext,
-      // If the host is an address, it is compared with the certificate. If it is a name, SNI requests the certificate of the name, and the
-      // name is compared. No TLS session is resumed, because `session` stays absent. So one receiver's ticket cannot replace another
-      // receiver's certificate.
+      // If the host is an address, Node compares this address with the certificate. If the host is a name, Node requests the certificate of
+      // this name by SNI, and compares the name. `session` stays absent, so no TLS session is resumed. So the session ticket of one
+      // receiver cannot replace the certificate of another receiver.
       ...(net.isIP(target.host) === 0 ? { servername: target.host } : { host: target.host }),
       rejectUnauthorized: true,
       ALPNProtocols: ['http/1.1'],
@@ -159,7 +165,7 @@ const urlProblems: readonly { holds: (url: URL, text: string) => boolean; proble
     problem: 'The url must not contain a user name or a password.',
   },
   { holds: (_, text) => text.includes('#'), problem: 'The url must not contain a fragment.' },
-  // Every other port is allowed, because the service sends only TLS until the receiver has proved its name.
+  // Every other port is allowed. This is safe, because the service sends only a TLS handshake until the receiver has proved its name.
   { holds: (url) => url.port === '0', problem: 'The url must not name port 0.' },
 ];
 
@@ -170,7 +176,8 @@ function readTarget(text: string): Target {
   if (found) return found;
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   if (net.isIP(host) === 0 && !isHostName(host)) return { problem: 'The url has no valid host name.' };
-  // The URL parser replaces other spellings of an address (127.1), full-width letters and invisible characters.
+  // The URL parser replaces other spellings of an address (127.1), full-width letters and invisible characters. So the URL of the parser is
+  // shown, and not the text.
   const shownUrl = url.href === `${text}/` ? text : url.href;
   if (shownUrl.length > maxUrlLength)
     return {
@@ -180,8 +187,8 @@ function readTarget(text: string): Target {
 }
 
 /**
- * @returns the addresses of a host. An address is its own address; `localhost` and names under it are the loopback, without a query (RFC
- * 6761).
+ * @returns the addresses of a host. If the host is an address, the result is this address. `localhost` and the names under it get the
+ * loopback address, without a query (RFC 6761).
  */
 async function lookUp(host: string, resolve: Resolve, signal: AbortSignal): Promise<readonly string[]> {
   if (net.isIP(host) !== 0) return [host];
@@ -213,9 +220,9 @@ const wireCodes: ReadonlySet<string> = new Set([
 
 /** Waits for the end of the TLS handshake. Destroys the socket if the handshake fails or the signal aborts first. */
 async function handshake(socket: tls.TLSSocket, signal: AbortSignal): Promise<void> {
-  // The listener stays for the socket's whole life, because an error without a listener would end the process. The listener also makes a
-  // TLS alert after the handshake count as the end of the socket, instead of the later close. A server refuses a missing client
-  // certificate only after the handshake of TLS 1.3.
+  // The listener stays for the whole life of the socket, because an error event without a listener would end the process. The listener also
+  // destroys the socket at a TLS alert after the handshake. So the alert is the recorded error, and not the later close. In TLS 1.3, a
+  // server refuses a missing client certificate only after the handshake.
   socket.on('error', (error) => socket.destroy(error));
   try {
     await once(socket, 'secureConnect', { signal });

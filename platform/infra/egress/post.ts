@@ -40,9 +40,10 @@ type Untimed = Omit<PostAnswer, 'durationMs'>;
 /**
  * Sends one request. A redirect is a result like any other and is not followed. Bodies are never decompressed.
  *
- * The status decides. Once the head of a response has arrived, the outcome is `succeeded` or `http_error`, even if the body fails. A
- * receiver that answers 2xx has accepted, so a retry because of a slow or broken body would only be a duplicate. The body is read for
- * people, up to `excerptBytes` and within the same time limit. A connection that sends more is closed.
+ * The status determines the outcome. After the head of a response has arrived, the outcome is `succeeded` or `http_error`, even if reading
+ * the body fails. A receiver that answers 2xx has accepted the request. A retry because of a slow or broken body would only send a
+ * duplicate. The function reads up to `excerptBytes` of the body within the same time limit, and people can read this excerpt later. If the
+ * receiver sends more bytes, the connection is closed.
  * @throws the reason of `request.signal`, if it ended the request before the response's head arrived
  * @throws Error only for a fault of this service: a malformed secret or header, no free socket, or a closed dispatcher
  */
@@ -71,7 +72,7 @@ interface Exchange {
   isConnected: boolean;
 }
 
-/** Sends the request. Settles as soon as the result is known, without waiting for undici's cleanup. */
+/** Sends the request. The promise settles as soon as the result is known, and does not wait for undici's cleanup. */
 export function exchange(
   dispatcher: WebhookDispatcher,
   request: Parameters<WebhookDispatcher['dispatch']>[0],
@@ -81,8 +82,8 @@ export function exchange(
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | undefined;
     let head: Exchange['head'];
-    // The body is copied into one buffer. A chunk is a view of a whole read buffer, so a slow body would keep one read buffer in memory for
-    // each byte.
+    // Copies the body into one buffer. Each chunk of the body refers to a whole read buffer. If a slow body arrived byte by byte, each
+    // stored chunk would keep a whole read buffer in memory.
     const start = Buffer.alloc(excerptBytes);
     let length = 0;
 
@@ -176,7 +177,7 @@ function excerptOf(bytes: Buffer, excerptBytes: number): string {
   return decode(Buffer.from(text).subarray(0, excerptBytes));
 }
 
-/** The option `stream` omits a character that the cut divides, instead of replacing it. */
+/** The bytes may end inside a character. The option `stream` omits this incomplete character. Otherwise the decoder would replace it. */
 function decode(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes, { stream: true });
 }

@@ -24,8 +24,8 @@ const isInterimSoFar = (text: string): boolean =>
   text.length < interimStart.length && isInterim.test(text + 'HTTP/1.0 100 '.slice(text.length));
 
 /**
- * Reads the bytes of responses in order. `begin` starts the head of another response. The parser drops the bytes of an `interim` head,
- * corrects the bytes of the final `head`, and passes the `body` unchanged.
+ * Reads the bytes of responses in order, and returns corrected bytes. Call `begin` before the head of each further response. The class
+ * drops the bytes of an `interim` head, corrects the bytes of the final `head`, and passes the `body` on unchanged.
  */
 export class ResponseHead {
   #phase: 'start' | 'interim' | 'head' | 'body' = 'start';
@@ -79,8 +79,8 @@ export class ResponseHead {
   }
 
   /**
-   * Replaces a line end before a space by spaces, and adds missing carriage returns, up to the end of the head. A line end without a next
-   * byte waits for that byte.
+   * Replaces a line end before a space by spaces, and adds missing carriage returns, up to the end of the head. If the byte after a line
+   * end has not arrived yet, the line end is held back until that byte arrives.
    */
   #mend(bytes: Buffer): Buffer {
     const mended: Buffer[] = [];
@@ -129,7 +129,7 @@ function endOfHead(bytes: Buffer): number | undefined {
 }
 
 /**
- * Inserts a `ResponseHead` between a socket and undici, which takes bytes only by `read()`.
+ * Inserts a `ResponseHead` between a socket and undici. undici reads a socket only by `read()`, so this function replaces `read()`.
  * @returns the reader; call its `begin` before each further request on the socket
  */
 export function mendResponses(socket: Socket, rules: ResponseHeadRules): ResponseHead {

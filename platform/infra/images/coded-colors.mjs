@@ -21,13 +21,13 @@ function ofPng(bytes) {
   for (let at = 8, parts = 0; parts < maxParts; parts++) {
     const name = bytes.toString('latin1', at + 4, at + 8);
     if (name === 'cICP') return { primaries: bytes.readUInt8(at + 8), transfer: bytes.readUInt8(at + 9) };
-    if (name === 'IDAT') return undefined; // the chunk with the codes precedes the pixels
+    if (name === 'IDAT') return undefined; // the chunk with the codes would stand before the pixels, so it is absent
     at += 12 + bytes.readUInt32BE(at);
   }
   return undefined;
 }
 
-/** Yields the boxes within a part of the file: the name, and the positions of the content's first and last byte. */
+/** Yields the boxes within a part of the file. For each box it yields the name, and the positions at which the content begins and ends. */
 function* boxesIn(bytes, { from, to }) {
   for (let at = from, parts = 0; at + 8 <= to && parts < maxParts; parts++) {
     const size = bytes.readUInt32BE(at);
@@ -46,7 +46,7 @@ function boxIn(bytes, within, name) {
 /** The number of bytes for the version and the flags of a box. */
 const fullBytes = 4;
 
-/** A file may have several pictures, such as a picture with additional brightness. The main picture counts. */
+/** A file may contain several pictures. For example, a second picture can add brightness for HDR screens. Only the main picture is read. */
 function ofAvif(bytes) {
   const meta = boxIn(bytes, { from: 0, to: bytes.length }, 'meta');
   const inMeta = { from: meta.from + fullBytes, to: meta.to };

@@ -20,7 +20,7 @@ const toBt709 = {
     [-0.0196376, -0.0786361, 1.0982737],
   ],
 };
-toBt709[primaries.p3Dci] = toBt709[primaries.p3]; // The white of this gamut differs only a little.
+toBt709[primaries.p3Dci] = toBt709[primaries.p3]; // The white of P3-DCI differs only a little from the white of P3, so both use one matrix.
 
 const luma2020 = [0.2627, 0.678, 0.0593];
 
@@ -79,7 +79,7 @@ const lights = {
   [transfers.srgb]: (color) => color.map(srgbToLinear),
 };
 
-/** Scales all three components by one factor, so that a colour keeps its hue. */
+/** Scales the three components of a colour by one factor, so that the colour keeps its hue. */
 function toned(nits) {
   const most = Math.max(...nits);
   const factor = most > 0 ? compressed(most) / most / whiteNits : 0;

@@ -1,7 +1,8 @@
 /**
- * A separate process that creates the e-mail picture of one image, which it reads from its input. The argument `animated` makes it write
- * all frames of the image as a GIF, otherwise it writes one picture. A line of JSON with the dimensions precedes the picture. Exit codes: 2
- * for an image that cannot be read or animated, 3 for too many pixels, 4 for a picture with too many bytes.
+ * A separate process that creates the e-mail picture of one image. It reads the image from its input. If the argument `animated` is true,
+ * it writes all frames of the image as a GIF. Otherwise it writes one picture. Before the picture, it writes a line of JSON with the
+ * dimensions. Exit codes: 2 if the image cannot be read or animated, 3 if the image has too many pixels, 4 if the picture has too many
+ * bytes.
  */
 import sharp from 'sharp';
 import { converted, input, mostPixels } from './child.mjs';
@@ -35,7 +36,7 @@ async function writePicture() {
   const codes = icc ? undefined : codedColors(bytes);
   const convert = codes && toStandardColors(codes);
   const image = convert ? await converted(resized, convert) : resized;
-  // The PNG with a palette comes second, because the palette costs 1 s of CPU for each megapixel.
+  // A palette costs 1 s of CPU for each megapixel. So the PNG with a palette is tried only if the first PNG is too large.
   const formats = hasAlpha
     ? [image.clone().png(), image.clone().png({ palette: true, effort: 1 })]
     : [image.jpeg({ quality: 85 })];

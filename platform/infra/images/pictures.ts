@@ -22,11 +22,14 @@ export interface SmallPicture {
 export interface PictureProcess {
   module: URL;
   /**
-   * The time limit after the end of the input, in milliseconds, far longer than `cpuSeconds`. If a process has not used its CPU time by
-   * then, the machine is too busy, and the file is not at fault.
+   * The time limit after the end of the input, in milliseconds. It is far longer than `cpuSeconds`. If a process reaches this limit before
+   * it has used its CPU time, the cause is a busy machine, and not the file.
    */
   workMs: number;
-  /** The CPU time that a file may cost. The kernel enforces this limit, so the picture process ends even if this process was killed. */
+  /**
+   * The CPU time that the work on a file may take. The kernel enforces this limit, so the picture process ends even if its parent process
+   * was killed.
+   */
   cpuSeconds: number;
   maxHeapMb: number;
   /** The WebAssembly memory; absent if the process uses none. */
@@ -44,7 +47,7 @@ const script = 'ulimit -t "$1" && ulimit -c 0 && shift && exec "$@"';
  * @param input the uploaded file
  * @param boxes at least one
  * @param signal ends the process
- * @returns one picture for each box; undefined if the file cannot be read, or exceeded its bound of CPU or memory
+ * @returns one picture for each box. Undefined if the file cannot be read, or if the process exceeded its limit of CPU time or memory
  * @throws the error of the input, the signal's reason, and Error if the process failed for another reason, such as a machine that is too
  * busy
  */

@@ -39,8 +39,8 @@ async function inJpeg(image) {
 }
 
 /**
- * Separates colors and transparency, as documents store them. Invisible pixels become white, because readers that scale the picture mix
- * their color into the edges.
+ * Separates colors and transparency, because documents store them separately. Invisible pixels become white: readers that scale the picture
+ * mix the color of invisible pixels into the visible edges.
  */
 async function inPlanes(image) {
   const { data, info } = await image.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true });

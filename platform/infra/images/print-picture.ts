@@ -24,7 +24,8 @@ const making: PictureProcess = {
 /**
  * @param image an image of at most 50 megapixels
  * @param options.box the box in pixels into which the picture must fit. The picture is never enlarged
- * @param options.mostBytes a picture with more bytes is made smaller, at most to a quarter of the box
+ * @param options.mostBytes the maximum number of bytes. A picture with more bytes is made smaller, but not smaller than a quarter of the
+ * box
  * @param options.signal ends the process
  * @returns undefined for an image that cannot be read, or that exceeded the bound of CPU or memory
  * @throws the signal's reason, and Error if the process failed for another reason

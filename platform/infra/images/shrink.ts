@@ -1,7 +1,7 @@
 /** Shrinks images. */
 import { makePictures, type Box, type PictureProcess, type SmallPicture } from './pictures.ts';
 
-/** The limits of the process. They are much larger than the largest image needs. The pixel limit bounds the rest of its memory. */
+/** The limits of the process. They are much larger than the largest image needs. The limit of pixels bounds the memory outside the heap. */
 const shrinking: PictureProcess = {
   module: new URL('shrink-child.mjs', import.meta.url),
   workMs: 90_000,

@@ -31,7 +31,8 @@ export async function openVault(db: Database, keys: MasterKeys): Promise<Vault> 
 }
 
 /**
- * Reads the vault. The first process that does so in a database decides permanently which key hashes its addresses.
+ * Reads the vault. One key hashes all addresses in a database. The first process that reads the vault of this database chooses that key
+ * permanently.
  * @throws StartProblem with the name of every table that has values of a missing key
  */
 export async function readVault(db: Queries, keys: MasterKeys): Promise<Vault> {
@@ -39,7 +40,8 @@ export async function readVault(db: Queries, keys: MasterKeys): Promise<Vault> {
   const lasting = await findLastingKey(db, keys);
   const known = 'problems' in lasting ? lasting.problems : [];
   const others = await valuesOfOtherKeys(db, ring);
-  // If no value of a column opens, some of its values may seem to name a key by chance. So the message has only one line for this column.
+  // If no value of a column opens, some of these values may seem to name a key, although they only look so by chance. So the message has
+  // only one line for such a column.
   const problems = [...known, ...others.filter(({ column }) => !known.some((problem) => problem.column === column))];
   if ('problems' in lasting || problems.length > 0) throw otherKeysNeeded(keys, problems);
   const { key, namesKeys } = lasting;
@@ -47,7 +49,7 @@ export async function readVault(db: Queries, keys: MasterKeys): Promise<Vault> {
 }
 
 /**
- * Makes the checks of a start, and writes nothing. If Postgres is unusable or the schema does not fit, other checks report it.
+ * Checks the keys as a start does, but writes nothing. If Postgres cannot be used or the schema does not fit, other checks report this.
  * @returns the key mistakes that {@link readVault} would report; empty if the keys are right
  */
 export async function keyMistakes({
@@ -108,7 +110,7 @@ const lastingName = 'lasting key';
 type LastingKey =
   | {
       key: Secret<Buffer>;
-      /** Whether values name their key. They do if former keys are given, or after a `reseal`. */
+      /** Whether new sealed values contain the id of their key. They contain it if former keys are given, or after a `reseal`. */
       namesKeys: boolean;
     }
   | {
@@ -118,9 +120,9 @@ type LastingKey =
     };
 
 /**
- * @returns the key that hashes addresses, or why there is none. If the database has no such key yet, the function chooses and stores a key.
- * It chooses none if there are values and none of the newest opens. In that case the given key is wrong, and storing it would lock out
- * the right key permanently.
+ * @returns the key that hashes addresses, or the reason why no key was chosen. If the database has no such key yet, the function chooses a
+ * key and stores it. But if sealed values exist and none of the newest values opens, the given key is wrong. The function then chooses no
+ * key, because a stored wrong key would lock out the right key permanently.
  */
 export async function findLastingKey(db: Queries, { masterKey, formerMasterKeys }: MasterKeys): Promise<LastingKey> {
   const vault = createVault(masterKey, { former: formerMasterKeys });
@@ -161,7 +163,7 @@ const nameOfKey = (sealed: Buffer) => (sealed[0] === 1 ? ` (${sealed.toString('h
  * resealing. */
 const studentsTried = 20;
 
-/** Earlier versions hashed addresses with the master key. This function finds out which of the given keys it was. */
+/** Earlier versions hashed addresses with the master key. This function finds the given key with which the addresses were hashed. */
 async function keyOfAddresses(
   db: Queries,
   keys: readonly [Secret<Buffer>, ...Secret<Buffer>[]],
@@ -181,7 +183,8 @@ async function keyOfAddresses(
         text: 'addresses are hashed with another key. Add that to MASTER_KEYS_OLD.',
       },
     };
-  // No student's address is stored. A suppression does not show its key, so the key is known only if a single key is given.
+  // No student's address is stored. The hash of a suppression does not show the key that made it. So the key is known only if a single key
+  // is given.
   const isOpen = (await db.one(sql`SELECT 1 FROM mail_suppressions LIMIT 1`)) === undefined;
   if (isOpen || keys.length === 1) return { of: keys[0] };
   return {
@@ -199,8 +202,8 @@ async function keyOfAddresses(
 const valuesTried = 3;
 
 /**
- * @returns a sentence for each column whose newest values open under none of the keys. If one value opens, the key is right, and other
- * values may be under a lost key.
+ * @returns a sentence for each column whose newest values open under none of the given keys. If at least one of these values opens, the
+ * given key is right. The other values may then belong to a lost key.
  */
 async function lockedColumns(db: Queries, vault: Vault): Promise<KeyProblem[]> {
   const problems: KeyProblem[] = [];
@@ -218,17 +221,20 @@ async function lockedColumns(db: Queries, vault: Vault): Promise<KeyProblem[]> {
   return problems;
 }
 
-/** The number of value beginnings that one query returns. Each comes with one value, so the answer has a few hundred kilobytes. */
+/**
+ * The number of beginnings that one query returns. The query returns one sealed value for each beginning, so the answer has a few hundred
+ * kilobytes.
+ */
 const beginningsALook = 1_000;
 /**
- * The maximum number of keys that a message names for a column. For each of these keys, the maximum number of rows that the message names,
- * and that it counts.
+ * `keysNamed` is the maximum number of keys that a message names for a column. For each of these keys, `rowsNamed` is the maximum number of
+ * rows that the message names, and `rowsCounted` is the maximum number that it counts.
  */
 const keysNamed = 20;
 const rowsNamed = 5;
 const rowsCounted = 1_000;
 
-/** @returns a sentence for each column and missing key: values that name the key and do not open */
+/** @returns a sentence for each column and missing key. It is about the values of the column that name this key and do not open */
 async function valuesOfOtherKeys(db: Queries, vault: Vault): Promise<KeyProblem[]> {
   const problems: KeyProblem[] = [];
   for (const column of otherColumns) {
@@ -241,9 +247,9 @@ async function valuesOfOtherKeys(db: Queries, vault: Vault): Promise<KeyProblem[
 }
 
 /**
- * Reads the different beginnings of values that may name a key. One of 256 values of an earlier release begins like such a value by
- * chance. That value opens here, and needs no separate query.
- * @returns the beginnings whose values do not open, at most one more than a message names
+ * Reads the different beginnings of values that may name a key. A value of an earlier release names no key, but one of 256 such values
+ * looks by chance as if it named one. Such a value opens here, and needs no separate query.
+ * @returns the beginnings whose values do not open. There is at most one more of them than a message can name
  */
 async function lockedBeginnings(db: Queries, column: SealedColumn, vault: Vault): Promise<Buffer[]> {
   const locked: Buffer[] = [];
@@ -263,7 +269,8 @@ interface SealedRow {
 }
 
 /**
- * @returns the next different beginnings of values that may name a key, with the first value of each; each takes one step in the index
+ * @returns the next different beginnings of values that may name a key, each with the first value that begins so. Postgres finds each
+ * beginning with one step in the index
  */
 function beginnings(
   db: Queries,

@@ -15,7 +15,7 @@ export interface UnreadableValue {
 export interface Resealed {
   /** The number of values that were resealed. */
   resealed: number;
-  /** Readable values that a last query still found under another key. Processes write under that key, or lock the rows. */
+  /** The number of readable values that were still under another key at the end. Other processes write under that key, or lock the rows. */
   remaining: number;
   unreadable: readonly UnreadableValue[];
 }
@@ -31,13 +31,16 @@ export interface ResealOptions {
    */
   passes?: number;
   /**
-   * The pause before each pass except the first; one second if absent. A process that writes under another key is noticed if it writes
-   * within this pause.
+   * The pause before each pass except the first; one second if absent. If a process writes a value under another key in this pause, the
+   * next pass notices it.
    */
   pause?: () => Promise<unknown>;
 }
 
-/** One transaction takes about ten milliseconds, and a row waits that long. */
+/**
+ * The number of values in one transaction. Such a transaction takes about ten milliseconds, so other writers of a row wait at most this
+ * long.
+ */
 const usualBatch = 200;
 const mostPasses = 10;
 const usualPauseMs = 1_000;
@@ -52,10 +55,10 @@ export async function reseal(db: Database, vault: Vault, options: ResealOptions 
   let resealed = 0;
   for (let pass = 1; pass <= passes; pass++) {
     const went = await goThrough(db, vault, otherColumns, options);
-    // If a pass finds no readable value, no process has written under another key in the pause before this pass.
+    // A pass without a readable value proves that no process wrote under another key in the pause before this pass.
     const isSettled = pass > 1 && went.readable === 0;
-    // While the service's own key is under a former key, no process starts without that former key. So all other values that need the
-    // former key come first.
+    // The service's own key is resealed last. While it is under a former key, no process starts without that former key. So the former key
+    // stays available as long as other values need it.
     const own = isSettled ? await goThrough(db, vault, [ownColumn], options) : nothing;
     resealed += went.resealed + own.resealed;
     if (isSettled && own.readable === 0) return endOf(resealed, [went, own]);
@@ -86,7 +89,10 @@ interface SealedRow {
   sealed: Buffer;
 }
 
-/** Goes through the values of these columns that are not under the current key, in index order, below and above the current key. */
+/**
+ * Goes through the values of these columns that are not under the current key. It goes in the order of the index. It reads the values that
+ * come before the current key's values, and the values that come after them.
+ */
 async function goThrough(
   db: Database,
   vault: Vault,

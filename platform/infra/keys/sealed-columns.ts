@@ -17,7 +17,7 @@ export interface SealedColumn {
   /** The SQL type of the id. */
   idType: Sql;
   column: Sql;
-  /** The beginning of the value, as its index stores it. It names the key (bytes). */
+  /** The beginning of the value, as the index stores it. These bytes name the key of the value. */
   header: Sql;
 }
 

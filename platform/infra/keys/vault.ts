@@ -14,10 +14,15 @@ import { Secret } from '../../core/secret.ts';
 
 const nonceBytes = 12;
 const tagBytes = 16;
-/** The first byte of a sealed value that names its key. Values of earlier releases begin with their random nonce. */
+/**
+ * The first byte of a sealed value that names its key. A value of an earlier release has no such byte, and begins with its random nonce.
+ */
 const namingVersion = 1;
 const keyIdBytes = 4;
-/** The limits of the length of a MAC. A shorter MAC can be guessed, and the hash has no more bytes than the upper limit. */
+/**
+ * The limits of the length of a MAC in bytes. A shorter MAC could be guessed. A longer MAC is impossible, because the hash has only 32
+ * bytes.
+ */
 const macBytes = { least: 16, most: 32 };
 /** The bytes at the beginning of a sealed value that name its key: a version and the key's id. */
 export const sealHeaderBytes = 1 + keyIdBytes;
@@ -25,7 +30,7 @@ export const sealHeaderBytes = 1 + keyIdBytes;
 export interface Vault {
   /** The id of the current key: 4 bytes, which reveal nothing about the key. */
   readonly keyId: Buffer;
-  /** The beginnings of values that were sealed under each given key, the current key first. */
+  /** For each given key, the bytes with which values under this key begin. The current key is first. */
   readonly headers: readonly [Buffer, ...Buffer[]];
   /** Encrypts with AES-256-GCM. `context` (the row's id) is authenticated, so that a sealed value that was moved to another row does not
    * open. */
@@ -38,7 +43,7 @@ export interface Vault {
   /**
    * @param keyId the id of the key to derive with; the current key if absent
    * @returns 32 bytes that only the holder of the key can compute from the label. They are always equal for the same label and key
-   * @throws Error if no key with this id is given, which {@link has} tells
+   * @throws Error, when no key with this id is given. {@link has} checks this
    */
   derive(label: string, keyId?: Buffer): Buffer;
   /** @returns the ids of the given keys, the current one first */
@@ -47,11 +52,11 @@ export interface Vault {
   has(keyId: Buffer): boolean;
   /**
    * @param bytes the number of bytes, 16 to 32
-   * @returns the first bytes of the derivation of the label under the current key: the proof of a token
+   * @returns the first bytes of `derive(label)` under the current key. They prove that a token is genuine
    */
   mac(label: string, bytes: number): Buffer;
   /**
-   * @returns whether `mac` is the beginning of the label's derivation under any of the keys, and has 16 to 32 bytes; compared in constant
+   * @returns whether `mac` has 16 to 32 bytes and is the beginning of `derive(label)` under any of the keys. The comparison takes constant
    * time
    */
   matches(label: string, mac: Buffer): boolean;
@@ -78,9 +83,12 @@ interface Key {
 export interface VaultOptions {
   /** Keys that were current before, or will be current soon. They open and verify, and never seal. */
   former?: readonly Secret<Buffer>[];
-  /** The key of `deriveLasting`, 32 bytes; if absent, the key of the current master key. */
+  /** The key of `deriveLasting`, 32 bytes. If absent, the vault derives it from the current master key. */
   lasting?: Secret<Buffer>;
-  /** Sealed values name their key, so releases before ADR 40 cannot open them. If absent, values name keys when former keys are given. */
+  /**
+   * Whether new sealed values name their key. Releases before ADR 40 cannot open such values. If absent, new values name their key if
+   * former keys are given.
+   */
   namesKeys?: boolean;
 }
 
@@ -90,7 +98,7 @@ const keyFor = (masterKey: Secret<Buffer>, use: string, bytes = 32) =>
 /** @returns the id in values that are sealed under the master key: 4 bytes */
 export const keyIdOf = (masterKey: Secret<Buffer>): Buffer => keyFor(masterKey, 'key id', keyIdBytes);
 
-/** @returns the key of `deriveLasting` if this master key was the first of its database: 32 bytes */
+/** @returns the key of `deriveLasting`, 32 bytes, for a database whose first master key was this key */
 export const firstLastingKey = (masterKey: Secret<Buffer>): Secret<Buffer> => new Secret(keyFor(masterKey, 'derive'));
 
 /** @param masterKey 32 bytes; a key for each use is derived from it */
@@ -119,8 +127,8 @@ export function createVault(
     },
     open(sealed, context) {
       const named = keys.find(({ header }) => sealed.subarray(0, sealHeaderBytes).equals(header));
-      // The nonce of an older value may look like a header, and only the authentication tag shows the difference. So a value that seems to
-      // name a key is also tried as an older value.
+      // An older value begins with its nonce, which may look like the header of a key. Only the authentication tag shows the difference. So
+      // if a value that seems to name a key does not open, it is tried as an older value.
       const text = named && opened(sealed, context, named, named.header);
       if (text !== undefined) return text;
       for (const key of keys) {

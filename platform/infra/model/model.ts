@@ -27,7 +27,10 @@ export interface TokenUse {
   cacheRead: number;
 }
 
-/** A citation of the model: the result in the request, and its blocks from `startBlock` (inclusive) to `endBlock` (exclusive). */
+/**
+ * A citation of the model. `result` is the number of the cited result in the request. The citation covers the blocks of this result from
+ * `startBlock` (inclusive) to `endBlock` (exclusive).
+ */
 export interface ModelCitation {
   result: number;
   startBlock: number;
@@ -74,14 +77,16 @@ const maxAhead = 500;
  */
 const keptWarmMs = 60_000;
 
-/** The time within which a response ends after its last event. Before this end, the connection cannot serve the next request. */
+/**
+ * The maximum time between the last event of a response and its end. Until the response ends, the connection cannot serve the next request.
+ */
 const endComesWithinMs = 1_000;
 
 /** The maximum silence, in milliseconds. */
 export interface Patience {
   /** The maximum time without any event, including pings. */
   silenceMs: number;
-  /** The maximum time with pings and no other event. */
+  /** The maximum time during which only pings arrive, and no other event. */
   pingsMs: number;
   /** The maximum time of the whole request. */
   requestMs: number;
@@ -98,9 +103,9 @@ export function createModel({ apiKey, baseUrl }: ModelSettings, patience: Patien
   if (!apiKey) return undefined;
   const client = new Anthropic({
     apiKey: apiKey.reveal(),
-    authToken: null, // with null, the client reads no environment variable that config.ts does not know
+    authToken: null, // null: otherwise the client would read an environment variable that config.ts does not know
     baseURL: baseUrl,
-    maxRetries: 0, // Each request is a row that the caller has committed before, so the client must not send it again.
+    maxRetries: 0, // The caller has committed a row for each request before, so the client must not repeat a request.
     timeout: patience.requestMs,
     logLevel: 'off', // the log of the client would quote the model's answer
     openTelemetry: false,
@@ -175,7 +180,10 @@ async function* ask(
   }
 }
 
-/** Reads the rest after the last event without a delay for the reader, and aborts a request that does not end. */
+/**
+ * Reads the rest of the response after its last event. The reader of the answer does not wait for this. Aborts the request if it does not
+ * end in time.
+ */
 async function readToEnd(rest: AsyncIterator<unknown>, controller: AbortController): Promise<void> {
   const limit = setTimeout(() => controller.abort(), endComesWithinMs);
   try {

@@ -3,7 +3,8 @@
  */
 
 /**
- * @param most items that wait for the reader; at this number reading pauses until the reader takes one
+ * @param most the maximum number of items that wait for the reader. At this number, the function stops reading until the reader takes an
+ * item
  * @param leave ends the source if the reader stops early
  * @returns the same items, and then the end or the error of the source
  */

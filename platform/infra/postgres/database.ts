@@ -1,4 +1,7 @@
-/** Postgres: statements, transactions, and the NOTIFY after a commit that left work for the relay. */
+/**
+ * Postgres: statements, transactions, and the NOTIFY for the relay. The NOTIFY follows a commit if the transaction wrote work for the
+ * relay.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DataSource, EntityManager } from 'typeorm';
 import { sqlStateOf } from './errors.ts';
@@ -86,10 +89,9 @@ export class Database extends Queries {
   }
 
   /**
-   * Runs `work` in one transaction. If Postgres ended the transaction because of a passing conflict, or if the work threw StaleRead, this
-   * method tries again: up to five times, with a short pause between two tries. If the work has requested it, the relay is notified after
-   * the commit. A NOTIFY inside the
-   * transaction would make commits queue behind one another (ENG-14).
+   * Runs `work` in one transaction. If Postgres ended the transaction because of a passing conflict, or if `work` threw StaleRead, this
+   * method tries again: up to five times, with a short pause between two tries. If `work` left facts or wakes for the relay, this method
+   * notifies the relay after the commit. A NOTIFY inside the transaction would make commits wait for one another (ENG-14).
    */
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return againAfterConflicts(async () => {
@@ -159,9 +161,10 @@ export async function boundLockWaits(tx: Transaction, atMostMs: number): Promise
 }
 
 /**
- * Until the transaction ends, each prepared statement uses one generic plan for all values, which finds rows by their keys. Use this for
- * frequent statements on partitioned tables. Postgres by itself expects a generic plan to read all partitions. It then makes a new plan
- * for each run (1.0 ms for a record of 0.3 ms). In fact the generic plan excludes at its start the partitions that the values rule out.
+ * Until the transaction ends, each prepared statement uses one generic plan for all values. This plan finds rows by their keys. Use this
+ * function for frequent statements on partitioned tables. Without it, Postgres expects that a generic plan reads all partitions, and so
+ * makes a new plan for each run. Such a plan takes 1.0 ms, for a record that takes 0.3 ms. In fact, a generic plan excludes at its start
+ * all partitions that cannot contain the values.
  */
 export async function planOnce(tx: Transaction): Promise<void> {
   // Postgres may make the plan while the tables are empty, and keep it while they grow. So the plan must not read whole tables.

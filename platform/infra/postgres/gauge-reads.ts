@@ -13,8 +13,8 @@ export const scrapeMs = 5_000;
 export type GaugeRead = <Row>(statement: Sql) => Promise<Row[]>;
 
 /**
- * @returns a function whose reads run one at a time. The time limit of each read is part of the message to Postgres, so the limit costs no
- * round trip.
+ * @returns a function that reads gauges, one read at a time. Each message to Postgres also sets the time limit of its read, so the limit
+ * costs no extra round trip.
  */
 export function createGaugeRead(source: DataSource): GaugeRead {
   let before: Promise<unknown> = Promise.resolve();
@@ -38,7 +38,10 @@ function note(statement: Sql): void {
   noteStatement(statement.render(values), values);
 }
 
-/** A message of several statements has no parameters. The values of a gauge are names and numbers of this program. */
+/**
+ * A message of several statements cannot have parameters, so this function writes the values into the text. They are only names and numbers
+ * of this program.
+ */
 function withLiterals(statement: Sql): string {
   const values: unknown[] = [];
   return statement.render(values).replaceAll(/\$(\d+)/g, (_, number) => pg.escapeLiteral(String(values[number - 1])));

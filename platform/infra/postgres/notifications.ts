@@ -52,7 +52,7 @@ const proofMs = 10_000;
 export interface Listening {
   /** A direct address without transaction pooling, because LISTEN needs its own connection. */
   databaseUrl: string;
-  /** The pool through which other processes send notifications. */
+  /** A pool like the pools through which other processes send notifications. The listener sends a test notification through it. */
   source: Pick<DataSource, 'query'>;
   /** The name of the connection in Postgres's list. */
   name: string;
@@ -71,15 +71,18 @@ export interface Listener {
   stop(): Promise<void>;
 }
 
-/** The connection has executed LISTEN, but receives nothing. Either a pooler is in between, or it leads to another database. */
+/**
+ * The error if a connection has executed LISTEN, but receives nothing. Either a pooler is in between, or the connection leads to another
+ * database.
+ */
 class NotHeard extends Error {
   override name = 'NotHeard';
   code = 'not_heard';
 }
 
 /**
- * Waits for its own NOTIFY, which goes through the pool like any other NOTIFY. Through the listening connection it would arrive even behind
- * a pooler.
+ * Sends a NOTIFY through the pool, like any other NOTIFY, and waits until the listening connection receives it. A NOTIFY that is sent
+ * through the listening connection itself proves nothing, because it would arrive even behind a pooler.
  * @param notify sends the statement
  * @throws NotHeard
  */

@@ -1,6 +1,7 @@
 /**
- * Time partitions of tables. They are created in advance. A missing partition is filled from the default partition. A partition is dropped
- * when the retention of its rows has ended. No change waits long for a lock, and the next round continues.
+ * Partitions of tables by time. They are created in advance. If a partition was missing, its rows are in the default partition. They are
+ * moved when the partition is created. A partition is dropped when the retention of its rows has ended. No change waits long for a lock. If
+ * a change gives up, the next round tries again.
  */
 import { leastIdOf, timeOfId } from '../../core/ids.ts';
 import { boundLockWaits, isLockTimeout, type Database, type Queries, type Transaction } from './database.ts';
@@ -76,8 +77,8 @@ export function beginningOf(atMs: number, span: keyof typeof spans): number {
 }
 
 /**
- * Creates the missing partitions from `now` to four weeks ahead, and the partitions of rows in the default partition. Moves those rows into
- * them. Rows further ahead stay, because their time comes from a wrong clock.
+ * Creates the missing partitions from `now` to four weeks ahead. If the default partition contains rows, also creates the partitions for
+ * these rows, and moves the rows into them. Rows more than four weeks ahead stay, because their time comes from a wrong clock.
  * @param now Unix milliseconds
  * @returns the numbers of created partitions and of moved rows; both 0 if another process does it, or another transaction locks the table
  */
@@ -108,7 +109,9 @@ export async function preparePartitions(
   return { made, moved };
 }
 
-/** The spans of rows in the default partition. One query finds each span, so the cost does not depend on the number of rows. */
+/**
+ * Finds the time spans of the rows in the default partition. One query finds one span, so the cost does not depend on the number of rows.
+ */
 async function takenByDefault(db: Queries, table: PartitionedTable, before: number): Promise<number[]> {
   const found: number[] = [];
   for (let from = 0; found.length < madeAtOnce;) {
@@ -165,7 +168,10 @@ export async function dropPartitions(db: Database, names: readonly string[]): Pr
 /** The advisory lock for changes of partitions: one process at a time. */
 const changing = 4_281_965;
 
-/** @returns undefined if another process changes partitions, or a lock was not available in time: nothing was changed */
+/**
+ * @returns the result of `change`. Undefined if another process is changing partitions, or if a lock was not free in time. Nothing was
+ * changed then
+ */
 async function unlessHeld<T>(db: Database, change: (tx: Transaction) => Promise<T>): Promise<T | undefined> {
   try {
     return await db.transaction(async (tx) => {

@@ -15,7 +15,10 @@ export type Statement<Row, Values extends object = object> = (
   values: Values,
 ) => Promise<Row[]>;
 
-/** The parameter of each named value in the text: `$1`, `$2` … A name that the text uses twice is still one parameter. */
+/**
+ * For each named value, the parameter that stands for it in the text: `$1`, `$2` … If the text uses a name twice, both places have the same
+ * parameter.
+ */
 export type Placeholders<Values extends object> = { readonly [Name in keyof Values]-?: string };
 
 /**

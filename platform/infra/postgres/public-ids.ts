@@ -8,7 +8,8 @@ const publicIdTaken = (kind: string) =>
   new DomainError('public_id_taken', `Another ${kind} of this club has this public_id.`);
 
 /**
- * Inserts a record with the requested `public_id`. Without a request, tries the ids that derive from its title until one is free.
+ * Inserts a record with the requested `public_id`. If no `public_id` is requested, the function tries ids that it derives from the title,
+ * until it finds a free id.
  * @param insert writes the row unless its `public_id` is taken, and returns whether it did
  * @throws DomainError public_id_taken
  */

@@ -1,6 +1,8 @@
 /**
- * Postgres for one request that changes something. Its handler calls `transaction` as usual: the work is done, and the transaction stays
- * open. The API commits it with the answer, by {@link RequestDatabase.commit}. So a request commits once (ADR 69).
+ * Postgres for one request that changes something. The handler of the request calls `transaction` as usual. In this class, `transaction`
+ * runs the work, but leaves the transaction open. The API later commits the transaction together with the answer, by {@link
+ * RequestDatabase.commit}. So a
+ * request commits only once (ADR 69).
  */
 import type { QueryRunner } from 'typeorm';
 import { againAfterConflicts, Database, Transaction } from './database.ts';
@@ -22,8 +24,9 @@ export class RequestDatabase extends Database {
   }
 
   /**
-   * Runs `work` in the request's transaction, which stays open; reads that follow use its connection and see its rows. After an error nothing
-   * of the transaction remains, and the next call begins another one. A second call runs within the first transaction.
+   * Runs `work` in the request's transaction, which stays open. Later reads use the connection of this transaction, and see its rows. A
+   * second call runs within the same transaction. After an error, the whole transaction is rolled back, and the next call begins a new
+   * transaction.
    */
   override async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     this.transactions += 1;
@@ -76,7 +79,7 @@ export class RequestDatabase extends Database {
   }
 }
 
-/** Runs `work` in a savepoint of the transaction. Its facts and wakes belong to the whole transaction. */
+/** Runs `work` in a savepoint of the transaction. The facts and wakes of `work` belong to the whole transaction. */
 async function within<T>(outer: Transaction, work: (tx: Transaction) => Promise<T>): Promise<T> {
   return outer.manager.transaction(async (manager) => {
     const tx = new Transaction(manager);
@@ -87,8 +90,8 @@ async function within<T>(outer: Transaction, work: (tx: Transaction) => Promise<
 }
 
 /**
- * Ends the transaction of a connection, and returns the connection to the pool in any case. The further ROLLBACK after an error finds out whether
- * the connection still works: the pool drops a connection that has failed.
+ * Ends the transaction of a connection, and returns the connection to the pool in any case. After an error, the function sends a further
+ * ROLLBACK. If the connection no longer works, this statement fails, and the pool drops the connection.
  */
 async function end(runner: QueryRunner, ending: () => Promise<void>): Promise<void> {
   try {

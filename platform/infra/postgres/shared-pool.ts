@@ -6,7 +6,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import pg, { type PoolClient, type PoolConfig } from 'pg';
 import type { Id } from '../../core/ids.ts';
 
-/** The purpose of connections: a club's requests and steps, records, or any other work. */
+/**
+ * The purpose of the connections that the current work uses. It is a club's request or step (`clubId`), the writing of records (`record`),
+ * or any other work (undefined).
+ */
 const purpose = new AsyncLocalStorage<{ clubId: Id } | 'record' | undefined>();
 
 /** Runs work for a club. All connections of the work count as connections of the club. @returns the result of the work */
@@ -20,8 +23,8 @@ export function forRecord<T>(work: () => T): T {
 }
 
 /**
- * Runs work that a club's request or step began and that serves all clubs. It does not count as the club's work. @returns the result of the
- * work
+ * Runs work that serves all clubs, although a request or a step of one club began it. This work does not count as work of that club.
+ * @returns the result of the work
  */
 export function forAllClubs<T>(work: () => T): T {
   return purpose.run(undefined, work);
@@ -35,11 +38,17 @@ export class PoolShareTaken extends Error {
 
 /** The share of a process's connections that one club may use. */
 const share = 1 / 2;
-/** The time for which a statement waits for a connection of its share. It is shorter than the limit for locks, so that the queue drains. */
+/**
+ * The time for which a statement waits for a connection of its share. This time is shorter than the limit for locks. So waiting statements
+ * leave the queue even while locks hold up the connections.
+ */
 const patienceMs = 3_000;
 
 interface Shares {
-  /** @param go is called once: without an argument when the holder has got a permit, or with the refusal */
+  /**
+   * @param go a function that is called once. If the holder gets a permit, it is called without an argument. Otherwise it is called with
+   * the refusal
+   */
   enter(holder: string, go: (refusal?: PoolShareTaken) => void): void;
   leave(holder: string): void;
 }
@@ -90,7 +99,9 @@ type Connected = (
 
 type Connect = (callback: Connected) => void;
 
-/** @returns `connect`, which first takes a permit of the holder's share, and returns it with the connection */
+/**
+ * @returns a version of `connect` that first takes a permit of the holder's share. The permit is given back together with the connection
+ */
 function within(shares: Shares, holder: string, connect: Connect): Connect {
   return (callback) => {
     shares.enter(holder, (refusal) => {
@@ -111,11 +122,11 @@ function within(shares: Shares, holder: string, connect: Connect): Connect {
 }
 
 interface SharedPoolConfig extends PoolConfig {
-  /** The connections among `max` that only records may use. */
+  /** The number of connections, out of `max`, that only the writing of records may use. */
   reserved?: number;
 }
 
-/** The holder of all work except records, if connections are reserved for records. */
+/** If connections are reserved for records, all other work uses permits under this name. */
 const others = 'others';
 
 export class SharedPool extends pg.Pool {

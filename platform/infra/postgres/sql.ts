@@ -1,4 +1,6 @@
-/** Composable SQL with parameters: `sql` numbers the parameters, and a nested `sql` brings its own. */
+/**
+ * Composes SQL with parameters. `sql` numbers the parameters. If one `sql` contains another, the parameters of both are numbered together.
+ */
 import { getMetadataArgsStorage } from 'typeorm';
 
 /** SQL text with gaps. Each gap is a parameter, or another piece of SQL. */
@@ -20,7 +22,7 @@ export class Sql {
   }
 }
 
-/** A statement or a piece of one. A value in `${…}` becomes a parameter, a piece of SQL is inserted. */
+/** Builds a statement, or a piece of a statement. A value in `${…}` becomes a parameter. A piece of SQL in `${…}` is inserted as SQL. */
 export const sql = (strings: TemplateStringsArray, ...parts: unknown[]): Sql => new Sql(strings, parts);
 
 /** Text that is inserted unchanged: names from our own code, never text from outside. */

@@ -2,14 +2,17 @@
 import type { Database } from './database.ts';
 import { raw, sql, tableOf, type Entity } from './sql.ts';
 
-/** Autovacuum's own rule (`autovacuum_analyze_scale_factor`): the fraction of the table that is new. */
+/**
+ * A table is analyzed if at least this fraction of its rows is new. Autovacuum uses the same fraction (`autovacuum_analyze_scale_factor`).
+ */
 const newPart = 0.1;
-/** The smallest number of new rows for an analysis. Fewer rows are read quickly with any query plan. */
+/** The smallest number of new rows after which a table is analyzed. Postgres reads fewer rows quickly with any query plan. */
 const least = 1_000;
 
 /**
- * Makes Postgres analyze a table after many rows were added. Autovacuum does the same within a minute or two. Until then, a plan for an
- * almost empty table may read all new rows at each statement. If the process dies first, autovacuum does the work.
+ * Makes Postgres analyze a table after many rows were added. Autovacuum also analyzes the table, but only after a minute or two. Until
+ * then, each statement may use a plan for an almost empty table, and read all new rows. If the process dies before the analysis, autovacuum
+ * still makes it later.
  * @param added the number of rows that a committed transaction has just added
  */
 export async function analyzeAfter(db: Database, entity: Entity, added: number): Promise<void> {

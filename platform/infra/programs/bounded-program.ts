@@ -1,6 +1,6 @@
 /**
- * Runs programs that read untrusted files, with limits for time, memory and disk and with low priority. When a program ends, exceeds a
- * limit or loses this process, all its child processes end as well.
+ * Runs programs that read untrusted files. The programs run with low priority, and with limits for time, memory and disk. All child
+ * processes of a program end when the program ends or exceeds a limit, or when this process dies.
  */
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -31,11 +31,10 @@ export interface BoundedRun {
 }
 
 /**
- * Starts the program in its own process group, with limits that its children inherit. A second process reads a pipe from this process. When
- * this process closes the pipe, the second process ends the whole group. The kernel closes the pipe if this process has died. A memory
- * limit that cannot be set is skipped, because a stricter limit already exists. The shell waits for both processes, so that no zombie
- * remains in a container
- * whose first process reaps none.
+ * Starts the program in its own process group, with limits that its children inherit. A guard, which is a second process, reads a pipe from
+ * this process. When this process closes the pipe, the guard ends the whole group. The kernel closes the pipe if this process dies. If the
+ * memory limit cannot be set, the script skips it, because a stricter limit already exists. The shell waits for the program and for the
+ * guard. Otherwise they would remain as zombies in a container whose first process does not reap them.
  */
 const script = `
 ulimit -d "$1" 2>/dev/null
@@ -56,7 +55,7 @@ exit "$code"`;
 /** A shell counts the size of a file in blocks of this many bytes. */
 const blockBytes = 512;
 const everyMs = 1_000;
-/** The time between the end of a program and the end of its output, or the end of its last child. */
+/** The maximum wait after the end of a program: first for the end of its output, and then for the end of its last child. */
 const drain = { ms: 1_000, stepMs: 20 } as const;
 
 /**
@@ -139,7 +138,7 @@ function watchSize({ path, bytes }: { path: string; bytes: number }, onExcess: (
     isCounting = true;
     bytesIn(path)
       .then((size) => size > bytes && onExcess())
-      .catch(() => undefined) // the directory is removed with its program
+      .catch(() => undefined) // the directory may be gone, because it is removed when the program ends
       .finally(() => (isCounting = false));
   }, everyMs);
   return () => clearInterval(timer);

@@ -27,16 +27,17 @@ export interface OcrProgram {
     options: { directory: string; timeMs: number; signal: AbortSignal },
   ): Promise<'done' | 'failed' | 'absent'>;
   /**
-   * Makes the program read a test page within its limits, unless the unchanged file has already read it with these languages.
-   * @param options.anew always reads the page, for example after a failure
+   * Makes the program read a test page within its limits. Skips this test if the program file has already passed it with these languages
+   * and has not changed since.
+   * @param options.anew if true, never skips the test, for example after a failure
    * @returns a text that says what is wrong, and what to do; undefined if nothing is wrong
    */
   flawFor(languages: string, options?: { anew: boolean }): Promise<string | undefined>;
 }
 
 /**
- * The limits of each process. The processes of the program run one after another. python, ghostscript and tesseract need 0.2 to 0.5 GB for
- * a page of paper.
+ * The limits of each process. The processes of the program (python, ghostscript and tesseract) run one after another. For a scanned page
+ * they need 0.2 to 0.5 GB of memory.
  */
 export const ocrBounds = {
   memoryMb: 1_536,
@@ -51,7 +52,7 @@ export const ocrBounds = {
  */
 export function ocrProgramAt(command: readonly string[], workDirectory: string): OcrProgram {
   const [executable = '', ...template] = command;
-  /** The identity of the program file that has read the test page, for each set of languages. */
+  /** For each set of languages, the identity of the program file that has passed the test. */
   const right = new Map<string, string>();
 
   const run: OcrProgram['run'] = (task, { directory, timeMs, signal }) => {
@@ -92,7 +93,7 @@ export function ocrProgramAt(command: readonly string[], workDirectory: string):
   };
 }
 
-/** @returns a text that changes when the file, or the file behind a link, changes */
+/** @returns a text that changes when the file changes. If `file` is a link, the text changes when the file behind the link changes */
 async function identityOf(file: string): Promise<string> {
   const found = await stat(file).catch(() => undefined);
   return [file, found?.dev, found?.ino, found?.size, found?.mtimeMs].join(' ');

@@ -1,4 +1,4 @@
-/** Runs programs that a deployment configures by a command with placeholders, such as `{input}`, within bounds. */
+/** Runs programs within limits. A deployment configures each program by a command with placeholders, such as `{input}`. */
 import { runBounded, type ProgramBounds } from './bounded-program.ts';
 import { lookUp } from './programs.ts';
 
@@ -34,8 +34,8 @@ export async function runCommand(
 }
 
 /**
- * The environment contains no secret of this service. Temporary files go into the directory that is removed after the work. Several threads
- * would only slow other work down.
+ * The environment contains no secret of this service. Temporary files go into the directory that is removed after the work. Each program
+ * may use only one thread, because more threads would slow down other work.
  */
 const environmentIn = (directory: string): NodeJS.ProcessEnv => ({
   PATH: process.env['PATH'],

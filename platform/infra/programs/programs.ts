@@ -7,15 +7,18 @@ import path from 'node:path';
 export interface Lookup {
   /** Absolute paths of executable files of this name, in the order of the PATH. */
   readonly files: readonly string[];
-  /** A clause for each entry of this name that cannot be executed: the path, and why. */
+  /** A clause for each file of this name that cannot be executed. The clause contains the path and the reason. */
   readonly unusable: readonly string[];
 }
 
-/** The time for a program to print its version. Programs of distributions load hundreds of libraries from a cold disk. */
+/**
+ * The time within which a program must print its version. It is long, because programs of Linux distributions load hundreds of libraries
+ * from a cold disk.
+ */
 export const answerTimeoutMs = 15_000;
 const mostOutputBytes = 4 * 1_048_576;
 const mostWords = 200;
-/** The time between the end of a program and the end of its output. */
+/** The maximum time between the end of a program and the end of its output. */
 const drainMs = 500;
 
 /**
@@ -61,7 +64,8 @@ async function whyNotExecutable(file: string): Promise<string | undefined> {
  * @param program a path, or a name on the PATH
  * @param options.env the whole environment of the program; if absent, the environment of this process
  * @returns the standard output of the program, and then its standard error
- * @throws Error with a clause that follows the program's name in a message, and quotes the last words of the output
+ * @throws Error, when the program fails. Its message is a clause that can follow the program's name, and quotes the last words of the
+ * output
  */
 export function askProgram(
   program: string,
@@ -134,5 +138,8 @@ function lastWords(output: string): string {
   return line === undefined ? 'it prints nothing' : printable(line).slice(-mostWords);
 }
 
-/** A shell prints the bytes of a program for another processor. */
+/**
+ * Replaces characters that cannot be printed. If a program was built for another processor, a shell reads it as a script, and its error
+ * message quotes bytes of the program.
+ */
 const printable = (line: string): string => line.replaceAll(/[\p{C}\uFFFD]+/gu, '?').trim();

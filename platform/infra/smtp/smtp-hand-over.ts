@@ -37,7 +37,8 @@ export type HandOver =
   /** The server has accepted the message. */
   | { kind: 'accepted'; reply: string }
   /**
-   * The server has refused the message, either permanently (5xx) or temporarily (4xx, and every refusal before the message was announced).
+   * The server has refused the message. A reply 5xx is permanent, and a reply 4xx is temporary. A refusal before the message was announced
+   * is always temporary.
    */
   | { kind: 'refused'; permanent: boolean; reply: string }
   /** The message did not reach the server: an error came before its last byte was written. */
@@ -68,7 +69,8 @@ const messageLimitMs = 60_000;
 const longestReply = 300;
 
 /**
- * @param settings the settings. Only tests set `limit`, a signal that ends each message. If it is absent, each message ends after a minute
+ * @param settings the settings. Only tests set `limit`, a signal that aborts each message. Without `limit`, a message is aborted after a
+ * minute
  */
 export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSettings): SmtpHandOver {
   const transport = createTransport({
@@ -130,7 +132,7 @@ export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSett
       const onWritten = () => {
         isWritten = true;
       };
-      // Closes the connection, and so aborts the message. No message continues after it was reported as not sent.
+      // Closes the connection, and so aborts the message. So a message that is reported as not sent cannot be sent later.
       const tooLate = new AbortController();
       let timer: NodeJS.Timeout | undefined;
       try {
@@ -169,12 +171,15 @@ interface SmtpError {
   code?: string;
 }
 
-/** Errors of nodemailer with a reply to the envelope or the message. Any other reply concerns the connection: greeting, TLS, password. */
+/**
+ * The codes of nodemailer's errors that contain a reply about the envelope or the message. A reply in any other error is about the
+ * connection: its greeting, TLS or the password.
+ */
 const aboutMessage: ReadonlySet<string> = new Set(['EENVELOPE', 'EMESSAGE']);
 
 interface Message extends SendMailOptions {
   bytes: Buffer;
-  /** Is called when the connection has read the whole message. From then on, the last byte may have been sent. */
+  /** A function that is called when the connection has read the whole message. From then on, the last byte may have been sent. */
   onWritten: () => void;
 }
 
@@ -196,7 +201,7 @@ const signedHeaders = [
   'Feedback-ID',
 ].join(':');
 
-/** @throws Error if the key cannot sign, because a message of the domain must not be sent without its signature */
+/** @throws Error, when the key cannot sign. A message of the domain must not be sent without a signature */
 async function signed(message: Buffer, { domain, selector, privateKey }: SigningKey): Promise<Buffer> {
   const keys = [{ domainName: domain, keySelector: selector, privateKey }];
   const whole = await buffer(new Dkim({ keys, headerFieldNames: signedHeaders }).sign(message));
@@ -234,7 +239,10 @@ function composeUnsigned({
     .build();
 }
 
-/** Returns a header that is not folded (`prepared`). The value has no line breaks, so it cannot begin another header. */
+/**
+ * Returns a header that stays on one line, because nodemailer does not fold a `prepared` header. Line breaks in the value become blanks, so
+ * the value cannot begin another header.
+ */
 const onOneLine = (value: string) => ({ prepared: true, value: value.replaceAll(/[\r\n]+/g, ' ') });
 
 const pieceBytes = 16_384;

@@ -7,8 +7,8 @@ const answerMs = 20_000;
 const type = 'text/plain';
 
 /**
- * Uploads a file to each bucket by a signed address. Uploads it again, which the bucket must refuse. Sends the preflight request of a page
- * of each origin, and removes the files.
+ * Uploads a file to each bucket by a signed address. Then uploads the file a second time, and the bucket must refuse this. For each origin,
+ * the function also sends the preflight request that a page would send. At the end, it removes the files.
  * @returns a sentence for each mistake, which says what to do
  */
 export async function bucketMistakes(settings: ObjectStoreSettings, origins: readonly string[]): Promise<string[]> {

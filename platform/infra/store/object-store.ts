@@ -31,19 +31,22 @@ import { completeUpload, joinParts, withTimeToJoin, type Joining } from './part-
 import { sendFile, type SentFile } from './send-file.ts';
 import { createAddressSigner } from './signed-addresses.ts';
 
-/** The bytes of an upload that are in memory: one part, with the smallest size that S3 accepts. */
+/** An upload keeps one part in memory. This is the size of a part in bytes, the smallest size that S3 accepts. */
 const partBytes = 5 * 1_024 * 1_024;
 /** The longest wait for an answer of S3. */
 const answerMs = 20_000;
 
-/** The bytes of one copy request, few enough for the store to answer in time, and the number of concurrent copy requests. */
+/**
+ * `copiedAtOnce` is the number of bytes of one copy request, which is small enough for the store to answer in time. `copiesAtOnce` is the
+ * number of concurrent copy requests.
+ */
 const copiedAtOnce = 64 * 1_024 * 1_024;
 const copiesAtOnce = 4;
 
 /** The lifetime of an address that is used immediately. The store's clock may be slow. */
 const sendSeconds = 15 * 60;
 
-/** The number of tries of a removal while other removals of the same file run. */
+/** The number of times that a removal is tried if other removals of the same file run at the same time. */
 const removalRounds = 5;
 
 /** A signed request. Everyone who has it can send the request until it expires. */
@@ -62,7 +65,7 @@ export interface StoredHeaders {
 
 const publicPrefix = 'public/';
 
-/** The key prefixes of public files, and of files that only signed addresses open. */
+/** The key prefix of public files, and the key prefix of private files. A private file can be read only by a signed address. */
 export const keyPrefix = { public: publicPrefix, private: 'media/' } as const;
 
 export interface ObjectStore {
@@ -89,22 +92,23 @@ export interface ObjectStore {
   size(key: string): Promise<number | undefined>;
   /**
    * Signs the upload of one file with this type and exactly this length. The upload works only while no such file exists, so an
-   * inspected file cannot be replaced. The store refuses every other request, also the second of two simultaneous requests.
+   * inspected file cannot be replaced. The store refuses every other request. If two requests arrive at the same time, it accepts only one
+   * of them.
    * @param length the length of the file in bytes
    * @param seconds the lifetime of the address by the store's clock; an upload that began in time may end later
    */
   signPut(key: string, contentType: string, length: number, seconds: number): Promise<SignedRequest>;
   /**
    * Streams the body of a request with exactly this length into a file, only while no such file exists.
-   * @param signal cancels it; then nothing is stored, unless the last byte had been sent
+   * @param signal cancels the upload. Nothing is then stored, unless the last byte had already been sent
    * @returns `exists` if the file already exists, whatever was sent
    * @throws the signal's reason; Error if the body ends early, or the store refuses it
    */
   putOnce(key: string, contentType: string, length: number, body: Readable, signal: AbortSignal): Promise<SentFile>;
   /**
    * @param answer the headers of the response; the stored headers if absent
-   * @param seconds the lifetime of the address by the store's clock; if absent at least 15 minutes, and other callers may have got the
-   * same address (MED-6)
+   * @param seconds the lifetime of the address by the store's clock. If absent, the address is valid for at least 15 minutes, and other
+   * callers may get the same address (MED-6)
    * @returns an address from which the file can be fetched
    */
   signGet(key: string, answer?: { disposition: string; contentType: string }, seconds?: number): Promise<string>;
@@ -113,7 +117,8 @@ export interface ObjectStore {
   /**
    * Copies a file inside the store, also into the other bucket. The target appears only when it is complete.
    * @param headers the headers of the copy; none of the original's headers are kept
-   * @param signal cancels the copy; removing the target also removes its remains
+   * @param signal cancels the copy. Parts of the canceled copy may then remain in the store. A removal of the target also removes these
+   * parts
    * @returns whether the source exists
    */
   copy(from: string, to: string, headers: StoredHeaders, signal: AbortSignal): Promise<boolean>;
@@ -163,7 +168,7 @@ export function clientConfig(storage: ObjectStoreSettings, withinMs = answerMs):
       accessKeyId: storage.accessKeyId.reveal(),
       secretAccessKey: storage.secretAccessKey.reveal(),
     },
-    requestChecksumCalculation: 'WHEN_REQUIRED', // Servers other than Amazon's refuse the trailers that it would add.
+    requestChecksumCalculation: 'WHEN_REQUIRED', // Otherwise the client would add trailers, which servers other than Amazon's refuse.
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: 5_000, requestTimeout: withinMs, throwOnRequestTimeout: true },
   };

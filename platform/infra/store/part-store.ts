@@ -1,10 +1,11 @@
 /**
- * Resumable uploads as multipart uploads of S3. It extends the store of @tus/s3-store, with these differences: - The caller stores the id
- * of an upload, instead of an object `.info`. The holder of a lock writes the id once. - All parts except the last have one size. Only
- * parts without a gap before them count, whatever was stored after a gap. - A remainder smaller than a part is an object of its own,
- * `<key>.part-<n>`, which continues after n parts. If a late request leaves a remainder that continues no parts, that remainder is ignored.
- * A remainder is removed only after a whole part has replaced it, so no acknowledged byte is lost with a process. - Bytes pass through two
- * buffers of one part each, and no file.
+ * Resumable uploads as multipart uploads of S3. The class extends the store of @tus/s3-store, with these differences:
+ * - The caller stores the id of an upload, so no object `.info` exists. The holder of the upload's lock writes the id once.
+ * - All parts except the last have the same size. A part counts only if all parts before it exist.
+ * - Bytes that are too few for a part are called a remainder. A remainder is stored as a separate object `<key>.part-<n>`, and
+ *   follows after n parts. If a late request stores a remainder that does not follow after the existing parts, that remainder is ignored.
+ * - A remainder is removed only after a whole part has replaced it. So no acknowledged byte is lost if a process dies.
+ * - Bytes pass through two buffers of one part each, and through no file.
  */
 import type { Readable } from 'node:stream';
 import {
@@ -21,8 +22,8 @@ import { ERRORS, TUS_RESUMABLE, Upload } from '@tus/server';
 export const partBytes = 8 * 1_024 * 1_024;
 
 /**
- * A store that copies the parts into the file takes half a minute for ten gigabytes. If it is silent for longer than the file listener
- * waits (120 s), it has failed. Other requests to a store have a shorter timeout.
+ * The time limit for the request that joins the parts. Some stores copy the parts into the file, which takes half a minute for ten
+ * gigabytes. The limit is below the 120 s for which the file listener waits. Other requests to a store have a shorter limit.
  */
 const joinedWithinMs = 100_000;
 
@@ -133,7 +134,7 @@ export class PartStore extends S3Store {
 
   protected override async retrieveParts(id: string, partNumberMarker?: string): Promise<Part[]> {
     const parts = await super.retrieveParts(id, partNumberMarker);
-    if (partNumberMarker !== undefined) return parts; // This call reads a later page of the listing. Only the first call needs the parts without a gap.
+    if (partNumberMarker !== undefined) return parts; // The base class calls this for each later page. Only the first call looks for gaps.
     const whole = withoutGap(parts, this.#record.length);
     this.#whole = whole.length;
     return whole;
@@ -199,7 +200,10 @@ export class PartStore extends S3Store {
     await this.client.putObject({ Bucket: this.bucket, Key: this.partKey(id, true), Body });
   }
 
-  /** Abandons the upload. It first removes the id, because an upload that the store no longer has would count as complete. */
+  /**
+   * Abandons the upload. The method first removes the upload's id from the caller's record. Otherwise the record would name an upload that
+   * the store no longer has, and the upload would count as complete.
+   */
   override async remove(id: string): Promise<void> {
     const { 'upload-id': UploadId } = await this.getMetadata(id);
     await this.retrieveParts(id);

@@ -4,7 +4,7 @@ import https from 'node:https';
 import type { Readable } from 'node:stream';
 import type { SignedRequest } from './object-store.ts';
 
-/** The maximum silence of the sender or the store. Before this time the file listener disconnects a silent sender. */
+/** The maximum silence of the sender or the store. The file listener disconnects a silent sender earlier. */
 const silenceMs = 150_000;
 
 /** `exists`: the file already exists, and stays unchanged. */
@@ -30,7 +30,7 @@ export async function sendFile(to: SignedRequest, body: Readable, signal: AbortS
     .setTimeout(silenceMs, () => reject(new Error(`The store sent nothing for ${silenceMs} ms`)))
     .once('error', reject)
     .once('response', (answer) => {
-      // An answer before the last byte is a refusal, so its end does not matter.
+      // Only the status matters, because an answer before the last byte is a refusal. So an error in the rest of the answer is ignored.
       answer.on('error', () => undefined).resume();
       resolve(answer.statusCode ?? 0);
     });

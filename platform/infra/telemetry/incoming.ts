@@ -36,7 +36,7 @@ export interface Incoming {
 }
 
 /**
- * Only a trusted peer may set a traceparent; no peer is trusted before `trust`.
+ * Only a trusted peer may set a traceparent. No peer is trusted until `trust` is called.
  * @param keeps whether a request with this parent gets a span
  */
 export function createIncoming(keeps: (parent: Context) => boolean): Incoming {
@@ -73,7 +73,7 @@ function pathOf(url = ''): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
-/** @returns the context of a request whose span ends with its response, however that ends */
+/** @returns the context of a request. The span of the request ends when the response closes, even if the response is incomplete */
 function begin(parent: Context, { method = 'GET' }: IncomingMessage, response: ServerResponse): Context {
   const attributes = { 'http.request.method': method };
   const span = trace.getTracer('club-learning').startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);

@@ -9,7 +9,7 @@ const tellEveryMs = 60_000;
 export interface Losses {
   /** @returns an exporter that passes spans on and counts failures */
   counting(exporter: SpanExporter): SpanExporter;
-  /** @param tell receives the losses since the last report, once a minute at most, when a loss occurs */
+  /** @param tell a function that receives the losses since the last report. It is called when a loss occurs, but at most once a minute */
   report(tell: (countLoss: LostSpans) => void): void;
 }
 

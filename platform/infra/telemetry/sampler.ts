@@ -27,7 +27,10 @@ const roots: Readonly<Record<Settings['sampler'], (share: number) => Sampler>> =
 };
 
 export interface RequestSampler extends Sampler {
-  /** Whether it samples a share of the traces that begin in this service. Such traces are many, so the cost of each span matters. */
+  /**
+   * Whether this sampler keeps only a share of the traces that begin in this service. Such traces are many, so the cost of each span
+   * matters.
+   */
   readonly isShare: boolean;
   /**
    * @param parent the parent context of the request

@@ -24,7 +24,7 @@ import { createTracer } from './tracer.ts';
 /** The time limit for the last spans, in milliseconds. An unreachable receiver must not delay a stop. */
 const lastSpansMs = 3_000;
 
-/** Returns whether no span is active. Instrumentations must do no work outside of spans and in an unsampled trace. */
+/** Returns whether no span is active. If no span is active, or if the trace is not sampled, instrumentations must do no work. */
 const isOutside = (): boolean => trace.getActiveSpan() === undefined;
 
 /** The packages that are wrapped when they are loaded. All other modules stay unwrapped, including the service's own. */
@@ -109,7 +109,10 @@ export function traceWith(
   };
 }
 
-/** Node's own modules are wrapped when CommonJS loads them. Modules that import them, before or later, get the wrapped modules. */
+/**
+ * Loads Node's own HTTP modules by CommonJS, because they are wrapped when CommonJS loads them. Every module that imports them gets the
+ * wrapped modules, even a module that imported them before.
+ */
 function wrapHttp(): void {
   const require = createRequire(import.meta.url);
   for (const name of ['http', 'https']) require(name);

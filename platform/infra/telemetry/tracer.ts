@@ -42,7 +42,7 @@ export function createTracer(
   return {
     current() {
       const known = here();
-      // Effects of a request without ids are also not sampled.
+      // This request is not sampled, and has no ids. The work that it causes must not be sampled either.
       return known === true
         ? traceparentOf({ traceId: ids.generateTraceId(), spanId: ids.generateSpanId(), isSampled: false })
         : (known as string | undefined);

@@ -7,8 +7,8 @@ export interface ThreadBounds {
   /** The CPU milliseconds for a piece of work, without the start of its thread. */
   workMs: number;
   /**
-   * The wall-clock milliseconds, without the time in which it waits for answers. If work has not got its CPU time by then, the machine is
-   * too busy, and the file is not at fault. Four times `workMs` if absent.
+   * The limit of wall-clock time in milliseconds. The time in which the work waits for answers does not count. If the work reaches this
+   * limit before it has used its CPU time, the cause is a busy machine, and not the file. Four times `workMs` if absent.
    */
   clockMs?: number;
   maxHeapMb: number;
@@ -55,7 +55,7 @@ const loader = new URL(isBuilt ? '../../start.mjs' : '../../load.mjs', import.me
 /** The interval at which the memory of a thread is measured, in milliseconds. */
 const watchMs = 200;
 const clockFactor = 4;
-/** Wall-clock milliseconds to load the modules. Far longer than on any machine that makes progress. */
+/** The time limit for loading the modules, in wall-clock milliseconds. Any machine that makes progress needs far less time. */
 const startWithinMs = 20_000;
 /** The time that an idle thread is kept, because starting another one takes 100 ms of CPU. It never keeps the process alive. */
 const keptMs = 60_000;

@@ -19,7 +19,10 @@ export interface Answer {
 /** The caller that requested a piece of work. */
 export interface Orderer {
   tell: (message: unknown) => void;
-  /** @returns bytes that are freed when the work ends. If the caller cannot answer, no bytes arrive, and the caller ends the thread. */
+  /**
+   * @returns the bytes of the answer. Their memory is freed when the work ends. If the caller cannot answer, it ends the thread, and this
+   * promise never settles.
+   */
   ask: (question: unknown) => Promise<Uint8Array<ArrayBuffer>>;
 }
 

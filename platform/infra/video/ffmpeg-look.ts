@@ -8,7 +8,7 @@ export interface FfmpegFinding {
   readonly file?: string;
   /** The version that it prints, such as `7.1.5-0+deb13u1`. */
   readonly version?: string;
-  /** A clause that continues the name of the program; absent if the program works. */
+  /** A clause about the flaw of the program, which follows the program's name in a message. Absent if the program works. */
   readonly flaw?: string;
   /** A sentence for each reason why it cannot create renditions at all, and what to do. */
   readonly mistakes: readonly string[];
@@ -45,7 +45,7 @@ const needs: readonly Need[] = [
 
 /** The limits of the test. The time limit is long, because a busy machine takes long to encode the test picture. */
 const trialBounds: FfmpegBounds = { timeMs: 60_000, memoryMb: 2_048, fileBytes: 1_048_576 };
-/** Encodes four grey pictures like a video. */
+/** The arguments with which ffmpeg encodes four grey pictures as a test video. */
 const trial = [
   '-protocol_whitelist file,pipe -threads 2 -f rawvideo -pix_fmt yuv420p -s 64x64 -i file:/dev/zero -frames:v 4',
   '-vf scale=32:32,setsar=1 -c:v libx264 -threads 2 -preset veryfast -f mp4 -movflags frag_keyframe+empty_moov',

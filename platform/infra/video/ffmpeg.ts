@@ -16,7 +16,8 @@ export const usualFfmpeg = 'ffmpeg';
 const ffmpegEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env['PATH'] });
 
 /**
- * Only the file decides whether there is an ffmpeg, because an exit code does not distinguish an error of the program from a limit.
+ * To find out whether ffmpeg is installed, the function only looks for its file. An exit code would not help, because it does not
+ * distinguish an error of the program from a limit.
  * @param executable the path of ffmpeg, or its name on the PATH
  * @param args the arguments of ffmpeg; `-progress` is added
  * @param options.onProgress receives the milliseconds of the output so far

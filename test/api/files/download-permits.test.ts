@@ -9,7 +9,7 @@ describe('download permits (REPO-8)', () => {
     permits = createDownloadPermits();
   });
 
-  /** @returns 'taken', or the code of the refusal and the seconds to wait */
+  /** @returns 'taken' if a permit is granted, otherwise the code of the refusal and the seconds to wait */
   function taking(clubId: string, studentId = `student ${students++}`): string {
     try {
       permits.take({ clubId, studentId });
@@ -23,7 +23,7 @@ describe('download permits (REPO-8)', () => {
     Array.from({ length: count }, () => taking(clubId, studentId));
   const grantedPermits = (count: number) => Array<string>(count).fill('taken');
 
-  it('are refused, with a time to retry, above 3 per student or half of the free permits per club', () => {
+  it('are limited to 3 per student and, per club, to half of the permits that other clubs leave free', () => {
     expect(times(4, 'one', 'student')).to.deep.equal([...grantedPermits(3), 'busy 30']);
     expect(times(48, 'one')).to.deep.equal([...grantedPermits(47), 'busy 30']);
     expect(times(26, 'two')).to.deep.equal([...grantedPermits(25), 'busy 30']);
@@ -45,7 +45,7 @@ describe('download permits (REPO-8)', () => {
     expect([...times(3, 'one', 'student'), ...times(3, 'two', 'student')]).to.deep.equal(grantedPermits(6));
   });
 
-  it('are given to the next download after their return, each only once', () => {
+  it('become free when they are returned, and count only once if they are returned twice', () => {
     const release = permits.take({ clubId: 'one', studentId: 'student' });
     times(2, 'one', 'student');
     release();

@@ -15,7 +15,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
   /** @param rate bytes per millisecond */
   const take = (clubId: string, { ownerId = null, rate = 1 }: { ownerId?: string | null; rate?: number } = {}) =>
     permits.take({ clubId, ownerId, bytesRead: () => time * rate });
-  /** @returns 'taken', or the code of the refusal and the seconds to wait */
+  /** @returns 'taken' if a permit is granted, otherwise the code of the refusal and the seconds to wait */
   const taking = async (...writer: Parameters<typeof take>): Promise<string> => {
     try {
       await take(...writer);
@@ -31,14 +31,14 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     return results;
   };
 
-  it('are refused, with a time to retry, above 4 per student or half of the free permits per club', async () => {
+  it('are limited to 4 per student and, per club, to half of the permits that other clubs leave free', async () => {
     expect(await times(5, 'one', 'student')).to.deep.equal([...Array<string>(4).fill('taken'), 'busy 5']);
     expect(await times(9, 'one')).to.deep.equal([...Array<string>(8).fill('taken'), 'busy 5']);
     expect(await times(7, 'two')).to.deep.equal([...Array<string>(6).fill('taken'), 'busy 5']);
     expect(await times(4, 'three')).to.deep.equal([...Array<string>(3).fill('taken'), 'busy 5']);
   });
 
-  it('are given to the next request after their return, each only once', async () => {
+  it('become free when they are returned, and count only once if they are returned twice', async () => {
     const { release } = await take('one', { ownerId: 'student' });
     await times(3, 'one', 'student');
     release();
@@ -46,7 +46,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     expect(await times(2, 'one', 'student')).to.deep.equal(['taken', 'busy 5']);
   });
 
-  /** Takes a permit that the writer returns immediately after the abort signal, like a request that stores the received bytes. */
+  /** Takes a permit. After the abort signal, the writer returns the permit immediately, like a request that stores its received bytes. */
   const giving = async (name: string, aborted: string[], ...writer: Parameters<typeof take>): Promise<void> => {
     const { signal, release } = await take(...writer);
     signal.addEventListener('abort', () => {
@@ -71,7 +71,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     expect(aborted.at(-1)).to.equal('b2');
   });
 
-  it('are not taken from a club that has as few permits as the requesting club, even if it is slow', async () => {
+  it('are not taken from a slow request of a club that has as few permits as the requesting club', async () => {
     const aborted: string[] = [];
     for (let club = 0; club < 24; club++) await giving(`club ${club}`, aborted, `club ${club}`, { rate: 24 - club });
     time = minute;

@@ -1,4 +1,7 @@
-/** Tests answers that are sent only at ticks (DEC-63). `npm run bench -- timing` compares known and unknown addresses. */
+/**
+ * Tests answers that the API sends only at fixed times, called ticks (DEC-63). `npm run bench -- timing` compares the times of answers for
+ * known and unknown addresses.
+ */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { restOfTick, steadyAnswer } from '../../../api/middleware/steady-answer.ts';
@@ -38,7 +41,7 @@ describe('a steady answer (DEC-63)', () => {
     );
   });
 
-  it('waits for a tick if it is a 202 or a refusal, but not if it is a new session', async () => {
+  it('waits for a tick if it has status 202 or is a refusal, but not if it contains a new session', async () => {
     // Node rounds a wait down to whole milliseconds, and a timer may fire a millisecond early as measured by another clock.
     const atLeast = tick - 2;
     expect(await durationOf('requestStudentPasswordReset', 202, async () => {})).to.be.at.least(atLeast);
@@ -47,7 +50,7 @@ describe('a steady answer (DEC-63)', () => {
     expect(await durationOf('exchangeStudentCode', 200, async () => {})).to.be.below(tick / 2);
   });
 
-  it('is used for sign-up, resend, reset and code of both kinds of account, and can be switched off', () => {
+  it('is used for sign-up, resend, reset and code requests, and can be switched off', () => {
     const named = contractOperations().filter(({ operationId }) => steadyAnswer(deps(), operationId).length === 1);
     expect(named.map(({ operationId }) => operationId)).to.have.members([
       'signUpStudent',

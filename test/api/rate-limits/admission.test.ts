@@ -68,7 +68,7 @@ describe('admission of calls', function () {
       expect(await outcome(of, now), `${of.method} ${of.path}, call ${n} of ${times}`).to.equal('passes');
   };
 
-  /** [the row, limit, window in seconds, a call] */
+  /** Each row contains the test's name, the limit, the window in seconds, and the call. */
   const table: readonly [string, number, number, () => Call][] = [
     [
       'Write operations on /v1/clubs/{clubId}/...: 60 per minute per club',
@@ -91,7 +91,7 @@ describe('admission of calls', function () {
       () => call('POST', `/v1/clubs/${randomUUID()}/classroom/sign-up`),
     ],
     [
-      'DELETE /v1/auth/session: 60 per minute per IP, by the row “Write operations elsewhere”',
+      'DELETE /v1/auth/session has the limit “Write operations elsewhere”: 60 per minute per IP',
       60,
       minute,
       () => call('DELETE', '/v1/auth/session'),
@@ -103,7 +103,7 @@ describe('admission of calls', function () {
       () => call('POST', '/webhooks/platform1/token1'),
     ],
     [
-      'POST /webhooks/billing: 60 per minute per IP, by the row “Write operations elsewhere”',
+      'POST /webhooks/billing has the limit “Write operations elsewhere”: 60 per minute per IP',
       60,
       minute,
       () => call('POST', '/webhooks/billing'),
@@ -164,13 +164,13 @@ describe('admission of calls', function () {
       () => inClub('POST', '/classroom/agents/a1/messages', student()),
     ],
     [
-      'Reactions and edits: 600 per minute per student, by the row “Classroom writes”',
+      'Reactions and edits have the limit “Classroom writes”: 600 per minute per student',
       600,
       minute,
       () => inClub('PATCH', '/classroom/posts/p1/comments/c1', student()),
     ],
     [
-      'Mentorship agenda and rating: 600 per minute per student, by the row “Classroom writes”',
+      'Mentorship agenda and rating have the limit “Classroom writes”: 600 per minute per student',
       600,
       minute,
       () => inClub('PUT', '/classroom/mentorships/m1/agenda', student()),
@@ -183,7 +183,7 @@ describe('admission of calls', function () {
     ],
   ];
 
-  describe('allows calls up to the limit, answers 429, and counts refused calls in the next window', () => {
+  describe('allows calls up to the limit, and counts refused calls in the next window', () => {
     for (const [row, limit, windowSeconds, make] of table) {
       it(row, async () => {
         const one = make();
@@ -204,12 +204,12 @@ describe('admission of calls', function () {
   });
 
   describe('a call', () => {
-    it('is charged to the club, for each administrator and any spelling of its id, and to no other club', async () => {
+    it('is charged to its club for all administrators and all spellings of the club’s id', async () => {
       const clubId = randomUUID();
       const third = admin();
       await passes(30, inClub('POST', '/campaigns', admin(), clubId));
       await passes(30, inClub('DELETE', `/media/${randomUUID()}`, admin(), clubId.toUpperCase()));
-      await passes(15, inClub('POST', '/campaigns', third, clubId)); // the share of each caller
+      await passes(15, inClub('POST', '/campaigns', third, clubId)); // each caller may still make 15 calls
       expect(await outcome(inClub('POST', '/campaigns', third, clubId))).to.equal(limited(minute));
       await passes(1, inClub('POST', '/campaigns', admin()));
     });
@@ -223,7 +223,7 @@ describe('admission of calls', function () {
       await passes(1, inClub('POST', '/classroom/agents/a1/messages', student(), clubId));
     });
 
-    it('is charged only to the most specific row, such as comments instead of classroom writes', async () => {
+    it('is charged only to the most specific limit, for example to the limit of comments', async () => {
       const clubId = randomUUID();
       const someone = student();
       await passes(10, inClub('POST', '/classroom/posts/p1/comments', someone, clubId));
@@ -231,7 +231,7 @@ describe('admission of calls', function () {
       await passes(60, inClub('POST', '/campaigns', admin(), clubId));
     });
 
-    it('uses one shared limit if it comments on a lesson or on a post', async () => {
+    it('shares one limit with other comments on lessons and posts', async () => {
       const someone = student();
       await passes(5, inClub('POST', '/classroom/posts/p1/comments', someone));
       await passes(5, inClub('POST', '/classroom/lessons/l1/comments', someone));
@@ -264,7 +264,7 @@ describe('admission of calls', function () {
       await passes(60, inClub('POST', '/media', admin(), clubId));
     });
 
-    it('is charged to the club too if a student changes something on a club path, up to 30 of 60 (DEC-53)', async () => {
+    it('is also charged to the club if a student writes, up to 30 of the club’s 60 writes (DEC-53)', async () => {
       const clubId = randomUUID();
       const change = (caller: Call['caller'], now = noon) =>
         outcome(inClub('POST', '/media/m1/complete', caller, clubId), now, limiter, admitChange);
@@ -285,7 +285,7 @@ describe('admission of calls', function () {
       );
     });
 
-    it('is charged to the student if its change is refused, and leaves other students their next window', async () => {
+    it('is charged only to its student if its change is refused, so that other students can still write', async () => {
       const clubId = randomUUID();
       const [greedy, other] = [student(), student()];
       const change = (caller: Call['caller'], now: number) =>
@@ -295,7 +295,7 @@ describe('admission of calls', function () {
       for (let n = 0; n < 10; n += 1) expect(await change(other, noon + 60_000)).to.equal('passes');
     });
 
-    it('is not charged as a change if it is refused, a read, or not a student’s write on a club path', async () => {
+    it('is charged as a change only if it is an accepted write of a student on a path of the club', async () => {
       const charge = () => Promise.reject(new Error('Call was charged'));
       const unlimited = { charge, chargeShared: charge, chargeHere: limiter.chargeHere };
       const path = '/media/m1/complete';
@@ -305,7 +305,7 @@ describe('admission of calls', function () {
       await admitChange(unlimited, inClub('GET', '/media', student()), noon);
     });
 
-    it('shares one limit with all credential operations of its address, for both kinds of account', async () => {
+    it('shares one limit with all credential calls from its address, by students and administrators', async () => {
       const ip = anyIp();
       const paths = [
         '/v1/auth/sign-in',
@@ -322,7 +322,7 @@ describe('admission of calls', function () {
       await passes(1, call('POST', paths[0] ?? ''));
     });
 
-    it('is charged to the /48 of an IPv6 client too, at ten times the limit, unless refused (DEC-30)', async () => {
+    it('also counts against ten times the limit for its IPv6 /48 network, unless it is refused (DEC-30)', async () => {
       const site = `2001:db8:${randomInt(0x10000).toString(16)}`;
       const from = (network: number) => signIn(`${site}:${network.toString(16)}::1`);
       await passes(10, from(1));
@@ -345,14 +345,14 @@ describe('admission of calls', function () {
   describe('refused calls', () => {
     const ways: readonly [string, Partial<Call>][] = [
       ['without a session (401)', { refused: true }],
-      ['of an administrator of another club (403)', { caller: admin(), refused: true }],
-      ['of a student of another club (403)', { caller: student(), clubId: randomUUID(), refused: true }],
+      ['by an administrator of another club (403)', { caller: admin(), refused: true }],
+      ['by a student of another club (403)', { caller: student(), clubId: randomUUID(), refused: true }],
       ['on a path without a session', {}],
       ['with a known club and an unknown caller', { clubId: randomUUID() }],
       ['with a known caller and an unknown club', { caller: admin() }],
     ];
     for (const [title, over] of ways) {
-      it(`${title} count against the 60 calls a minute of the address, not of the club`, async () => {
+      it(`count against the 60 calls a minute of their address, not of the club: ${title}`, async () => {
         const clubId = randomUUID();
         const ip = anyIp();
         const path = `/v1/clubs/${clubId}/webhook-endpoints`;
@@ -376,7 +376,7 @@ describe('admission of calls', function () {
       await passes(60, call('PATCH', '/v1/me', { ip }));
     });
 
-    it('count once, and not twice, against a limit per IP address', async () => {
+    it('count only once against the limit of their IP address', async () => {
       const ip = anyIp();
       await passes(30, call('DELETE', '/v1/auth/session', { ip, refused: true }));
       await passes(30, call('DELETE', '/v1/auth/session', { ip, caller: student() }));
@@ -406,7 +406,7 @@ describe('admission of calls', function () {
       });
     }
 
-    describe('a small limit inside the process for credential routes of administrators (DEC-29)', () => {
+    describe('the limit in the memory of one process for credential routes of administrators (DEC-29)', () => {
       const adminSignIn = (ip = anyIp()) => call('POST', '/v1/auth/admin/sign-in', { ip });
       let start = noon;
       beforeEach('start a new window', () => {
@@ -431,7 +431,7 @@ describe('admission of calls', function () {
       });
     });
 
-    it('throw an error that the counters did not cause', async () => {
+    it('fail with every error that does not come from the counters', async () => {
       const charge = () => Promise.reject(new TypeError('a mistake'));
       const broken = { charge, chargeShared: charge, chargeHere: down.chargeHere };
       const error: unknown = await admit(broken, call('PATCH', '/v1/me'), noon).catch((thrown: unknown) => thrown);

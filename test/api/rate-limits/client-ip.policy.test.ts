@@ -1,11 +1,11 @@
-/** Tests the client's address behind trusted proxies, and the subject of a limit "per IP". */
+/** Tests the client's address behind trusted proxies, and the addresses that a limit "per IP" counts together. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { addressesCounted, clientIp, networkOf, unknownClient } from '../../../api/rate-limits/client-ip.policy.ts';
 
 describe('client address', () => {
   const proxies = ['10.0.0.0/8', '127.0.0.1/32', 'fd00::/8'];
-  /** [title, peer, X-Forwarded-For, trusted networks, client] */
+  /** Each row contains the title, the peer, X-Forwarded-For, the trusted networks, and the expected client. */
   const table: readonly [string, string | undefined, string | undefined, readonly string[], string][] = [
     ['is the peer without the header', '203.0.113.7', undefined, proxies, '203.0.113.7'],
     [
@@ -20,7 +20,7 @@ describe('client address', () => {
     ['is a trusted proxy that sends an empty header', '10.0.0.1', '', proxies, '10.0.0.1'],
     ['is the hop that a trusted proxy names', '10.0.0.1', '198.51.100.1', proxies, '198.51.100.1'],
     [
-      'is the rightmost untrusted hop, because the client may write the entries to its left',
+      'is the last untrusted address, because the client may forge all earlier addresses',
       '10.0.0.1',
       '1.1.1.1, 198.51.100.1',
       proxies,
@@ -71,7 +71,13 @@ describe('client address', () => {
       '2001:db8::1',
     ],
     ['is a link-local peer address without its zone', 'fe80::1%eth0', undefined, proxies, 'fe80::1'],
-    ['is unknown without a peer', undefined, '198.51.100.1', ['0.0.0.0/0', '::/0'], unknownClient],
+    [
+      'is unknown if the connection has no peer address',
+      undefined,
+      '198.51.100.1',
+      ['0.0.0.0/0', '::/0'],
+      unknownClient,
+    ],
     ['is unknown when the peer has no IP address', '', '198.51.100.1', ['0.0.0.0/0', '::/0'], unknownClient],
   ];
   for (const [title, peer, header, trusted, client] of table) {
@@ -119,7 +125,7 @@ describe('the subject of a limit per IP', () => {
     expect(subjectsOf('::ffff:cb00:7107')).to.deep.equal(['203.0.113.7 x1']);
   });
 
-  it('is one subject for all clients without a readable address', () => {
+  it('is shared by all clients without a readable address', () => {
     expect(subjectsOf(unknownClient)).to.deep.equal([`${unknownClient} x1`]);
   });
 });

@@ -95,20 +95,20 @@ for (const [name, start, address] of backends) {
       expect(await charge(hourly, 3, noon + 600_000)).to.deep.equal([0, 0, 3_000]);
     });
 
-    it('charges retries before Retry-After to the next window', async () => {
+    it('charges a retry that comes before Retry-After to the next window', async () => {
       const five = budget(5);
       expect(await charge(five, 7, noon)).to.deep.equal([0, 0, 0, 0, 0, 60, 60]);
       expect(await charge(five, 5, noon + minute)).to.deep.equal([0, 0, 0, 60, 60]);
       expect(await charge(five, 5, noon + 2 * minute)).to.deep.equal([0, 0, 0, 60, 60]);
     });
 
-    it('returns Retry-After until the start of the first window that has a call left', async () => {
+    it('returns in Retry-After the seconds until the first window that has a free call', async () => {
       const two = budget(2);
       expect(await charge(two, 7, noon)).to.deep.equal([0, 0, 60, 120, 120, 120, 120]);
       expect(await charge(two, 1, noon + 2 * minute)).to.deep.equal([0]);
     });
 
-    it('charges retries only to the next window, if the current window is used up', async () => {
+    it('charges a retry only to the next window, even if retries used up the current window', async () => {
       const two = budget(2);
       await charge(two, 4, noon);
       expect(await charge(two, 3, noon + minute + 30_000)).to.deep.equal([30, 90, 90]);
@@ -200,12 +200,12 @@ for (const [name, start, address] of backends) {
       const nowhere = limiterOn(new Secret(`${address}:${await freePort()}`), () => 0, failures);
       const cause = await unavailable(nowhere.charge(budget(2), 'a', noon));
       expect(String(cause)).not.to.equal(silence);
-      expect(await unavailable(nowhere.ready()), 'the store is not tried again within the second').to.equal(undefined);
+      expect(await unavailable(nowhere.ready()), 'the store is not tried again in the same second').to.equal(undefined);
       expect(failures).to.deep.equal([cause]);
       await nowhere.close();
     });
 
-    it('tries a store that does not answer once a second, and uses it again when it answers', async () => {
+    it('tries a silent store once a second, and uses the store again when it answers', async () => {
       const line = await lineTo(store.url);
       let now = 0;
       const failures: unknown[] = [];
@@ -216,7 +216,10 @@ for (const [name, start, address] of backends) {
       line.state = 'silent';
       expect(String(await unavailable(far.charge(hundred, 'a', noon)))).to.equal(silence);
       for (let call = 0; call < 100; call += 1)
-        expect(await unavailable(far.charge(hundred, 'a', noon)), 'not tried within the second').to.equal(undefined);
+        expect(
+          await unavailable(far.charge(hundred, 'a', noon)),
+          'the silent store is not tried in the same second',
+        ).to.equal(undefined);
       now = 1_000;
       expect(await unavailable(far.charge(hundred, 'a', noon)), 'tried again').not.to.equal(undefined);
       expect(failures).to.have.length(2);
@@ -233,7 +236,7 @@ for (const [name, start, address] of backends) {
       await line.stop();
     });
 
-    it('can take back an accepted try, and does not charge a refused try to another window', async () => {
+    it('can undo an accepted try, and charges a refused try to no other window', async () => {
       const two = budget(2);
       const tries = async (n: number, now: number) => {
         const waits: number[] = [];
@@ -263,7 +266,7 @@ for (const [name, start, address] of backends) {
       expect(await other.isRemembered(memory, 'b', noon)).to.equal(false);
     });
 
-    it('refuses without a call to the store, once a caller has used up this window and the next', async () => {
+    it('refuses without a call to the store if the caller has used up this window and the next window', async () => {
       const two = budget(2);
       await charge(two, 4, noon);
       const line = await lineTo(store.url);
@@ -344,7 +347,7 @@ describe('expired counters in Postgres', function () {
     await counters.close();
   });
 
-  it('remain for two to three minutes, because they may be charged a window early', async () => {
+  it('are kept for two to three minutes, because a call may be charged to the next window', async () => {
     const limiter = limiterOn(store.url);
     const one = budget(1);
     const written = await withClockStopped(async (now) => {

@@ -21,7 +21,7 @@ const minute = 60;
 const hour = 3_600;
 const writes = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** [the request, limit, window in seconds, scope, the effect of unavailable counters] */
+/** Each row contains the method, the path, the limit, the window in seconds, the scope, and the effect of unavailable counters. */
 const table: readonly [string, string, number, number, string, string][] = [
   ...writes.map((method): [string, string, number, number, string, string] => [
     method,
@@ -163,7 +163,7 @@ describe('rate limit table', () => {
 });
 
 describe('rate limits outside the table', () => {
-  it('allow 30 writes a minute on paths of the club to one student and to all students together (DEC-53)', () => {
+  it('allow 30 writes a minute on club paths to each student, and 30 to all students together (DEC-53)', () => {
     const common = { limit: 30, windowSeconds: 60, whenDown: 'pass' };
     expect(studentWritesOfClub).to.include({ ...common, counter: 'student_club_writes', scope: 'student' });
     expect(studentsShareOfClub).to.include({ ...common, counter: 'club_writes_of_students', scope: 'club' });

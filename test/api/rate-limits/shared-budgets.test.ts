@@ -34,7 +34,7 @@ const callOf = ({ clubId, caller }: Member, method: string, path: string): Call 
   return { method, path: `/v1/clubs/${clubId}${path}`, ip, caller, clubId, refused: false };
 };
 
-/** @returns 0 for a call that passes, else its `Retry-After` */
+/** @returns 0 if the call passes, otherwise the seconds in `Retry-After` */
 async function waitOf(limiter: Limiter, call: Call, now: number): Promise<number> {
   try {
     await admit(limiter, call, now);
@@ -63,7 +63,7 @@ for (const [name, start] of stores) {
       await store.stop();
     });
 
-    it('let the owner remove an editor who calls ten times a second, in each of three windows', async () => {
+    it('let the owner remove an editor while the editor calls ten times a second', async () => {
       const owner = memberOf(randomUUID());
       const attacker = memberOf(owner.clubId);
       const write = (by: Member, now: number) => waitOf(limiter, callOf(by, 'POST', '/campaigns'), now);
@@ -86,7 +86,7 @@ for (const [name, start] of stores) {
       }
     });
 
-    it('let each administrator remove, demote and revoke after they have used up their own writes', async () => {
+    it('let an administrator without remaining writes still remove members and revoke invitations', async () => {
       const owner = memberOf(randomUUID());
       for (let n = 0; n < 200; n += 1) await waitOf(limiter, callOf(owner, 'POST', '/campaigns'), noon);
       const ends = [
@@ -124,7 +124,7 @@ for (const [name, start] of stores) {
         expect(await waitOf(limiter, callOf(waiting, 'POST', '/campaigns'), later), `call ${n}`).to.equal(0);
     });
 
-    it('are shared in the same way for every kind of budget of a club', async () => {
+    it('give the owner a share of every kind of club limit, even if an editor uses up the limit', async () => {
       for (const rule of rules.filter(({ scope }) => scope === 'club')) {
         const path = rule.path
           .replaceAll(/\{\w+\}/g, 'x')
@@ -142,7 +142,7 @@ for (const [name, start] of stores) {
       }
     });
 
-    it('admit at most five times the limit by shares, for any number of administrators', async () => {
+    it('admit at most five times the limit in total, for any number of administrators', async () => {
       const clubId = randomUUID();
       let admitted = 0;
       for (let n = 0; n < 40; n += 1) {
@@ -179,7 +179,7 @@ describe('the limits of a caller who shares a budget', () => {
     expect(bounds('file')).to.deep.equal({ own: 10, share: 4, reserve: 300 });
   });
 
-  it('include a share of at least one call of a small budget', () => {
+  it('reserve at least one call for the caller, even if the budget is small', () => {
     expect(sharedBudget({ ...clubWrites, limit: 3 }, 'admin')).to.deep.include({ share: 1 });
   });
 });

@@ -31,7 +31,7 @@ describe('a fixed window', () => {
     expect(secondsUntilWindow(next, 60, noon + 60_000)).to.equal(1);
   });
 
-  it('returns in Retry-After the smallest number of seconds after which a call is in the window', () => {
+  it('gives in Retry-After the exact number of seconds until the window begins, rounded up', () => {
     const moment = fc.integer({ min: 0, max: 4_102_444_800_000 });
     fc.assert(
       fc.property(moment, fc.constantFrom(60, 3_600), fc.constantFrom(1, 2), (now, windowSeconds, ahead) => {

@@ -20,7 +20,7 @@ const further = (traits: Partial<OperationTraits>): ErrorCode[] => {
 };
 
 describe('codesByRule', () => {
-  it('returns three codes for every operation', () => {
+  it('returns only malformed_request, internal_error and busy for a plain operation', () => {
     expect(codesByRule(plain)).to.deep.equal(['malformed_request', 'internal_error', 'busy']);
   });
 
@@ -53,7 +53,7 @@ describe('traitsOf', () => {
     });
   });
 
-  it('does not count a club id, a slug and a certificate code as parameters that can be invalid', () => {
+  it('treats a club id, a slug and a certificate code as parameters that are never invalid', () => {
     const traits = traitsOf('get', operation, parametersNamed('clubId', 'slug', 'certificateCode'));
     expect(traits).to.deep.equal({ ...plain, isUnderClub: true });
   });

@@ -23,7 +23,7 @@ describe('errorResponses', () => {
     });
   });
 
-  it('returns the responses of all traits for an administrator’s write on a club path', () => {
+  it('returns the error responses of every rule that applies to an administrator’s write in a club', () => {
     const write = {
       hasSession: true,
       isUnderClub: true,

@@ -31,7 +31,7 @@ function complete(responses: Readonly<Record<string, WrittenResponse>>, codes: r
   return completeResponses(operation, publicRead);
 }
 
-describe('the completion of an operation’s responses', () => {
+describe('the function that completes the responses of an operation', () => {
   it('keeps a response of the path file instead of the shared response', () => {
     const own = { description: 'No certificate has this code.' };
     expect(complete({ ...success, 404: own }, ['not_found'])).to.deep.equal({
@@ -48,13 +48,13 @@ describe('the completion of an operation’s responses', () => {
     );
   });
 
-  it('refuses an error status that no code of the operation has', () => {
+  it('refuses an error status if the operation declares no code with this status', () => {
     expect(() => complete({ ...success, 404: { description: 'No course.' } })).to.throw(
       'getCourse has a response 404, and no code with this status in x-error-codes.',
     );
   });
 
-  it('inserts the JSON schema around a record, before other media types', () => {
+  it('wraps a record in its JSON schema, and places JSON before other media types', () => {
     const page = { 'text/html': { schema: { type: 'string' } } };
     const written = { description: 'A course.', 'x-data-of': { $ref: '#/Course' }, content: page };
     const schema = {
@@ -68,7 +68,7 @@ describe('the completion of an operation’s responses', () => {
   });
 
   for (const name of ['x-data-of', 'x-page-of'] as const)
-    it(`refuses a written schema that ${name} would generate`, () => {
+    it(`refuses a path file that contains the schema that ${name} generates`, () => {
       const written = complete({ 200: { description: 'An answer.', [name]: { $ref: '#/Course' } } })[200];
       if (!written) throw new Error('No response 200');
       expect(() => complete({ 200: written })).to.throw(
@@ -76,7 +76,7 @@ describe('the completion of an operation’s responses', () => {
       );
     });
 
-  it('inserts the JSON schema around a page', () => {
+  it('wraps the records of a page in the JSON schema of a page', () => {
     const response = complete({ 200: { description: 'A page.', 'x-page-of': { $ref: '#/Course' } } })[200];
     expect(response).to.have.nested.property('content.application/json.schema.properties.data.items.$ref', '#/Course');
     expect(response).to.have.nested.property('content.application/json.schema.properties.shortened');

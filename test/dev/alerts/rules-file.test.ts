@@ -12,7 +12,7 @@ import { eachCase } from '../../toolkit/assert/each-case.ts';
 const read = (file: string) => readFileSync(path.join(projectDirectory, file), 'utf8');
 const all: readonly (readonly [string, Alert])[] = Object.entries(alerts);
 
-/** The rows of "What to watch": the alert, its anchor, and the metrics of the row. */
+/** The rows of "What to watch". Each row has an alert, an HTML anchor, and the metrics that the alert uses. */
 const rows = [
   ...(read('docs/how-to/operate.md').split('\n## What to watch\n')[1]?.split('\n## ')[0] ?? '').matchAll(
     /^\| <a id="(\w+)"><\/a>`(\w+)` \| ([^|]+) \|/gm,
@@ -38,7 +38,7 @@ describe('the alerts', () => {
     });
   });
 
-  it('query only series and labels that the service serves, and query gauges from Postgres by max', async () => {
+  it('query only served series and labels, and aggregate gauges from Postgres with max', async () => {
     await eachCase(all, ([name, { expr }]) => expect(misuseIn(expr), name).to.deep.equal([]));
   });
 
@@ -85,7 +85,7 @@ describe('the check of PromQL', () => {
     expect(groupingLabelsIn(expr)).to.deep.equal(['kind', 'job']);
   });
 
-  it('refuses unknown series and labels, and sums of gauges that have equal values in all workers', () => {
+  it('refuses unknown series and labels, and the sum of a gauge that all workers report equally', () => {
     expect(misuseIn('max(facts_lag_second)')).to.deep.equal(['facts_lag_second is not served']);
     expect(misuseIn('sum(mails_total{status="sent"})')).to.deep.equal(['mails_total has no label status']);
     expect(misuseIn('sum by (kind) (mails_total)')).to.deep.equal(['no series has the label kind']);

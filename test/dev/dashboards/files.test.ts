@@ -23,7 +23,7 @@ const panels = dashboards.flatMap((one) => one.panels);
 const expressions = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
 
 describe('the dashboards', () => {
-  it('query only series and labels that the service serves, and query gauges from Postgres by max', async () => {
+  it('query only served series and labels, and aggregate gauges from Postgres with max', async () => {
     expect(expressions.length).to.be.above(40);
     await eachCase(expressions, (expr) => expect(misuseIn(expr), expr).to.deep.equal([]));
   });
@@ -52,7 +52,7 @@ describe('the dashboards', () => {
     }
   });
 
-  it('name the lines of a query by labels that the result of the query contains', async () => {
+  it('name the lines of a chart only by labels that the result of the query contains', async () => {
     const targets = panels.flatMap((panel) => panel.targets);
     await eachCase(targets, ({ expr, legendFormat }) => {
       const keptLabels = [...expr.matchAll(/\bby \(([\w, ]+)\)/g)].flatMap(([, list = '']) => list.split(', '));

@@ -19,7 +19,7 @@ describe('dev/fake-model: faults', () => {
         expect(model().requests.at(-1)).to.include({ outcome: 'cut', events: cutAfter });
       });
 
-  it('makes every reader fail after a cut, and only the SDK fail after an early regular end', async () => {
+  it('fails every reader if it cuts the stream, but only the SDK if it ends the stream too early', async () => {
     const read = async (script: Script) => {
       model().next({ ...four, ...script });
       return (await post('/v1/messages', JSON.stringify({ ...asking('x'), stream: true }))).text();

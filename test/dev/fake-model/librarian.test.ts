@@ -34,7 +34,7 @@ describe('dev/fake-model: the librarian', () => {
     expect(answer).to.include({ role: 'assistant', stop_reason: 'end_turn', model: 'claude-haiku-4-5' });
   });
 
-  it('numbers search results across all messages, and ignores accents, case and word endings', async () => {
+  it('gives search results consecutive numbers across messages, and ignores accents, case and endings', async () => {
     const answer = await answerTo({
       ...asking(''),
       messages: [
@@ -74,9 +74,9 @@ describe('dev/fake-model: the librarian', () => {
     {
       ask: 'Rope, sail, bollard?',
       cited: ['Quay', 'Deck'],
-      why: 'one rare word has the weight of two words that all passages contain',
+      why: 'one rare word counts as much as two words that all passages contain',
     },
-    { ask: 'Rope, sail, bollard, wharf?', cited: ['Quay'], why: 'the other passage has less than half of the weight' },
+    { ask: 'Rope, sail, bollard, wharf?', cited: ['Quay'], why: 'the other passage scores less than half as much' },
   ];
   for (const { ask, cited, why } of weighed)
     it(`cites ${cited.join(' and ')} when ${why}`, async () => {

@@ -92,7 +92,7 @@ describe('dev/fake-model: requests that the fake model refuses like the real ser
     expect(await failureOf(answerTo(asking('x'.repeat(33 * 1_024 * 1_024))))).to.equal('413 request_too_large');
   });
 
-  it('refuses the API key that represents a wrong key', async () => {
+  it('refuses the API key `invalid`, which stands for a wrong key', async () => {
     const stranger = new Anthropic({ apiKey: 'invalid', baseURL: model().url, maxRetries: 0 });
     expect(await failureOf(stranger.messages.stream(asking('x')).finalMessage())).to.equal('401 authentication_error');
   });

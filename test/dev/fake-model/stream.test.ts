@@ -39,7 +39,7 @@ describe('dev/fake-model: the stream', () => {
     { thinking: 'adaptive', blocks: ['thinking', 'text'], tokens: 102 },
     { thinking: 'disabled', blocks: ['text'], tokens: 2 },
   ] as const)
-    it(`sends ${blocks.join(' and ')}, counted as ${tokens} tokens, if thinking is ${thinking}`, async () => {
+    it(`sends the blocks ${blocks.join(' and ')} and counts ${tokens} tokens if thinking is ${thinking}`, async () => {
       const answer = await answerTo({ ...asking('x'), thinking: { type: thinking } }, { answer: ['Well.', '!'] });
       expect(answer.content.map(({ type }) => type)).to.deep.equal(blocks);
       expect(answerText(answer)).to.equal('Well.!');

@@ -7,7 +7,7 @@ import { asking, useModelClient } from '../../toolkit/drive/model-client.ts';
 describe('dev/fake-model: usage', () => {
   const { answerTo, model } = useModelClient();
 
-  it('counts four bytes as a token, and counts the tokens that a breakpoint reads or adds in the cache', async () => {
+  it('counts four bytes as a token, and reports the tokens that the cache reads or writes', async () => {
     const system = (text: string): Anthropic.TextBlockParam => ({
       type: 'text',
       text,
@@ -29,7 +29,7 @@ describe('dev/fake-model: usage', () => {
     expect(await usageOf([c])).to.deep.equal([13, 2_000, 0], 'forgotten');
   });
 
-  it('keeps a cached prefix for its lifetime after the last read, and finds it at most twenty blocks back', () => {
+  it('keeps a cached prefix for its lifetime after each read, and finds the prefix within twenty blocks', () => {
     const cache = new PromptCache();
     const minute = 60_000;
     const prefix = { type: 'text', text: 'a'.repeat(8_000) } as const;

@@ -68,7 +68,7 @@ describe('lock order (ENG-6)', () => {
     expect(db.ends).to.deep.equal([]);
   });
 
-  it('makes an import of new students wait for the lock on the student count before it locks a student', async () => {
+  it('makes an import of new students lock the student count before it locks a student', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const { body } = await upload(club, fileOf([student.email, 'new@example.com']));
@@ -97,7 +97,7 @@ describe('lock order (ENG-6)', () => {
     expect(await readImport(club, body.data.id)).to.include({ status: 'completed', existing: 1 });
   });
 
-  describe('a stale read without a lock', () => {
+  describe('the search for an account without a lock', () => {
     const person = { name: 'N', email: 'leaving@example.com', openedBy: 'club' } as const;
     const ways: Record<string, (clubId: string) => (tx: Transaction) => Promise<unknown>> = {
       'one account': (clubId) => async (tx) =>

@@ -6,7 +6,7 @@ const at = (time: number) => new Date(time);
 const none = { dueAt: null, closesAt: null };
 
 describe('dates of assignments', () => {
-  it('are the assignment’s own dates if there is no extension, or an earlier extension (ASG-7)', () => {
+  it('are the assignment’s own dates if the student has no extension or only an earlier date (ASG-7)', () => {
     const own = { dueAt: at(10), closesAt: at(20) };
     expect(datesInForce(own)).to.deep.equal(own);
     expect(datesInForce(own, none)).to.deep.equal(own);
@@ -55,10 +55,10 @@ describe('dates of assignments', () => {
     const lateAt = (hour: number, due: number | null, now: number | null = due) =>
       isLate({ sentAt: at(hour), dueAt: due === null ? null : at(due) }, now === null ? null : at(now));
     expect([9, 10, 11].map((hour) => lateAt(hour, 10))).to.deep.equal([false, false, true]);
-    expect(lateAt(10, 10, 5), 'an earlier deadline makes nothing late').to.equal(false);
-    expect(lateAt(10, 5, 10), 'a later deadline makes nothing late').to.equal(false);
-    expect(lateAt(11, 10, 12), 'a later deadline corrects late work').to.equal(false);
-    expect(lateAt(9, 10, 5), 'an earlier deadline makes nothing late').to.equal(false);
+    expect(lateAt(10, 10, 5), 'an earlier deadline does not make work late that was sent in time').to.equal(false);
+    expect(lateAt(10, 5, 10), 'work that was sent exactly at the later deadline is not late').to.equal(false);
+    expect(lateAt(11, 10, 12), 'late work is no longer late after the deadline has become later').to.equal(false);
+    expect(lateAt(9, 10, 5), 'work that was sent in time stays in time after an earlier deadline').to.equal(false);
     expect(lateAt(9, null, 5), 'a deadline that was added later makes nothing late').to.equal(false);
     expect(lateAt(11, 10, null), 'a deadline that was removed makes nothing late').to.equal(false);
   });

@@ -75,7 +75,7 @@ describe('concurrent acts on assignments', () => {
     await assign();
   });
 
-  it('record only one of ten concurrent sendings, and refuse the other nine with submission_state', async () => {
+  it('record only one of ten concurrent submissions, and refuse the other nine with submission_state', async () => {
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => send()));
     expect(outcomes.map(statusOf).toSorted()).to.deep.equal([
       ...Array<string>(9).fill('submission_state'),
@@ -140,7 +140,7 @@ describe('concurrent acts on assignments', () => {
   });
 
   for (const closedFirst of [true, false]) {
-    it(`order a sending and a new closing time: ${closedFirst ? 'an earlier closing makes the sending fail' : 'a sending before the closing succeeds'}`, async () => {
+    it(`order a submission and an earlier closing time: ${closedFirst ? 'after the closing the submission fails' : 'before the closing the submission succeeds'}`, async () => {
       const deps = await depsOfAll();
       const closed = { closes_at: new Date(Date.now() - 1_000).toISOString() };
       const close = () => updateAssignment(deps, club.id, assignment, closed, now());
@@ -151,7 +151,7 @@ describe('concurrent acts on assignments', () => {
     });
   }
 
-  it('complete either a sending or the deletion of its unsent file, but not both', async () => {
+  it('either submit a file or delete the unsent file, but never do both', async () => {
     const deps = await depsOfAll();
     const source = await testDatabase();
     for (const sentFirst of [true, false]) {
@@ -174,7 +174,7 @@ describe('concurrent acts on assignments', () => {
   });
 
   for (const sentFirst of [true, false]) {
-    it(`order a sending and a deletion of a file: ${sentFirst ? 'the file is then in use' : 'the sending is then refused'}`, async () => {
+    it(`order a submission and a deletion of its file: ${sentFirst ? 'the file is then in use' : 'the submission is then refused'}`, async () => {
       const deps = await depsOfAll();
       const file = await buildAssignmentFile(club.id, learner.id);
       const sending = () => send({ file_ids: [file] });

@@ -62,8 +62,8 @@ describe('a dry run', () => {
   });
 
   /**
-   * A change that makes a rule true after a day (`on`), or false again a day later (`off`). A run reads the change from the rows. A dry
-   * run receives the change as a supposed fact.
+   * A change of the rows. After a day, the change makes a rule true (`on`). After another day, the change makes the rule false again
+   * (`off`). A run reads the changed rows. A dry run receives the change as a supposed fact.
    */
   interface Turn {
     kind: Fact['kind'];
@@ -204,7 +204,7 @@ describe('a dry run', () => {
     'email_opened',
     'email_clicked',
   ] as const)
-    it(`reacts to a supposed fact when a run reacts to the real fact: ${kind}`, async () => {
+    it(`reacts to a supposed fact exactly as a run reacts to the real fact: ${kind}`, async () => {
       const { rule, about, on, off } = await caseOf(kind);
       const until = (id: string, negate: boolean): Step => ({
         id,
@@ -250,7 +250,7 @@ describe('a dry run', () => {
       ]);
     });
 
-  it('ends like a run when access ends by time or is revoked, also in a wait after an e-mail', async () => {
+  it('ends like a run if access expires or is revoked, even while it waits after an e-mail', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const { id: studentId } = await buildStudent(club.id);
     await buildEnrollment(club.id, { studentId, deliveryId, startsAt: start, endsAt: after(5) });
@@ -282,7 +282,7 @@ describe('a dry run', () => {
     );
   });
 
-  it('lists each look at the run with its cause, the answers of the rules, and the decision', async () => {
+  it('lists each look at the run with its cause, the results of the rules, and the decision', async () => {
     const [tag, doneTag] = [await buildTag(club.id), await buildTag(club.id)];
     const has = (one: Id) => ({ kind: 'has_tag' as const, negate: false, tag_ids: [one] });
     const definition: Partial<Definition> = {

@@ -51,7 +51,7 @@ const facts: Seen = {
   deadline: null,
 };
 
-describe('the decision of a run at a look (AUTO-10)', () => {
+describe('the decision of a run when it looks at its row (AUTO-10)', () => {
   for (const [what, step, changes, decision] of [
     [
       'ends the run because the automation is archived, even if other reasons exist',
@@ -110,7 +110,12 @@ describe('the decision of a run at a look (AUTO-10)', () => {
       { deadline: at(1), holds: true },
       { kind: 'wait', until: at(1) },
     ],
-    ['waits at a wait for a condition that is false', steps.until, { deadline: at(1) }, { kind: 'wait', until: at(1) }],
+    [
+      'waits as long as the condition of the wait is false',
+      steps.until,
+      { deadline: at(1) },
+      { kind: 'wait', until: at(1) },
+    ],
     [
       'ends a wait for a condition that is true, before or after its deadline',
       steps.until,
@@ -158,7 +163,7 @@ describe('the deadline of a wait', () => {
     expect(deadlineOf({ id: 'a', kind: 'wait' }, zone, now)).to.equal(null);
   });
 
-  it('arrives after the wait divided by the wait speed, rounded up to a millisecond', () => {
+  it('divides the time of the wait by the wait speed, and rounds up to a millisecond', () => {
     expect(deadlineOnEntry(steps.delay, { timeZone: zone }, now)).to.deep.equal(at(2 * day));
     expect(deadlineOnEntry(steps.delay, { timeZone: zone, waitSpeed: 7 }, now)).to.deep.equal(
       at(Math.ceil((2 * day) / 7)),
@@ -177,19 +182,19 @@ describe('the plan for the next look at a run', () => {
   const watching = (rules: Condition['rules'], more: Partial<Definition> = {}) =>
     watchOf({ ...definition, ...more }, placed({ ...steps.until, condition: { match: 'any', rules } }));
 
-  it('puts a run to sleep immediately at a delay, but only after a look at other kinds of steps', () => {
+  it('puts a run to sleep at a delay immediately, and at other steps only after a look', () => {
     expect(Object.values(steps).filter((step) => sleepsAt(placed(step)))).to.deep.equal([steps.delay]);
     expect(sleepsAt(placed({ id: 'a', kind: 'wait' }))).to.equal(false);
     expect(sleepsAt(placed({ ...steps.delay, kind: 'exit' }))).to.equal(false);
   });
 
-  it('neither sleeps nor evaluates rules at an empty wait', () => {
+  it('neither sleeps nor evaluates rules at a wait step that defines no wait', () => {
     const bare = placed({ id: 'a', kind: 'wait', condition: completed });
     expect([sleepsAt(bare), asksCondition(bare)]).to.deep.equal([false, undefined]);
     expect(decide(bare, facts)).to.deep.equal({ kind: 'pass', outcome: 'time_over', to: 'last' });
   });
 
-  it('evaluates only the conditions of condition steps and of waits for a condition', () => {
+  it('evaluates the condition of a step only if the step is a condition or a wait for a condition', () => {
     expect(Object.values(steps).filter((step) => asksCondition(placed(step)))).to.deep.equal([steps.until, steps.asks]);
     expect(asksCondition(placed({ ...steps.delay, condition: completed }))).to.equal(undefined);
     expect(asksCondition(placed({ ...steps.tag, condition: completed }))).to.equal(undefined);
@@ -218,7 +223,7 @@ describe('the plan for the next look at a run', () => {
 
   const access = ['granted', 'revoked', 'extended', 'shortened', 'restored', 'moved'].map((one) => `access.${one}`);
 
-  it('watches access facts and access times if a rule is has_access or the run ends with access', () => {
+  it('watches facts and times of access if a rule is has_access or the run ends when access is lost', () => {
     expect(watching([{ kind: 'has_access', negate: true }])).to.deep.equal({
       types: access,
       courses: [],
@@ -248,7 +253,7 @@ describe('the plan for the next look at a run', () => {
     });
   });
 
-  it('watches nothing for a rule of an unknown kind, and no course for a rule without a course', () => {
+  it('watches nothing for a rule of an unknown kind, and no single course if the rule names none', () => {
     const nothing = { types: [], courses: [], access: false };
     expect(watching([{ kind: 'has_wings' as 'has_tag', negate: false }])).to.deep.equal(nothing);
     expect(watching([{ kind: 'course_progress', negate: false }])).to.deep.equal({
@@ -300,7 +305,7 @@ describe('a chain of automations (AUTO-14)', () => {
     expect(linksAfter(links(3, 24), now)).to.deep.equal([now.toISOString()]);
   });
 
-  it('grows by one link, and never has more than one link above the limit', () => {
+  it('grows by one link, and is cut to one link more than the limit', () => {
     expect(linksAfter(links(2), now)).to.deep.equal([...links(2), now.toISOString()]);
     expect(linksAfter(links(30), now)).to.deep.equal([...links(10), now.toISOString()]);
   });

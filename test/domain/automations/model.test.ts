@@ -177,7 +177,7 @@ function direct(definition: Definition, tags: readonly [string, string], happeni
   const ends = () => definition.exit_when !== undefined && holds(definition.exit_when);
   const tell = (id: string, outcome: string) => void outcomes.push(`${iso()} ${id} ${outcome}`);
   class Left extends Error {}
-  /** Advances the clock until the check is true or the deadline is over. */
+  /** Advances the clock until `isOver` returns true or the deadline has passed. */
   const waitUntil = (deadline: number, isOver: () => boolean) => {
     while (!isOver()) {
       const next = open[0];
@@ -193,7 +193,7 @@ function direct(definition: Definition, tags: readonly [string, string], happeni
     for (const [place, step] of steps.entries()) {
       const { id, tag_id: tag = '', wait } = step;
       if (step.kind === 'wait' && wait?.kind === 'delay') {
-        // The row of a run exists before the wait, except if the run begins with the wait.
+        // The row of a run exists before the wait. The only exception is a run that begins with the wait.
         if (ends() && isFirst && place === 0) throw new Left();
         waitUntil(now + (wait.amount ?? 0) * minute, ends);
         if (ends()) {

@@ -189,7 +189,7 @@ describe('an automation with concurrent changes', () => {
       expect(await found(runId)).to.include({ status, cursor: 'wait' });
     });
 
-    it(`admits a student before the automation is ${state}, and no student after it`, async () => {
+    it(`admits a student who comes before the automation is ${state}, and no later student`, async () => {
       const automationId = await onTag();
       await inThisOrder(
         automationRow(automationId),
@@ -282,7 +282,7 @@ describe('an automation with concurrent changes', () => {
     expect(await play.story(automationId, runId)).to.equal('completed: mail sent');
   });
 
-  describe('when a record that its draft names is deleted during the publication', () => {
+  describe('the publication of a draft during the deletion of a record that the draft names', () => {
     interface Named {
       id: Id;
       table: string;
@@ -328,7 +328,7 @@ describe('an automation with concurrent changes', () => {
     const lockOf = ({ table, id }: Named): Sql => sql`SELECT FROM ${raw(table)} WHERE id = ${id} FOR UPDATE`;
 
     for (const [what, build] of Object.entries(named)) {
-      it(`keeps ${what} in use after a publication until the automation is archived`, async () => {
+      it(`keeps ${what} in use until the automation is archived if the publication is first`, async () => {
         const one = await build();
         const automationId = await draft(one.parts);
         const [published, removed] = await inThisOrder(
@@ -341,7 +341,7 @@ describe('an automation with concurrent changes', () => {
         expect(await outcomeOf(one.remove())).not.to.equal('in_use');
       });
 
-      it(`refuses the publication if ${what} is deleted first`, async () => {
+      it(`is refused if ${what} is deleted first`, async () => {
         const one = await build();
         const automationId = await draft(one.parts);
         const [removed, published] = await inThisOrder(

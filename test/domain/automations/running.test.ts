@@ -141,7 +141,7 @@ describe('a run', () => {
     expect(totals).to.deep.equal([1_100, 1_000, 0]);
     expect(
       await totalOf({ step_id: 'wait', page: 10 }),
-      'a total of one more run shows that another page exists',
+      'the total counts one run beyond this page, which shows that another page exists',
     ).to.equal(1_001);
     expect(await totalOf({ step_id: 'wait', page: 11 })).to.equal(1_100);
     await deps.db.source.query('DELETE FROM automations WHERE id = $1', [automationId]);
@@ -466,7 +466,7 @@ describe('a run', () => {
     expect(await takeStep(play.deps, run.runId, until + 5_000)).to.include({ done: false, at: until });
   });
 
-  it('wakes itself after its e-mail was sent if a concurrent look has put the run to sleep', async () => {
+  it('wakes after its e-mail is sent, even if a concurrent look has put the run to sleep', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }, delay('later', 1, 'days')] });
     play.answer = async () => {
       await pauseAutomation(deps, club.id, run.automationId, play.now());
@@ -478,7 +478,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.match(/^active: mail sent/);
   });
 
-  it('skips a mail whose address is suppressed between the look and the claim', async () => {
+  it('skips a mail if its address is suppressed shortly before the worker claims the mail', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const { smtp } = play.deps;
     let looks = 0;
@@ -495,7 +495,7 @@ describe('a run', () => {
     expect(play.given).to.deep.equal([]);
   });
 
-  it('does not count a mail towards rate and daily limit if a pause stops the mail before its claim', async () => {
+  it('does not count a mail against the sending limits if a pause stops the mail before its claim', async () => {
     play.deps.warmUps = { clubs: Array<number>(3_650).fill(9), domains: [] };
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const { smtp } = play.deps;
@@ -515,7 +515,7 @@ describe('a run', () => {
     expect(play.given).to.deep.equal([]);
   });
 
-  it('waits longer and longer in Postgres while the mail server hangs, then sends one mail (AUTO-13)', async () => {
+  it('waits with growing pauses while the mail server hangs, and then sends one mail (AUTO-13)', async () => {
     play.deps.warmUps = { clubs: Array<number>(3_650).fill(9), domains: [] };
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const { smtp } = play.deps;
@@ -596,7 +596,7 @@ describe('a run', () => {
     await play.pass(11 * hour);
     expect(play.given).to.have.length(1);
     const [sender] = await deps.db.source.query(`SELECT allowance FROM mail_senders WHERE club_id = $1`, [club.id]);
-    expect(sender, 'the allowance of 100 minus the sent mail').to.deep.equal({ allowance: 99 });
+    expect(sender, 'the allowance was 100, and one mail was sent').to.deep.equal({ allowance: 99 });
     await play.pass(2 * hour);
     expect(new Set(play.given.map(({ to }) => to)).size).to.equal(2);
   });
@@ -843,7 +843,7 @@ describe('a run', () => {
     ['after_exit', 1],
     ['always', 20],
   ] as const)
-    it(`cannot be resumed if ${others} other run(s) of the student are active and reentry is ${reentry}`, async () => {
+    it(`cannot be resumed with reentry ${reentry} if the student has ${others} other active run(s)`, async () => {
       const run = await begin({ reentry, steps: [delay('wait', 10)] });
       await play.settle();
       await deps.db.source.query(
@@ -870,7 +870,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited access_lost: mail sent, long access_lost');
   });
 
-  it('can be ended by a person at any step, and its waiting e-mail is not sent', async () => {
+  it('can be ended by an administrator at any step, and then does not send its waiting e-mail', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
     await play.settle();
@@ -880,7 +880,7 @@ describe('a run', () => {
     expect(play.given).to.have.length(1);
   });
 
-  it('ends when its student is removed, and loses its path but not its counts and keys', async () => {
+  it('ends when its student is removed, and keeps its counts and keys but not its path', async () => {
     const run = await begin({ steps: [delay('wait', 10)] });
     await play.settle();
     await removeStudent(deps, club.id, ada.id, play.now());
@@ -1016,7 +1016,7 @@ describe('an automation that students enter', () => {
     expect(await countOf(automationId)).to.equal(0);
   });
 
-  it('reacts to each kind of fact if all lists of the trigger match, and stores the fact’s access', async () => {
+  it('reacts to each kind of fact if all lists of its trigger match', async () => {
     const furnished = await buildFurnishedClub();
     const { id: clubId, records } = furnished;
     const idOf = async (table: string) =>
@@ -1083,7 +1083,7 @@ describe('an automation that students enter', () => {
     }
   });
 
-  it('admits several students together, but leaves a locked student out, to be admitted alone', async () => {
+  it('admits several students together, except a locked student, who is admitted alone later', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { steps: [delay('wait', 10)] });
     const other = await buildStudent(club.id);
@@ -1109,7 +1109,7 @@ describe('an automation that students enter', () => {
     expect(rows.map(({ status }) => status)).to.deep.equal(['completed']);
   });
 
-  it('starts a run with the fact’s priority, a manual run as bulk, and none for restored access (AUTO-18)', async () => {
+  it('gives a run the priority of its fact, and gives a manual run the priority bulk (AUTO-18)', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always' });
     for (const priority of [0, 1, 2] as const)
@@ -1185,7 +1185,7 @@ describe('an automation that students enter', () => {
     expect(await wakesOfRuns()).to.have.length(1);
   });
 
-  it('counts a wake of a run as bulk if 16 wakes of the club’s runs are waiting (AUTO-20)', async () => {
+  it('gives a wake of a run the priority bulk if 16 wakes of the club’s runs are waiting (AUTO-20)', async () => {
     const tag = await buildTag(club.id);
     await onTag(tag, { reentry: 'always' });
     const elsewhere = await buildClub();

@@ -72,7 +72,7 @@ describe('an event of the payment processor', () => {
       { ...read, plan: 'business', status: 'active', currentPeriodEnd: at(9), namedClub: 'club_1' },
     ],
     [
-      'says the end of period of a subscription in the older shape, which states it outside the items',
+      'says the end of the period of an older subscription, which contains the end outside its items',
       'customer.subscription.updated',
       subscriptionOf({ items: { data: [itemOf('starter')] }, current_period_end: start + 3 }),
       { ...read, plan: 'starter', status: 'active', currentPeriodEnd: at(3) },
@@ -134,7 +134,12 @@ describe('an event of the payment processor', () => {
       { ...read, status: 'past_due' },
     ],
     ['says nothing if its type is unknown', 'customer.created', { customer: 'cus_1' }, {}],
-    ['says nothing if its type is the name of a property of every object', 'toString', { customer: 'cus_1' }, {}],
+    [
+      'says nothing if its type is the name of a JavaScript property, such as toString',
+      'toString',
+      { customer: 'cus_1' },
+      {},
+    ],
     ['says nothing if it has no object', 'checkout.session.completed', null, {}],
   ] as const)
     it(what, () => {

@@ -20,7 +20,7 @@ describe('a plan', () => {
       });
     });
 
-  it('has all features as professional or higher, all except hosted videos as trial, and four as starter', () => {
+  it('has every feature if it is professional or higher, and lacks some features if it is trial or starter', () => {
     const lacking = planNames.map((name) => features.filter((one) => !plans[name].features.some((own) => own === one)));
     expect(lacking).to.deep.equal([
       ['video_hosting'],
@@ -50,7 +50,7 @@ describe('an add-on', () => {
     expect(chargesUntilMs).to.equal(82_800_000);
   });
 
-  it('has a lease that is longer than the three calls of an attempt, each of 10 s', () => {
+  it('has a lease of 60 s, which is longer than an attempt with three calls of 10 s each', () => {
     expect(addOnLeaseSeconds).to.equal(60);
   });
 });

@@ -32,7 +32,7 @@ const ending = (work: Promise<unknown>) =>
 
 const ways: Record<string, (clubId: Id) => Promise<unknown>> = {
   'a sign-up that is confirmed': async (clubId) => confirmPending(await buildPending(clubId)),
-  'a purchase that meets a pending sign-up': async (clubId) => {
+  'a purchase by a person with a pending sign-up': async (clubId) => {
     const { email } = await buildPending(clubId);
     const { db, vault } = await testDeps();
     const account = { name: 'Ada', email, openedBy: 'sale', invited: true } as const;
@@ -100,7 +100,7 @@ describe('the seat allocation of a club', () => {
   }
 
   describe('for pending sign-ups (DEC-62)', () => {
-    it('uses no seat for a sign-up, and rejects sign-ups of known and unknown addresses in a full club', async () => {
+    it('uses no seat for a pending sign-up, and rejects every sign-up if the club is full', async () => {
       await buildPlan(clubId, 'starter');
       await buildStudents(clubId, included('starter') - 1);
       const signUp = async (email: string) =>
@@ -162,7 +162,7 @@ describe('the seat allocation of a club', () => {
     expect(found).to.deep.equal({ studentId: id, created: false, takenOver: false });
   });
 
-  it('adds up the excess of concurrent additions in the month of the club’s time zone', async () => {
+  it('adds up the excess of concurrent additions, and uses the month in the club’s time zone', async () => {
     const source = await testDatabase();
     await source.query(`UPDATE clubs SET time_zone = 'Pacific/Auckland' WHERE id = $1`, [clubId]);
     await buildPlan(clubId, 'business');
@@ -183,7 +183,7 @@ describe('the seat allocation of a club', () => {
     expect(await overagesOf(clubId)).to.deep.equal(['students 2026-04-01 4']);
   });
 
-  it('counts the month by Node’s zone rules, and in UTC if Node does not know the zone (DEC-154)', async () => {
+  it('finds the month by Node’s rules for the time zone, or in UTC if Node does not know it (DEC-154)', async () => {
     const source = await testDatabase();
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
@@ -358,7 +358,7 @@ const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
   buy: (clubId) => ways['a sale or an import']?.(clubId) ?? Promise.resolve(),
   'sign up': (clubId) => unlessGone(buildPending(clubId)),
   confirm: (clubId) => unlessGone(ways['a sign-up that is confirmed']?.(clubId)),
-  'take over': (clubId) => unlessGone(ways['a purchase that meets a pending sign-up']?.(clubId)),
+  'take over': (clubId) => unlessGone(ways['a purchase by a person with a pending sign-up']?.(clubId)),
   'add many': (clubId) => buildStudents(clubId, 7),
   remove: async (clubId, index) => {
     const { db } = await testDeps();
@@ -393,7 +393,7 @@ const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
 
 describe('plan features', () => {
   for (const [name, plan] of Object.entries<Plan>(plans)) {
-    it(`of a ${name} plan are allowed, and all other features are rejected with feature_not_in_plan`, async () => {
+    it(`are allowed if the ${name} plan has them, and otherwise refused with feature_not_in_plan`, async () => {
       const { manager } = (await testDeps()).db.source;
       const { id } = await buildClub();
       await buildPlan(id, name as PlanName);
@@ -407,13 +407,13 @@ describe('plan features', () => {
     });
   }
 
-  it('of professional are allowed for a new club', async () => {
+  it('are the features of professional for a new club', async () => {
     const { manager } = (await testDeps()).db.source;
     const { id } = await buildClub();
     expect(await ending(requireFeature(new Queries(manager), id, 'imports'))).to.equal('done');
   });
 
-  it('are named together with the required plan in a refusal to an administrator, but not to a student', async () => {
+  it('are named in a refusal with the required plan, if the caller is an administrator', async () => {
     const { source } = (await testDeps()).db;
     const { id } = await buildClub();
     await buildPlan(id, 'starter');

@@ -12,7 +12,7 @@ const student = (name: string, changes: Partial<Candidate> = {}): Candidate => (
 const chosen = (students: readonly Candidate[]) =>
   contrasting(students).map(({ student: { id }, because }) => `${because} ${id}`);
 
-describe('the choice of contrasting students (CAMP-46)', () => {
+describe('the choice of students with contrasting data (CAMP-46)', () => {
   it('shows the most extreme student for each contrast, and fills the list with the newest students', () => {
     expect(
       chosen([
@@ -43,7 +43,7 @@ describe('the choice of contrasting students (CAMP-46)', () => {
     ]);
   });
 
-  it('ignores the name contrast of an unconfirmed name, because no copy shows the name', () => {
+  it('ignores an unconfirmed name as a contrast, because no copy shows an unconfirmed name', () => {
     const unseen = ['Never 🎉 Seen', 'ال'].map((name) => student(name, { confirmed: false }));
     expect(chosen([student('Ada New'), ...unseen])).to.deep.equal([
       'unconfirmed Never 🎉 Seen',

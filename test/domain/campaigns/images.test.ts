@@ -193,7 +193,7 @@ describe('the images of a campaign', () => {
       );
     });
 
-  it('pause the campaign if a bad image replaces a good image, and allow one sending after a repair', async () => {
+  it('pause the campaign if a bad image replaces a good one, and let a repaired campaign send once', async () => {
     const [fine, huge] = [
       await uploaded({
         ...poster,
@@ -250,7 +250,7 @@ describe('the images of a campaign', () => {
     ['cannot be read', Buffer.from('no image')],
     ['is damaged', Buffer.from('\u0089PNG\r\n\u001a\n and no more', 'latin1')],
   ] as const)
-    it(`are reported as a problem if the start of the campaign finds that an old image ${what}`, async () => {
+    it(`stop the start of the campaign and are reported if an old image ${what}`, async () => {
       await show(await fromBefore(bytes));
       expect(await problems()).to.deep.equal([]);
       await schedule();
@@ -261,7 +261,7 @@ describe('the images of a campaign', () => {
       expect(await refusal(schedule(undefined, later(2)))).to.equal('invalid_request');
     });
 
-  it('do not allow a new draft after the recipients of the campaign are frozen', async () => {
+  it('do not let the campaign become a draft again after its recipients are frozen', async () => {
     await schedule();
     sending.smtp.handOver = async () => ({ kind: 'refused', permanent: false, reply: '451 later' });
     await run();

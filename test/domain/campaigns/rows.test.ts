@@ -101,9 +101,9 @@ describe('the row of a campaign’s recipient', () => {
       const what =
         fault === undefined
           ? 'accepts the mail'
-          : `${fault.reply === 'drop' ? 'cuts the connection' : `answers ${fault.reply}`} at ${fault.at}`;
+          : `${fault.reply === 'drop' ? 'cuts the connection' : `answers ${fault.reply}`} at the stage ${fault.at}`;
       const half = fault && 'kept' in fault ? ' after it has stored the mail' : '';
-      it(`is ${expected} if the server ${what}${half}`, async () => {
+      it(`has the state “${expected}” if the server ${what}${half}`, async () => {
         const own = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 1 });
         sending = await sendingDeps(own);
         if (fault) mailbox.failNext(fault);
@@ -195,8 +195,8 @@ describe('the row of a campaign’s recipient', () => {
 
   describe('with an event before or after its claim', () => {
     /**
-     * Each act has three outcomes: before the claim, after the claim of an accepted mail, and after the claim of a mail that was refused
-     * temporarily.
+     * Each act has three outcomes, which depend on its time. The act comes before the claim of the mail, or after the claim. After the claim,
+     * the mail server either accepts the mail or refuses it temporarily.
      */
     const acts: Record<string, { act: () => Promise<unknown>; before: string; afterClaim: string; refused: string }> = {
       'a pause': {
@@ -275,7 +275,7 @@ describe('the row of a campaign’s recipient', () => {
         expect(await readRow()).to.include({ leaseUntil: null });
       });
 
-      it(`is ${refused} when the mail is due again, if ${name} comes during a temporary refusal`, async () => {
+      it(`is ${refused} at the next attempt if ${name} comes while the server refuses the mail temporarily`, async () => {
         const now = once(act);
         mailbox.failNext({ at: 'rcpt', reply: 451, to: ada.email });
         sending.smtp.handOver = async (message) => (await now(), smtp.handOver(message));
@@ -287,7 +287,7 @@ describe('the row of a campaign’s recipient', () => {
     }
 
     for (const name of ['a cancellation', 'the removal of the student'] as const) {
-      it(`is skipped by the claim while ${name} is uncommitted, and no mail goes out`, async () => {
+      it(`is not claimed while ${name} waits for its commit, and no mail is sent`, async () => {
         await schedule();
         await step();
         let passing: Promise<unknown> | undefined;
@@ -312,7 +312,7 @@ describe('the row of a campaign’s recipient', () => {
     }
 
     for (const when of ['before', 'after'] as const)
-      it(`keeps an unknown outcome without a retry if the student is removed ${when} its record (CAMP-6)`, async () => {
+      it(`keeps an unknown outcome and is not retried if the student is removed ${when} it is recorded (CAMP-6)`, async () => {
         const removal = () => removeStudent(deps, club.id, ada.id, start);
         sending.smtp.handOver = async (message) => {
           await smtp.handOver(message);
@@ -351,7 +351,7 @@ describe('the row of a campaign’s recipient', () => {
       ['paused', pauseCampaign, 'paused'],
       ['canceled', cancelCampaign, 'canceled'],
     ] as const) {
-      it(`does not keep the status sending if the campaign was ${name}`, async () => {
+      it(`does not stay in the status sending if the campaign was ${name}`, async () => {
         await schedule();
         await step();
         const leaseUntil = new Date(Date.now() + minute);
@@ -379,8 +379,8 @@ describe('the row of a campaign’s recipient', () => {
     });
   });
 
-  describe('in a campaign that two workers begin or send at the same time', () => {
-    it('is inserted once if two workers freeze the recipients at the same time', async () => {
+  describe('the row of a campaign that two workers handle at the same time', () => {
+    it('is inserted once if both workers freeze the recipients', async () => {
       for (let number = 0; number < 20; number++) await buildStudent(club.id);
       await schedule();
       await inThisOrder(
@@ -424,7 +424,7 @@ describe('the row of a campaign’s recipient', () => {
       expect(await statuses()).to.deep.equal({ pending: 0, underWay: 0, sent: 4, failed: 1 });
     });
 
-    it('belongs to one run if two requests schedule the campaign, because the second is refused', async () => {
+    it('belongs to only one run, because the second of two scheduling requests is refused', async () => {
       const [first, second] = await inThisOrder(
         sql`SELECT 1 FROM campaigns WHERE id = ${campaignId} FOR UPDATE`,
         () => schedule(),

@@ -291,7 +291,7 @@ describe('a campaign', () => {
     expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'failed', last_error: 'outcome_unknown' });
   });
 
-  it('records an opening that arrives before the record of the mail or before the lease ends (CAMP-14)', async () => {
+  it('records an opening that arrives before the mail is recorded as sent (CAMP-14)', async () => {
     const [ada, eve] = await students(2);
     answer = async ({ to }) => {
       const changes = { openedAt: later(-1_000), ...(to === eve?.email && { leaseUntil: later(-minute) }) };
@@ -424,7 +424,7 @@ describe('a campaign', () => {
       await schedule();
     });
 
-    /** Makes Postgres's statistics describe only `mails` mails, all of them sent. */
+    /** Lets the statistics of Postgres describe only sent mails, whose number is `mails`. */
     const counted = async (mails: number) => {
       const before = await buildCampaign(start);
       await deps.db.source.query(
@@ -435,7 +435,7 @@ describe('a campaign', () => {
       await deps.db.source.query('ANALYZE mails, students, campaigns');
     };
 
-    /** @returns the maximum number of rows that one node of the claim's plan reads for one page */
+    /** @returns the highest number of rows that a node of the query plan reads when the worker claims one page of mails */
     async function mostRowsRead(): Promise<number> {
       const plans: unknown[] = [];
       const pool = (deps.db.source.driver as unknown as { master: Pool }).master;
@@ -462,10 +462,10 @@ describe('a campaign', () => {
       return Math.max(...Array.from(counts, ([, count]) => Number(count)));
     }
 
-    it('claims by id if the statistics contain no pending mail, so that no claim reads all rows', async () => {
+    it('claims mails by id if the statistics know no pending mail, so that no claim reads all rows', async () => {
       await counted(2_000);
       await deps.db.transaction(async (tx) => {
-        await tx.run(sql`LOCK mails IN SHARE UPDATE EXCLUSIVE MODE`); // holds the lock of autovacuum, so that no ANALYZE runs
+        await tx.run(sql`LOCK mails IN SHARE UPDATE EXCLUSIVE MODE`); // This lock keeps autovacuum from starting an ANALYZE.
         await step();
       });
       expect(await mostRowsRead()).to.be.below(200);
@@ -573,7 +573,7 @@ describe('a campaign', () => {
         expect(messages[0]).not.to.have.property('signWith');
       });
 
-    it('limits the mails of a domain from its first verification on, in addition to the club’s limit', async () => {
+    it('limits the mails of a domain after its first verification, in addition to the club’s limit', async () => {
       await students(9);
       await own('proven', later(-24 * 60 * minute));
       await deps.db.source.query(`UPDATE clubs SET created_at = $2 WHERE id = $1`, [club.id, start]);
@@ -724,7 +724,7 @@ describe('a campaign', () => {
       const uses = () => deps.db.manager.countBy(MediaUse, { kind: 'campaign', placeId: campaignId });
       expect(await uses()).to.equal(1);
       await run();
-      expect(await uses(), 'the campaign uses the copy and no longer the image (MED-14)').to.equal(0);
+      expect(await uses(), 'the campaign uses the copy, and does not use the image any more (MED-14)').to.equal(0);
       const [, url = ''] = /<img[^>]*src="([^"]+)"/.exec(messages[0]?.html ?? '') ?? [];
       expect(url).to.match(new RegExp(`^${sending.images.publicFilesUrl}/mail/[0-9a-f]{64}\\.jpg$`));
       const response = await fetch(url);

@@ -103,7 +103,7 @@ function isMet(world: World, { match, rules }: Condition, student: Id, runId: Id
 const some = <T>(values: readonly T[]): fc.Arbitrary<T[]> => fc.subarray([...values]);
 const oneOf = <T>(values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
 
-/** Rules about the records of the world. Each kind of rule has its own fields. */
+/** Generates rules about the records in `world`. Each kind of rule has its own fields. */
 function ruleIn(world: World): fc.Arbitrary<Rule> {
   const ids = (records: readonly { id: Id }[]) => records.map(({ id }) => id);
   const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });

@@ -18,7 +18,7 @@ describe('the token of a device', () => {
     expect(readDevice(vault, 'club bo@example.com', token, now)).to.equal(undefined);
   });
 
-  it('differs for each sign-in, and is invalid in another spelling or under another key', () => {
+  it('differs for each sign-in, and is invalid if a character or the key is different', () => {
     const [one, other] = [deviceToken(vault, 'a', now), deviceToken(vault, 'a', now)];
     expect(one).not.to.equal(other);
     const foreign = createVault(new Secret(Buffer.alloc(32, 8)));

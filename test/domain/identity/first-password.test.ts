@@ -5,7 +5,7 @@ import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 
 describe('the first password of a student', () => {
-  it('is refused like a request without a session if the student was removed', async () => {
+  it('is refused as unauthenticated if the student was removed', async () => {
     const deps = await testDeps();
     const club = await buildClub();
     const student = await buildStudent(club.id);

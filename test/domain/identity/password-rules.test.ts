@@ -58,7 +58,7 @@ describe('a new password', () => {
     expect(judged('ab ab ab ab ab')).to.equal(repeats);
   });
 
-  it('is more than the address, the name or the club of its owner', () => {
+  it('must contain more than the address, the name or the club of its owner', () => {
     for (const one of [
       'ada.meadow@example.com',
       'ADA.MEADOW@example.com1',

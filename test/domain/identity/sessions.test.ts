@@ -111,7 +111,7 @@ describe('sign-in sessions (AUTH-1)', () => {
       for (const table of ['student_sessions', 'administrator_sessions']) await source.query(`DELETE FROM ${table}`);
     });
 
-    it('are counted when they are deleted, and stay until the next clean-up if they are locked', async () => {
+    it('are deleted and counted, but locked sessions remain until the next clean-up', async () => {
       const { db } = await testDeps();
       const student = await buildStudent((await buildClub()).id);
       const open = () => db.transaction((tx) => openSession(tx, 'student', student.id, ended));
@@ -154,7 +154,7 @@ describe('sign-in sessions (AUTH-1)', () => {
     expect(validSessions.map((one) => one?.id)).to.deep.equal([undefined, undefined, other.id]);
   });
 
-  it('of a removed student are invalid, also if a concurrent sign-in opened them', async () => {
+  it('are invalid after the student is removed, even if a concurrent sign-in opened them', async () => {
     const deps = await testDeps();
     const { db } = deps;
     const { id: clubId } = await buildClub();
@@ -240,7 +240,7 @@ describe('sign-in sessions (AUTH-1)', () => {
     }
   });
 
-  it('of an administrator contain the role in the requested club, or null', async () => {
+  it('contain an administrator’s role in the requested club, or null if there is no such role', async () => {
     const { db } = await testDeps();
     const [club, other] = [await buildClub(), await buildClub()];
     const { id, token } = await buildMember(club.id, 'editor');

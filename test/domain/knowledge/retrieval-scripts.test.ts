@@ -83,7 +83,7 @@ describe('retrieval in scripts that Postgres cannot divide into words', () => {
     expect(await find('帆')).to.deep.equal([text]);
   });
 
-  it('finds passages of an old release by the words that the old release stored', async () => {
+  it('finds passages of an old release with the words that this release stored', async () => {
     const arabic = 'فواتير الشهر';
     const { find } = await scene('en', [
       { text: 'Ropes are made fast.', isFormer: true },
@@ -95,7 +95,7 @@ describe('retrieval in scripts that Postgres cannot divide into words', () => {
     expect(await find('булинь')).to.deep.equal(['Булинь']);
   });
 
-  it('leaves no words after the deletion of passages of the current and of an old release', async () => {
+  it('keeps no words of deleted passages, whether the current or an old release stored them', async () => {
     const texts = ['المدرسة 帆船', 'Ropes and knots', 'हिन्दी'];
     const { clubId, sourceId } = await scene('en', [...texts, ...texts.map((text) => ({ text, isFormer: true }))]);
     expect(await wordsLeft(clubId)).to.include.members(['帆船 帆船', 'ropes rope', 'المدرسة مدرس']);

@@ -11,7 +11,7 @@ const term = (lexeme: string, passages: number, changes: Partial<Term> = {}): Te
 });
 const lexemesOf = (terms: readonly Term[]) => terms.map(({ lexeme }) => lexeme);
 
-describe('the weighing of a question’s words', () => {
+describe('the function that weighs the words of a question', () => {
   it('ranks words by rarity, then by position, then by the alphabet', () => {
     const terms = [term('d', 5), term('c', 2, { word: 1 }), term('b', 2), term('a', 2), term('e', 1, { word: 9 })];
     expect(lexemesOf(weigh(terms, 10))).to.deep.equal(['e', 'a', 'b', 'c', 'd']);
@@ -26,7 +26,7 @@ describe('the weighing of a question’s words', () => {
     );
   });
 
-  it('selects up to 1,000 passages by the rarest words, and always uses the rarest word of all', () => {
+  it('selects at most 1,000 passages by the rarest words, but always uses the rarest word', () => {
     const chosen = (...counts: number[]) =>
       weigh(
         counts.map((count, place) => term(`t${place}`, count)),
@@ -49,7 +49,7 @@ describe('the weighing of a question’s words', () => {
 });
 
 describe('repeated tries of a source', () => {
-  it('follow after 5, 30 and 120 s, then after 10, 30 and 60 min, and then end', () => {
+  it('wait 5, 30 and 120 s, then 10, 30 and 60 min, and end after these six waits', () => {
     expect([1, 2, 3, 4, 5, 6, 7].map(waitAfter)).to.deep.equal([
       5_000,
       30_000,

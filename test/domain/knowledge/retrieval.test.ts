@@ -173,7 +173,7 @@ describe('retrieval', () => {
     ['de', 'Die Häuser der Stadt.', 'hauser'],
     ['it', 'Le città italiane.', 'citta italiana'],
   ] as const)
-    it(`uses the stems of ${language}: finds "${text}" by ${question}`, async () => {
+    it(`uses the stems of ${language}: the question "${question}" finds "${text}"`, async () => {
       const { find } = await scene(language, [text, 'Xyz.']);
       expect(await find(question)).to.deep.equal([text]);
     });
@@ -282,7 +282,7 @@ describe('retrieval', () => {
       ]);
     });
 
-    it('of another club is never found, even if agent id and club id belong to different clubs', async () => {
+    it('is never found by another club, even if the agent does not belong to the asking club', async () => {
       const ours = await scene('en', ['A sextant measures angles.']);
       const theirs = await scene('en', ['A sextant of theirs.']);
       expect(await ours.find('sextant')).to.deep.equal(['A sextant measures angles.']);
@@ -290,7 +290,7 @@ describe('retrieval', () => {
       expect(await asking(theirs.clubId, ours.agentId).find('sextant')).to.deep.equal([]);
     });
 
-    it('loses the words of a deleted file, so that a search treats these words as misspelled', async () => {
+    it('loses the words of a deleted file, so that a search for them finds similar words', async () => {
       const source = await testDatabase();
       const { clubId, agentId, find } = await scene('en', ['A barnacle.']);
       const file = await buildSource(clubId, { title: 'Log', passages: ['A barnacel.'] });
@@ -300,7 +300,7 @@ describe('retrieval', () => {
       expect(await find('barnacel')).to.deep.equal(['A barnacle.']);
     });
 
-    it('is found by its new words after a replacement, and is not found after a deletion', async () => {
+    it('is found by the new words of a replaced file, and is not found after the file is deleted', async () => {
       const source = await testDatabase();
       const { clubId, agentId, find } = await scene('en', []);
       const file = await buildSource(clubId, { title: 'Log', passages: ['The barnacle grows.'] });

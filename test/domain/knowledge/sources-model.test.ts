@@ -23,7 +23,7 @@ async function leftOf(clubId: Id): Promise<Id[]> {
 }
 
 describe('the index of a club', () => {
-  it('contains the required sources after any changes, and raises a version only for new words', async function () {
+  it('contains the required sources after any changes, and raises a source’s version only for new words', async function () {
     this.timeout(180_000);
     const { db } = await testDeps();
     await fc.assert(

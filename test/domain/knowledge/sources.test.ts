@@ -135,7 +135,7 @@ describe('a source that leaves the index', () => {
     };
   };
 
-  it('is neither found nor linked after the transaction, and its run deletes its passages', async () => {
+  it('is no longer found or linked after the commit, and its run deletes its passages', async () => {
     const { source, clubId, agentId, db, takeAway, find } = await indexed();
     const asker = { clubId, agentId, studentId: (await buildStudent(clubId)).id };
     const answerId = await buildCharge(asker, 1n, new Date());
@@ -253,7 +253,7 @@ const everything = fc.record({
 });
 
 describe('administrators who change material at the same time', () => {
-  it('index a lesson that is published while the choice of its course as material is uncommitted', async () => {
+  it('index a lesson that is published before the choice of its course as material is committed', async () => {
     const { db } = await testDeps();
     const { clubId, courses, agents } = await openIndexedClub();
     const { id } = await buildLesson(courses[0], { published: false });
@@ -275,7 +275,7 @@ describe('administrators who change material at the same time', () => {
     expect(await indexedItems(clubId)).to.deep.equal([id]);
   });
 
-  it('index a lesson whose course is chosen as material while the lesson’s publication is uncommitted', async () => {
+  it('index a lesson whose course is chosen as material before the lesson’s publication is committed', async () => {
     const { clubId, courses, agents } = await openIndexedClub();
     const { id } = await buildLesson(courses[0], { published: false });
     let giving: Promise<unknown> = Promise.resolve();
@@ -294,7 +294,7 @@ describe('administrators who change material at the same time', () => {
   });
 
   for (const first of ['file', 'lesson'] as const)
-    it(`wait without deadlock for an answer that cites file and lesson, if the ${first} has the lower id`, async () => {
+    it(`cause no deadlock with an answer that cites a file and a lesson, if the ${first} has the lower id`, async () => {
       const { clubId, courses, files, agents } = await openIndexedClub();
       const [lesson, agent] = [await buildLesson(courses[0]), agents[0].id];
       const material = { files: [files[0].id], lessons: [lesson.id] };
@@ -319,7 +319,7 @@ describe('administrators who change material at the same time', () => {
       expect(await indexedSourcesOf(clubId)).to.deep.equal([]);
     });
 
-  it('index the required sources without a failed transaction, in rounds of simultaneous changes', async function () {
+  it('index the required sources in rounds of simultaneous changes, and no transaction fails', async function () {
     this.timeout(120_000);
     const usual = await testDeps();
     const db = recordingEnds(usual.db);
@@ -364,7 +364,7 @@ describe('administrators who change material at the same time', () => {
     await fc.assert(property, { numRuns: 1, endOnFailure: true }); // prints its seed if it fails
   });
 
-  it('wait without a deadlock for a transaction that cites eight sources in the order of their ids', async () => {
+  it('cause no deadlock with a transaction that cites eight sources in the order of their ids', async () => {
     const usual = await testDeps();
     const db = recordingEnds(usual.db);
     const { id: clubId } = await buildClub();

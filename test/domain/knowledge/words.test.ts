@@ -23,7 +23,7 @@ async function rollUpAll(): Promise<void> {
 }
 
 describe('words of the material', () => {
-  it('are counted once for each passage, with two stems: with and without accents', async () => {
+  it('are counted once for each passage, with a stem with accents and a stem without accents', async () => {
     const { id: clubId } = await buildClub({ language: 'pt' });
     await buildSource(clubId, {
       title: 'Receita',
@@ -37,7 +37,7 @@ describe('words of the material', () => {
     });
   });
 
-  it('match a new count after any changes and rollups, and have no rows after all passages are deleted', async () => {
+  it('equal a new count after any changes and rollups, and disappear after all passages are deleted', async () => {
     const source = await testDatabase();
     const { db } = await testDeps();
     const text = fc

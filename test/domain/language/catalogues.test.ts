@@ -91,7 +91,7 @@ describe('the check of catalogues', () => {
     expect(problem).to.match(/^en: mail\.greeting is no ICU message: /);
   });
 
-  it('reports an unused key, and recognizes keys that code assembles', () => {
+  it('reports a key that no code uses, and recognizes keys that the code composes at run time', () => {
     const composed = 'mail.student_code.subject';
     expect(unusedKeys(projectDirectory, ['mail.greeting', 'mail.of_nobody', composed])).to.deep.equal([
       'mail.of_nobody',

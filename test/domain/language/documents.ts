@@ -224,7 +224,7 @@ function answersOf(language: OfferedLanguage): Answers {
   };
 }
 
-/** Each page of the router, once for each answer and once for each refusal code of its operation. */
+/** Returns each HTML page once for each answer and once for each refusal code of its operation. */
 function pagesOf(language: OfferedLanguage): Document[] {
   const answers = answersOf(language);
   return contractOperations()

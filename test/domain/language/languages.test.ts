@@ -16,11 +16,11 @@ describe('languages', () => {
     ['', undefined],
     ['constructor', undefined],
   ] as const)
-    it(`finds ${nearest ?? 'no language'} for a reader of "${tag}"`, () => {
+    it(`finds ${nearest ?? 'no language'} as the nearest language for "${tag}"`, () => {
       expect(nearestLanguage(tag)).to.equal(nearest);
     });
 
-  it('prefer the person’s language to the club’s, and fall back to English if neither is offered', () => {
+  it('are the person’s language, otherwise the club’s language, and otherwise English', () => {
     expect(languageOf('de', 'pt-BR')).to.equal('de');
     expect(languageOf(null, 'pt')).to.equal('pt-BR');
     expect(languageOf('fr', 'ar')).to.equal('ar');

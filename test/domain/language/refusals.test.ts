@@ -19,7 +19,7 @@ const forProgrammers: ReadonlySet<string> = new Set<ErrorCode>([
   'message_exists',
   'post_exists',
 ]);
-/** The error mapper has texts for these codes, for all layers that throw the codes. */
+/** The error mapper chooses the texts of these codes, so the layers that throw the codes need no texts. */
 const byCode: ReadonlySet<string> = new Set<ErrorCode>(['unauthenticated', 'not_found', 'busy']);
 
 /** Codes that operations of students and of administrators share. The listed files throw these codes only to administrators. */
@@ -65,7 +65,7 @@ function codesOfStudents(): Set<string> {
 }
 
 describe('refusals that students read', () => {
-  it('are thrown with a text of the catalogues in every file', () => {
+  it('have a text from the catalogues in every file that throws them', () => {
     const codes = codesOfStudents();
     const found = new Map<string, Set<string>>();
     for (const file of globSync(['domain/**/*.ts', 'api/**/*.ts'], { cwd: projectDirectory })) {

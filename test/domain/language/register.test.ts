@@ -77,7 +77,7 @@ const otherRegister: Readonly<Partial<Record<OfferedLanguage, RegExp>>> = {
   ar: /(?<!\p{L})(?:تريد|تجد|تطلبها|تستطيع|اضغط|افتح|اقرأ|عزيزي)(?!\p{L})/u,
 };
 
-/** `mail.student_without_name` comes after a greeting word. `time.…` and `certificate.…` are only parts of lines. */
+/** These texts are only parts of lines. For example, `mail.student_without_name` follows a greeting word. */
 const isInsideLine = /^(?:mail\.student_without_name|time\.|certificate\.(?:has_completed|completed_on))/;
 
 describe('the words of the catalogues', () => {
@@ -109,7 +109,7 @@ describe('the words of the catalogues', () => {
     });
   }
 
-  it('contain no digits for one and two in Arabic, because Arabic has number forms for one and two', () => {
+  it('contain no digits 1 and 2 in Arabic, because Arabic has its own number forms for one and two', () => {
     const counted = keys.filter((key) => catalogues.ar.messages[key].includes('count, plural'));
     const say = wordingIn('ar').say as (key: MessageKey, values: object) => string;
     for (const key of counted)

@@ -54,7 +54,7 @@ describe('wording', () => {
       expect(wordingIn(language).moment(new Date('2026-03-02T08:00:00Z'), 'Europe/Berlin')).to.equal(moment);
     });
 
-  it('shows the offset from UTC only in an hour that occurs twice', () => {
+  it('shows the offset from UTC only if the local hour occurs twice', () => {
     const { moment, shortMoment } = wordingIn('en');
     expect(moment(summer, 'Europe/Berlin')).to.contain('at 02:30 (Central European Time, GMT+2)');
     expect(moment(winter, 'Europe/Berlin')).to.contain('at 02:30 (Central European Time, GMT+1)');
@@ -96,7 +96,7 @@ describe('writing directions', () => {
     expect(dirAttribute('123', 'rtl')).to.equal('');
   });
 
-  it('enclose a value in an isolate that is always closed', () => {
+  it('put a value into Unicode isolate characters, and always close the isolate', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme' }),

@@ -56,7 +56,7 @@ describe('a name of a file', () => {
 describe('files that a text names (MED-14)', () => {
   const [one, other] = ['7c9e6679-7425-40de-944b-e07fc1f90ae7', '0b2f3c54-0000-4000-8000-00000000abcd'];
 
-  it('are found once each, in lower case, in the order of their first mention', () => {
+  it('are found once, with ids in lower case and in the order of their first mention', () => {
     const text = `![a](media:${other.toUpperCase()}) MEDIA:${one}, media:${other}.`;
     expect(mediaIdsIn(text)).to.deep.equal([other, one]);
   });

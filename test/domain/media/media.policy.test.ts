@@ -88,7 +88,7 @@ describe('the accepted files (MED-2 to MED-4)', () => {
     expect(candidates.filter((type) => !isAllowedType(type))).to.deep.equal(['image/tiff', 'text/xml', '']);
   });
 
-  it('are recognized as runnable in a browser for any form of their type', () => {
+  it('count as executable in a browser in every spelling of their type', () => {
     const run = ['application/xhtml+xml', 'application/xml', 'text/xml', 'application/javascript', 'image/svg+xml'];
     expect(run.filter((type) => !mayRun(type))).to.deep.equal([]);
     expect(['text/html', 'application/pdf', 'application/xmlish-free'].filter(mayRun)).to.deep.equal([
@@ -117,13 +117,13 @@ describe('the accepted files (MED-2 to MED-4)', () => {
     ['image/avif', 1, false],
     [null, 1, false],
   ] as const)
-    it(`${expected ? 'are' : 'are not'} read in one piece with ${sizeBytes} bytes of ${mime ?? 'an unknown type'}`, () => {
+    it(`${expected ? 'are' : 'are not'} read in one piece if they have ${sizeBytes} bytes and the type ${mime ?? 'unknown'}`, () => {
       expect(isReadWhole({ mime, sizeBytes })).to.equal(expected);
     });
 });
 
 describe('the limits of files', () => {
-  it('allow 15 minutes for an upload, an hour more for its completion, and a week for an unused file', () => {
+  it('allow 15 minutes for an upload, then an hour for the completion, and a week for an unused file', () => {
     expect(mediaRules).to.deep.equal({
       uploadMs: 15 * minuteMs,
       completionMs: hourMs,
@@ -195,7 +195,7 @@ describe('the limits of files', () => {
     expect(waits).to.deep.equal([1_000, 10_000, ...minutes, undefined, undefined]);
   });
 
-  it('allow two to four files at a time and one video less, so that a core stays free', () => {
+  it('allow two to four files at a time, and one video less than files', () => {
     expect([1, 2, 3, 4, 5, 6, 64].map(mediaPermits)).to.deep.equal([2, 2, 2, 3, 4, 4, 4]);
     expect([1, 4, 64].map(videoPermits)).to.deep.equal([1, 2, 3]);
   });
@@ -255,7 +255,7 @@ describe('renditions of videos (MED-24)', () => {
       expect(`${size.width}x${size.height}`).to.equal(made);
     });
 
-  it('may need 10 min plus six times the duration (at most 5 h), and 20 % more bytes than the bit rates', () => {
+  it('may take 10 min plus six times the video’s duration, but at most 5 h', () => {
     expect(videoBounds(0)).to.deep.equal({ timeMs: 10 * minuteMs, memoryMb: 2_048, fileBytes: 33_554_432 });
     expect(videoBounds(minuteMs)).to.deep.equal({
       timeMs: 16 * minuteMs,

@@ -1,4 +1,4 @@
-/** Tests the due mails of a session (MENT-11) and the shown status (MENT-9) just before and after each time limit. */
+/** Tests which mails of a session are due (MENT-11), and which status readers see (MENT-9), just before and after each time limit. */
 import { expect } from 'chai';
 import { cancelUntil, mailsNow, shownStatus } from '../../../domain/mentorships/sessions.policy.ts';
 

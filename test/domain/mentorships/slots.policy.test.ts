@@ -75,7 +75,7 @@ function oracle(one: Offer, from: number, to: number): number[] {
 }
 
 describe('the slots of a mentorship', () => {
-  it('begin at the opening, then after each duration and buffer, and the last slot ends in time', () => {
+  it('follow each other with buffers from the opening time, and never end after the closing time', () => {
     const one = offer({
       weeklyHours: [{ weekday: 1, from: '09:00', to: '12:00' }],
       durationMinutes: 45,
@@ -91,7 +91,7 @@ describe('the slots of a mentorship', () => {
     expect(slotsOf(longer, '2026-03-02T00:00Z', '2026-03-03T00:00Z')).to.deep.equal(['03-02T08:00', '03-02T09:10']);
   });
 
-  it('never begin in the hour that the clocks skip, and begin once in the hour that they repeat', () => {
+  it('never begin in an hour that the clocks skip, and begin once in an hour that the clocks repeat', () => {
     const nights = offer({ weeklyHours: everyDay('01:00', '04:00') });
     expect(slotsOf(nights, '2026-03-28T23:00Z', '2026-03-29T10:00Z')).to.deep.equal(['03-29T00:00', '03-29T01:00']);
     expect(slotsOf(nights, '2026-10-24T22:00Z', '2026-10-25T10:00Z')).to.deep.equal([
@@ -133,7 +133,7 @@ describe('the slots of a mentorship', () => {
     ]);
   });
 
-  it('use the hours of a date instead of the weekday, and are absent if the date has no hours', () => {
+  it('follow the hours of a date instead of its weekday, and are absent if the date has no hours', () => {
     const exceptions = [
       { date: '2026-03-02', hours: [] },
       { date: '2026-03-03', hours: [{ from: '23:00', to: '24:00' }] },
@@ -185,7 +185,7 @@ describe('the slots of a mentorship', () => {
     );
   });
 
-  it('are offered from the minute of the minimum notice to the minute of the horizon', async () => {
+  it('are offered from the exact end of the minimum notice until the exact end of the horizon', async () => {
     const one = offer({ timeZone: 'UTC', weeklyHours: everyDay('00:00', '24:00'), noticeMinutes: 120, horizonDays: 2 });
     const now = new Date('2026-03-02T08:00:00Z');
     await eachCase(

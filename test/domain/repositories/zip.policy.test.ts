@@ -47,7 +47,7 @@ class LayoutReader extends yauzl.RandomAccessReader {
   }
 }
 
-describe('layout of ZIP archives (REPO-6)', () => {
+describe('ZIP archives (REPO-6)', () => {
   if (whyNoPython !== undefined) it.skip(`is not checked with Python: ${whyNoPython}`);
   let folder: string;
   before('a folder', async () => {
@@ -89,7 +89,7 @@ print(json.dumps([z.testzip(), [[i.filename, i.file_size, i.CRC, list(i.date_tim
     ).to.deep.equal([null, files.map(({ name, size, crc32: sum }) => [name, size, sum, [2026, 3, 1, 12, 5, 8]])]);
   });
 
-  it('return each part of the archive with the bytes of the whole archive', () => {
+  it('have the same bytes whether they are read in parts or as a whole', () => {
     const anyFile = fc.record({ name: fc.string({ minLength: 1 }), content: fc.uint8Array({ maxLength: 300 }) });
     fc.assert(
       fc.property(fc.array(anyFile, { maxLength: 6 }), fc.nat(), fc.nat(), (originals, one, other) => {
@@ -107,7 +107,7 @@ print(json.dumps([z.testzip(), [[i.filename, i.file_size, i.CRC, list(i.date_tim
     );
   });
 
-  it('write sizes and positions in 64 bits beyond 4 GB, and both readers find every file', async () => {
+  it('store sizes and positions in 64 bits beyond 4 GB, and both readers find every file', async () => {
     const large = 5_000_000_000;
     const zeros = { crc32: 0, modifiedAt };
     const many: ZipFile[] = [
@@ -141,7 +141,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
   /** The first position that does not fit into 32 bits, and the first number of files that does not fit into 16 bits. */
   const [max32, max16] = [0xffff_ffff, 0xffff];
 
-  it('write a file’s position in 64 bits from 4 GB on, and in 32 bits below', async () => {
+  it('store a file’s position in 64 bits if it is at least 4 GB, and otherwise in 32 bits', async () => {
     const headerOfFirst = 30 + 'first'.length;
     for (const [place, extraBytes, version] of [
       [max32 - 1, 0, 20],
@@ -163,7 +163,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     }
   });
 
-  it('write a file’s size in 64 bits in its header from 4 GB on, and in 32 bits below', () => {
+  it('store a file’s size in the header in 64 bits if it is at least 4 GB, and otherwise in 32 bits', () => {
     const headerOf = (size: number) => {
       const [segment] = layOutZip([{ name: 'first', size, crc32: 0, modifiedAt }]).segments;
       const header = segment && 'bytes' in segment ? segment.bytes : Buffer.alloc(0);
@@ -180,7 +180,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     expect(headerOf(max32)).to.deep.equal([45, max32, max32, 20, BigInt(max32), BigInt(max32)]);
   });
 
-  it('count files in 64 bits from 65,535 files on, and in 16 bits below', async () => {
+  it('count at least 65,535 files in 64 bits, and fewer files in 16 bits', async () => {
     const archiveOf = (count: number) =>
       layOutZip(Array.from({ length: count }, (_, number) => ({ name: `${number}`, size: 0, crc32: 0, modifiedAt })));
     const endOf = (layout: ZipLayout) => bytesOf(layout, [], layout.size - 22);
@@ -194,7 +194,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     }
   });
 
-  it('write the directory’s position in 64 bits from 4 GB on, and in 32 bits below', () => {
+  it('store the directory’s position in 64 bits if it is at least 4 GB, and otherwise in 32 bits', () => {
     const headerOfFile = 30 + 'first'.length;
     for (const [place, bytesAfterDirectory] of [
       [max32 - 1, 22],
@@ -215,7 +215,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     for (const { start, length } of layout.segments) expect(partsOf(layout, start, length)).to.have.length(1);
   });
 
-  it('have times from 1980 to 2107, and the nearest possible time instead of an earlier or later time', async () => {
+  it('have times from 1980 to 2107, and replace any other time by the nearest of these times', async () => {
     const timeOf = async (at: string) => {
       const layout = layOutZip([{ name: 'a', size: 0, crc32: 0, modifiedAt: new Date(at) }]);
       const zip = await yauzl.fromBufferPromise(bytesOf(layout, []), {});

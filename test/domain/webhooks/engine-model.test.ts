@@ -37,7 +37,7 @@ interface World {
 /** No sum of these waits is exactly 5 or 30 days, because the behaviour at that millisecond depends on the duration of an answer. */
 const lateBy = [10 * hour + minute, 23 * hour, 5 * day + hour, 31 * day];
 
-/** The possible events. Numbers select among the objects that exist at that moment. */
+/** Fields of the possible events. Each number selects one of the objects that exist when the event happens. */
 const places = { one: fc.nat(1), which: fc.nat(40) };
 const ok: Reply = { says: 'ok' };
 const fail: Reply = { says: 'fail' };
@@ -82,7 +82,7 @@ const happenings = fc.oneof(
 );
 type Happening = typeof happenings extends fc.Arbitrary<infer One> ? One : never;
 
-/** Series of events that combine rules: a throttled endpoint with a queue, and many deliveries to recover. */
+/** Series of events in which several rules meet, such as a throttled endpoint with a queue, or many deliveries to recover. */
 const phrases: Happening[][] = [
   [
     { name: 'mood', mood: fail },
@@ -113,7 +113,7 @@ const sequence = fc
 
 /** Sequences that failed in earlier runs of this test. */
 const examples: Happening[][] = [
-  // The first delivery reaches its 30 days when the failure of the second delivery disables the endpoint.
+  // The first delivery expires after 30 days when the failure of the second delivery disables the endpoint.
   [
     { name: 'mood', mood: fail },
     { name: 'fact', student: 0, count: 1 },
@@ -122,7 +122,8 @@ const examples: Happening[][] = [
     { name: 'isLate', ms: 31 * day },
     { name: 'passes', ms: second },
   ],
-  // The worker of a recovery seems to be dead, so the recovery is parked at a paused endpoint. Then that worker records a failure.
+  // The worker of a recovery stalls and loses its lease. The recovery is parked at a paused endpoint. Then the stalled worker records a
+  // failure.
   [
     { name: 'mood', mood: fail },
     { name: 'fact', student: 0, count: 6 },

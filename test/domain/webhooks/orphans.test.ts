@@ -65,7 +65,7 @@ describe('the sweep of orphans', () => {
     );
     const swept: number[] = [];
     for (let round = 1; round <= 3; round++) swept.push(await sweepOrphans(db, now));
-    expect(swept).to.deep.equal([499, 500, 201]); // the first 500 rows include the body whose event exists
+    expect(swept).to.deep.equal([499, 500, 201]); // the first 500 rows include one body that stays, because its event exists
     const [round] = await db.manager.findBy(UpkeepRound, { name: 'orphans of webhook_bodies' });
     expect(round).to.include({ position: null });
     expect(round?.completedAt).to.deep.equal(now);

@@ -23,7 +23,7 @@ const second = 1_000;
 /** A time long before all rows of other tests, so that only rows of this file are old enough. */
 const created = new Date('2001-03-01T10:00:00Z');
 const after = (ms: number) => new Date(created.getTime() + ms);
-/** The times at which partitions with rows of this creation time are dropped. */
+/** The times at which the partitions of rows from the time `created` are dropped. */
 const bodiesEnd = new Date('2001-04-01T01:00:00Z'); // 30 days and an hour after the end of the day
 const attemptsEnd = new Date('2001-04-01T00:00:00Z');
 const historyEnd = new Date(Date.parse('2001-03-05T00:00:00Z') + 97 * day); // 90 days and 7 days after the end of the week
@@ -186,7 +186,7 @@ describe('retention (DEL-8)', () => {
       expect(await wakesOf(delivery.id)).to.have.length(1);
     });
 
-    it('keeps the time and the reason of a purge by a student’s removal', async () => {
+    it('keeps the time and the reason of its purge if a student’s removal has already purged it', async () => {
       const delivery = await succeeded();
       await alter('webhook_deliveries', delivery.id, {
         status: 'canceled',
@@ -198,7 +198,7 @@ describe('retention (DEL-8)', () => {
       expect([row.payloadPurgedAt, row.cancelReason]).to.deep.equal([created, 'student_removed']);
     });
 
-    it('waits for an uncommitted record of an attempt, and does not undo the record', async () => {
+    it('is purged only after an uncommitted record of an attempt, and does not undo that record', async () => {
       const { db } = await testDeps();
       const { id } = await buildWebhookDelivery(subscription, created);
       await retain(db, before(bodiesEnd));
@@ -305,7 +305,7 @@ describe('retention (DEL-8)', () => {
       expect(await exists('webhook_events', delivery.eventId)).to.equal(false);
     });
 
-    it('stays if an event of its week was fanned out within 90 days, even when the next week is dropped', async () => {
+    it('stays for 90 days after the late fan-out of an event, even if the next week is dropped', async () => {
       const { db } = await testDeps();
       const late = await succeeded();
       const next = await succeeded(new Date('2001-03-05T00:00:00Z'));
@@ -334,7 +334,8 @@ describe('retention (DEL-8)', () => {
         async (tx) => {
           const round = retain(db, historyEnd);
           await untilWaitingForLocks(1);
-          // If deliveries were locked first, this update would wait for the round, and the round for the event: a deadlock.
+          // If the round locked deliveries first, this update would wait for the round, and the round would wait for the event. That would
+          // be a deadlock.
           await tx.manager.query(`SET LOCAL lock_timeout = 50`);
           await tx.manager.query(`UPDATE webhook_deliveries SET requested = NULL WHERE id = $1`, [delivery.id]);
           expect(await round).to.include({ dropped: 0 });
@@ -359,7 +360,7 @@ describe('retention (DEL-8)', () => {
       expect(await exists('webhook_endpoints', other.id)).to.equal(true);
     });
 
-    it('keeps an event whose fact still waits, because another endpoint may get the event', async () => {
+    it('does not remove an event whose fact still waits, because another endpoint may get the event', async () => {
       const { clubId, studentId, endpoint } = subscription;
       const { db } = await testDeps();
       const pendingFact = await buildWebhookDelivery(subscription, new Date());

@@ -46,7 +46,7 @@ describe('the removal of a student (DEL-9)', () => {
     }
   });
 
-  it('clears bodies and excerpts in the partitions of all days and weeks, also of late attempts', async () => {
+  it('clears bodies and excerpts in all partitions, including the excerpts of late attempts', async () => {
     const source = await testDatabase();
     const subscription = await buildSubscription('https://hooks.example.com');
     const days = [0, 1, 8, 15];

@@ -53,7 +53,7 @@ describe('gathered', () => {
     };
     const turn = () => new Promise(setImmediate);
 
-    it('starts the next batch when the running batch lasts longer than usual, and not earlier', () =>
+    it('starts a parallel batch only after the running batch has lasted longer than usual', () =>
       withTimersStopped(async (advance) => {
         const { double, calls, startedBatches } = callsByHand({ atOnce: 2 });
         const stuck = double(1);
@@ -96,7 +96,7 @@ describe('gathered', () => {
         expect(await Promise.all(results)).to.deep.equal([2, 4, 6, 8, 10, 12, 14]);
       }));
 
-    it('keeps the error of a batch from callers of other batches, and makes them wait as usual', () =>
+    it('reports the error of a batch only to its own callers, and other callers wait as usual', () =>
       withTimersStopped(async (advance) => {
         const { double, calls, startedBatches } = callsByHand({ atOnce: 2 });
         const failing = double(1);

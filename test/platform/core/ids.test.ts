@@ -43,7 +43,7 @@ describe('new ids', () => {
     expect(ids.toSorted()).to.deep.equal(ids);
   });
 
-  it('are between the smallest id of their millisecond and the smallest id of the next', () => {
+  it('lie between the smallest id of their millisecond and the smallest id of the next millisecond', () => {
     const [id = ''] = make(1);
     expect(leastIdOf(start) < id && id < leastIdOf(start + 1)).to.equal(true);
     expect(idAfter(leastIdOf(start))).to.equal(`${leastIdOf(start).slice(0, -1)}1`);

@@ -32,7 +32,7 @@ describe('the parser of times by ISO 8601', () => {
     );
   });
 
-  it('cuts a fraction of any unit to milliseconds', () => {
+  it('cuts a fraction of hours, minutes or seconds to milliseconds', () => {
     expect(iso('2026-11-20T10:00:00,29Z')).to.equal('2026-11-20T10:00:00.290Z');
     expect(iso('2026-11-20T10:00:00.9999Z')).to.equal('2026-11-20T10:00:00.999Z');
     expect(iso('2026-11-20T10:30,5Z')).to.equal('2026-11-20T10:30:30.000Z');

@@ -27,7 +27,7 @@ describe('parsing untrusted JSON', () => {
     );
   });
 
-  it('ignores one byte-order mark at the start, also before blanks, and refuses a second', () => {
+  it('ignores one byte-order mark at the start, even before spaces, and refuses a second mark', () => {
     expect(readJson(Buffer.concat([mark, bytes('{"a":"é"}')]))).to.deep.equal({ a: 'é' });
     expect(readJson(Buffer.concat([mark, bytes(' \n[1]')]))).to.deep.equal([1]);
     expect(readJson('\uFEFF[1]')).to.deep.equal([1]);
@@ -88,7 +88,7 @@ describe('parsing untrusted JSON', () => {
     expect(refusalOf('{"email":"ada@example.com",}')).to.equal('The body is not valid JSON.');
   });
 
-  it('stops reading at the first excess: 1 MB of brackets takes less than 20 ms', () => {
+  it('stops as soon as a limit is exceeded: 1 MB of brackets takes less than 20 ms', () => {
     const sources = ['['.repeat(1_048_576), '{"a":'.repeat(200_000), `[${'[],'.repeat(349_000)}1]`].map(bytes);
     for (const source of sources) refusalOf(source);
     const startedAt = performance.now();

@@ -8,7 +8,7 @@ const at = (minute: string, days: number, zone: string, now: string) => {
 };
 
 describe('the next local time of day of a club (DEC-47, AUTO-10)', () => {
-  it('returns today if the time is not past, otherwise tomorrow, and adds the skipped days', () => {
+  it('returns today if the time has not passed, otherwise tomorrow, and adds the requested days', () => {
     expect(at('09:00', 0, 'Europe/Berlin', '2026-01-10T08:00:00Z')).to.equal('2026-01-10T08:00:00.000Z');
     expect(at('09:00', 0, 'Europe/Berlin', '2026-01-10T08:00:00.001Z')).to.equal('2026-01-11T08:00:00.000Z');
     expect(at('09:00', 2, 'Europe/Berlin', '2026-01-10T07:00:00Z')).to.equal('2026-01-12T08:00:00.000Z');
@@ -50,7 +50,7 @@ describe('the next opening of a daily time window', () => {
     ['after the window', '09:00', '18:00', 'Europe/Berlin', '2026-01-10T17:00:00Z', '2026-01-11T08:00:00.000Z'],
     ['over midnight', '22:00', '06:00', 'Asia/Tokyo', '2026-01-10T03:00:00Z', '2026-01-10T13:00:00.000Z'],
     [
-      'the second pass of a repeated hour',
+      'the second occurrence of an hour that the clocks repeat',
       '01:30',
       '05:00',
       'America/New_York',
@@ -58,7 +58,7 @@ describe('the next opening of a daily time window', () => {
       '2027-11-07T06:30:00.000Z',
     ],
     [
-      'the first pass of a repeated hour',
+      'the first occurrence of an hour that the clocks repeat',
       '01:30',
       '05:00',
       'America/New_York',
@@ -167,7 +167,7 @@ describe('a local date and 8:00 of that date (COMM-17)', () => {
       2,
       { '2026-05-01': '2026-05-01T02:15', '2026-05-02': '2026-05-02T02:15' },
     ],
-    // The skipped day and the repeated day, each with 8:00.
+    // This zone skips a day in 1993 and repeats a day in 1969. The cases show 8:00 of the dates around that day.
     [
       'Pacific/Kwajalein',
       '1993-08-20T12:00:00Z',
@@ -193,7 +193,7 @@ describe('a local date and 8:00 of that date (COMM-17)', () => {
       expect(found).to.deep.equal(mornings);
     });
 
-  it('ends a date when the next date begins, even if clocks skip midnight', () => {
+  it('ends each date when the next date begins, even if the clocks skip midnight', () => {
     expect(localDateOf(480, 'America/Sao_Paulo', new Date('2018-11-03T15:00:00Z'))).to.deep.equal({
       date: '2018-11-03',
       at: new Date('2018-11-03T11:00:00Z'),
@@ -221,14 +221,14 @@ describe('the calendar month of a club (DEC-154)', () => {
     ['Europe/Berlin', '2026-12-31T23:00:00Z', ['2027-01-01', '2026-12-31T23:00:00.000Z', '2027-01-31T23:00:00.000Z']],
     // Clocks skip the midnight that begins the month.
     ['Africa/Cairo', '1982-10-01T12:00:00Z', ['1982-10-01', '1982-09-30T21:00:00.000Z', '1982-10-31T22:00:00.000Z']],
-    // The time zone skips a day, and the month still ends at its last midnight.
+    // The time zone skips a day. The month still ends at the midnight after its last day.
     ['Pacific/Apia', '2011-12-29T20:00:00Z', ['2011-12-01', '2011-12-01T10:00:00.000Z', '2011-12-31T10:00:00.000Z']],
   ] as const)
     it(`begins and ends at local midnight: ${zone}, ${now}`, () => {
       expect(monthAt(zone, now)).to.deep.equal(month);
     });
 
-  it('has one month for each instant, even if clocks repeat the midnight that begins it', () => {
+  it('never overlaps another month, even if the clocks repeat the midnight that begins the month', () => {
     const months = ['2009-11-01T02:59:59Z', '2009-11-01T03:00:00Z', '2009-11-01T03:30:00Z'].map((now) =>
       monthAt('America/Goose_Bay', now),
     );

@@ -93,7 +93,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     );
   });
 
-  it('has the same output for every split of the stream, and never changes written output', () => {
+  it('has the same output however the stream is split, and never changes output that is written', () => {
     fc.assert(
       fc.property(nasty, fc.array(fc.nat({ max: 9 })), (text, cuts) => {
         const chunks: string[] = [];
@@ -143,7 +143,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     for (const text of texts) expect(stripped(text)).to.equal(text);
   });
 
-  it('filters text like normal text if renderers disagree about whether the text is code', () => {
+  it('filters text as normal text if renderers may disagree about whether the text is code', () => {
     const image = '![x](https://e.example)';
     const texts = [
       ' ```\n```\n' + image,
@@ -164,11 +164,11 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
   });
 
   for (const [what, text, expected] of [
-    ['a span after an escaped backslash in its word', '\\\\`![x](y)`', '\\\\`! [x](y)`'],
+    ['a span after an escaped backslash in the same word', '\\\\`![x](y)`', '\\\\`! [x](y)`'],
     ['a span after an escaped backslash in another word', '\\\\ `![x](y)`', '\\\\ `![x](y)`'],
     ['a span after an escaped backtick', '\\` `![x](y)`', '\\` `! [x](y)`'],
     ['a span after a backslash before a letter', '\\a `![x](y)`', '\\a `![x](y)`'],
-    ['a span after an address, also of http', '<http://a> `![x](y)`', '<http://a> `! [x](y)`'],
+    ['a span after an http address', '<http://a> `![x](y)`', '<http://a> `! [x](y)`'],
     ['a span after an address in capitals', '<HTTPS://a> `![x](y)`', '<HTTPS://a> `! [x](y)`'],
     ['a span after a tag', '<b> `![x](y)`', '&lt;b> `![x](y)`'],
     ['a span after a tag that begins with 8 letters', '<blockquote> `![x](y)`', '&lt;blockquote> `![x](y)`'],
@@ -195,8 +195,16 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     ['a span after a fence that is closed with an indent of 3', '```\n   ```\n`![x](y)`', '```\n   ```\n`![x](y)`'],
     ['a fence that stays open at a line with words before the marks', '```\na ```\n![x](y)', '```\na ```\n![x](y)'],
     ['a fence that stays open at a line with words after the marks', '```\n``` a\n![x](y)', '```\n``` a\n![x](y)'],
-    ['a fence that some renderers close by an indent of 4', '```\n    ```\n![x](y)', '```\n    ```\n! [x](y)'],
-    ['a fence that some renderers close by marks of both kinds', '```\n``` ~\n![x](y)', '```\n``` ~\n! [x](y)'],
+    [
+      'a fence that some renderers close at a line with an indent of 4',
+      '```\n    ```\n![x](y)',
+      '```\n    ```\n! [x](y)',
+    ],
+    [
+      'a fence that some renderers close at a line with two kinds of marks',
+      '```\n``` ~\n![x](y)',
+      '```\n``` ~\n! [x](y)',
+    ],
     [
       'all text after a fence that only some renderers consider closed',
       '```\n    ```\n\n```\n![x](y)',
@@ -209,7 +217,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     ],
     ['all text after tildes with a tilde in their info string', '~~~a~\n\n```\n![x](y)', '~~~a~\n\n```\n! [x](y)'],
     [
-      'all text after a fence that may be the address of a label',
+      'all text after a fence that renderers may read as the address of a label',
       '[a]:\n```\n\n```\n![x](y)',
       '[a]&#58;\n```\n\n```\n! [x](y)',
     ],
@@ -224,12 +232,12 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     ['the content of a fence in a list', '  ```\n  ![x](y)\n  ```', '  ```\n  ! [x](y)\n  ```'],
     ['a span in a fence in a list', '  ```\n\n  `![x](y)`', '  ```\n\n  `! [x](y)`'],
     [
-      'all text after a fence in a list that closes at another column',
+      'all text after a fence in a list if the closing line begins at another column',
       '  ```\n ```\n\n`![x](y)`',
       '  ```\n ```\n\n`! [x](y)`',
     ],
     [
-      'all text after a fence in a list that begins another item',
+      'all text after a fence in a list if the next fence begins another item',
       '- ```\n- ```\n\n`![x](y)`',
       '- ```\n- ```\n\n`! [x](y)`',
     ],
@@ -239,17 +247,17 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
       '  ```\n  ``` a\n\n`! [x](y)`',
     ],
     [
-      'all text after a fence in a list with other marks',
+      'all text after a fence in a list that contains a line with other marks',
       '  ```\n  ~~~\n  ```\n\n`![x](y)`',
       '  ```\n  ~~~\n  ```\n\n`! [x](y)`',
     ],
     [
-      'all text after a fence in a list that ends with its item',
+      'all text after a fence in a list if a less indented line ends the item',
       '  ```\n a\n  ```\n\n`![x](y)`',
       '  ```\n a\n  ```\n\n`! [x](y)`',
     ],
     [
-      'a span after a fence in a list whose lines begin at its column',
+      'a span after a fence in a list if all lines begin at the column of the fence',
       '  ```\n  a\n  ```\n\n`![x](y)`',
       '  ```\n  a\n  ```\n\n`![x](y)`',
     ],
@@ -259,9 +267,9 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
       '> ```\n  ```\n\n`![x](y)`',
       '> ```\n  ```\n\n`! [x](y)`',
     ],
-    ['all text after a fence behind a tab', '\t```\n\n`![x](y)`', '\t```\n\n`! [x](y)`'],
+    ['all text after a fence that begins after a tab', '\t```\n\n`![x](y)`', '\t```\n\n`! [x](y)`'],
     [
-      'all text after a fence behind a tab that closes behind a space',
+      'all text after a fence that begins after a tab and closes after a space',
       '\t```\n ```\n\n`![x](y)`',
       '\t```\n ```\n\n`! [x](y)`',
     ],
@@ -272,7 +280,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     });
 
   for (const [what, text, expected] of [
-    ['a link of the web', '[x](https://a.example/?q=1)', '[x](https://a.example/?q=1)'],
+    ['a link with a web address', '[x](https://a.example/?q=1)', '[x](https://a.example/?q=1)'],
     ['a link to a mail address', '[x](mailto:a@b.example)', '[x](mailto:a@b.example)'],
     ['a link within the site', '[x](/a) [y](#b) [z](c.html)', '[x](/a) [y](#b) [z](c.html)'],
     ['a link that runs a script', '[x](javascript:alert(1))', '[x]&#40;javascript:alert(1))'],
@@ -289,7 +297,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
       '[x]&#40;media:7c9e6679-7425-40de-944b-e07fc1f90ae7)',
     ],
     ['a label that runs a script', '[x][y]\n\n[y]: javascript:alert(1)', '[x][y]\n\n[y]&#58; javascript:alert(1)'],
-    ['a label of the web', '[x][y]\n\n[y]: https://a.example', '[x][y]\n\n[y]: https://a.example'],
+    ['a label with a web address', '[x][y]\n\n[y]: https://a.example', '[x][y]\n\n[y]: https://a.example'],
     ['an address that runs a script', '<javascript:alert(1)>', '&lt;javascript:alert(1)>'],
     ['a link that runs a script, as code', '`[x](javascript:alert(1))`', '`[x](javascript:alert(1))`'],
   ] as const)
@@ -316,7 +324,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     expect(createMarkdownStripper().push('[x](' + ' '.repeat(600))).to.equal('[x]&#40;' + ' '.repeat(600));
   });
 
-  it('delays the beginning of an address, and no other tag', () => {
+  it('delays a tag only if it may be the beginning of an address', () => {
     const pushed = (...chunks: string[]) => {
       const stripper = createMarkdownStripper();
       return [...chunks.map((chunk) => stripper.push(chunk)), stripper.end()];

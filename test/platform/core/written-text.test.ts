@@ -26,7 +26,7 @@ const attributes = new Set(['href', 'title', 'class', 'start', 'align', 'type', 
 const schemes = new Set(['http:', 'https:', 'mailto:', 'media:']);
 const site = 'https://club.example';
 
-/** @returns Returns the elements, attributes and addresses that are not on a short list. */
+/** @returns the elements, attributes and addresses of `html` that these tests do not allow */
 function beyond(html: string, images: readonly string[] = []): string[] {
   const found: string[] = [];
   const parser = new Parser({

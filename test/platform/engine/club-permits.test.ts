@@ -100,7 +100,7 @@ describe('the sharing of permits among clubs', () => {
       expect(startedWork).to.deep.equal(['a1', 'a2', 'b1', 'a3']);
     });
 
-    it('gets free permits in rotation over the clubs', async () => {
+    it('gets free permits one club after another', async () => {
       const { begin, end, startedWork } = works(createClubPermits(1, { line }));
       for (const name of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) await begin(name);
       for (const name of ['a1', 'a2', 'b1', 'c1', 'a3']) await end(name);
@@ -141,7 +141,7 @@ describe('the sharing of permits among clubs', () => {
       expect(startedWork).to.deep.equal(['a1']);
     });
 
-    it('gets the permit that work releases when it throws', async () => {
+    it('gets the permit of other work that ends with an error', async () => {
       const { begin, fail, outcomes, startedWork } = works(createClubPermits(1, { line }));
       await begin('a1');
       await begin('b1');
@@ -156,7 +156,7 @@ describe('the sharing of permits among clubs', () => {
     let clock = 0;
     const permitsOf = (total: number) => createClubPermits(total, { clock: () => clock, random: () => 1 });
 
-    it('is scheduled at the pace of the club’s work, one retry after another', () => {
+    it('is scheduled by the usual duration of the club’s work, one retry after another', () => {
       const permits = permitsOf(4);
       const release = permits.tryAcquire('a');
       permits.tryAcquire('a');
@@ -180,7 +180,7 @@ describe('the sharing of permits among clubs', () => {
       expect([1, 2].map(() => permits.retryAt('a', now) - now)).to.deep.equal([50, 100]);
     });
 
-    it('does not use the duration of a club’s work any more after a thousand other clubs', () => {
+    it('forgets the duration of a club’s work after the work of a thousand other clubs', () => {
       const permits = permitsOf(2);
       const work = (club: string) => {
         const release = permits.tryAcquire(club);
@@ -200,7 +200,7 @@ describe('the sharing of permits among clubs', () => {
       expect(Math.max(...waits)).to.equal(120_000);
     });
 
-    it('is scheduled as after short work if the last work took hours', () => {
+    it('is scheduled after at most 15 s, even if the last work took hours', () => {
       const permits = permitsOf(4);
       const release = permits.tryAcquire('a');
       permits.tryAcquire('a');

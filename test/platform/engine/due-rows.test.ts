@@ -22,7 +22,8 @@ const alwaysWaiting: ReadonlySet<WorkflowType> = new Set(['mailDomain', 'mediaMo
 
 /** The SQL values of required columns without a default. */
 const values: Record<string, string> = {
-  // Ids begin with their time. These times are thousands of years ahead: a row in the partition of a real week would be its only row.
+  // An id begins with its time. These times are thousands of years ahead, so the rows are in one partition. A row with a real time would be
+  // the only row in the partition of its week.
   uuid: `overlay(gen_random_uuid()::text PLACING 'f' FROM 1)::uuid`,
   text: `md5(number::text)`,
   bytea: `decode(md5(number::text), 'hex')`,

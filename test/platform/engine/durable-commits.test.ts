@@ -68,7 +68,7 @@ describe('commits without a wait for the disk', () => {
     inHand: new Map(),
     turn: turnFromAnywhere(),
   });
-  /** @returns the commits since the beginning of the test, each kind once */
+  /** @returns the commits since the beginning of the test; each kind of commit appears once */
   const recordedCommits = async (): Promise<string[]> => {
     const rows = await (
       await testDatabase()

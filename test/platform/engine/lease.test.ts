@@ -43,7 +43,7 @@ describe('leases (ENG-2)', () => {
   const change = async (to: Partial<AddOn>) => (await testDatabase()).manager.update(AddOn, { id }, to);
   const stored = async () => (await testDatabase()).manager.findOneByOrFail(AddOn, { id });
 
-  it('give a due row to one of two claims, with its fence, count and changes', async () => {
+  it('give a due row to only one of three concurrent claims, and update its fence and its count', async () => {
     const before = await stored();
     const claims = await Promise.all([claim(), claim(), claim()]);
     expect(claims.filter((one) => one !== undefined)).to.deep.equal([{ id, fence: before.fence + 1, at: now }]);
@@ -64,7 +64,7 @@ describe('leases (ENG-2)', () => {
     expect(await claim()).to.equal(undefined);
   });
 
-  it('give a row again after its lease has expired, and refuse the record of the first claim', async () => {
+  it('give a row to a second claim after the lease expires, and refuse the outcome of the first claim', async () => {
     const first = await claim();
     await change({ leaseUntil: new Date(Date.now() - 1_000) });
     const second = await claim();
@@ -79,7 +79,7 @@ describe('leases (ENG-2)', () => {
     expect(await stored()).to.include({ status: 'pending', leaseUntil: null });
   });
 
-  it('refuse a record of a row that has ended', async () => {
+  it('refuse to record an outcome for a row that has ended', async () => {
     const claimed = await claim();
     if (!claimed) throw new Error('The add-on was not claimed.');
     await change({ status: 'failed', settledAt: now });
@@ -108,14 +108,14 @@ describe('leases of several rows', () => {
     expect(await stored(other)).to.include({ fence: 0, leaseUntil: null, attemptCount: 0 });
   });
 
-  it('count claims and record their time only if the rule names columns for them', async () => {
+  it('count claims and store their time only if the rule names columns for this', async () => {
     const id = await dueAddOn();
     const { attemptCount, createdAt } = await stored(id);
     await claim(id, defineLease(AddOn, { open: { status: 'pending' }, due: 'nextAttemptAt', seconds: 60 }));
     expect(await stored(id)).to.deep.include({ fence: 1, attemptCount, createdAt });
   });
 
-  describe('that are renewed', () => {
+  describe('leases that a worker renews', () => {
     let claimed: Claim;
     let renewals: number;
     let stop: AbortController;
@@ -163,7 +163,7 @@ describe('leases of several rows', () => {
       expect(renewals).to.equal(before);
     });
 
-    it('are lost to a later claim, whose lease they do not change', async () => {
+    it('are lost if a later claim gets the row, and do not change the lease of that claim', async () => {
       await (await testDatabase()).manager.update(AddOn, { id: claimed.id }, { leaseUntil: new Date(0) });
       const { fence } = await claim(claimed.id);
       expect(fence).to.equal(claimed.fence + 1);
@@ -173,7 +173,7 @@ describe('leases of several rows', () => {
       expect(await isProlonged(claimed.id)).to.equal(false);
     });
 
-    it('are lost after the record of the outcome, which releases the lease', async () => {
+    it('are lost after the outcome is recorded, because the record releases the lease', async () => {
       const { db } = await testDeps();
       await lease.record(db, claimed, { nextAttemptAt: now });
       const { signal } = await hold();
@@ -182,7 +182,7 @@ describe('leases of several rows', () => {
       expect(await stored(claimed.id)).to.include({ leaseUntil: null });
     });
 
-    it('are lost if the row no longer matches the condition of the work', async () => {
+    it('are lost if the row no longer meets the condition that the work needs', async () => {
       const { signal } = await hold({ still: sql`status = 'active'` });
       await untilLost(signal);
       expect(signal.reason).to.be.instanceOf(LeaseLost);
@@ -211,7 +211,7 @@ describe('leases of several rows', () => {
       never.resolve(undefined);
     });
 
-    it('end with the process, whose signal stops the work', async () => {
+    it('end when the process stops, and stop the work with the signal of the process', async () => {
       const { signal } = await hold();
       stop.abort('the process stops');
       expect(signal.reason).to.equal('the process stops');

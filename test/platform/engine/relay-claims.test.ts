@@ -46,7 +46,7 @@ describe('facts (ENG-9)', () => {
     }
   });
 
-  it('that another transaction has locked are skipped', async () => {
+  it('are skipped while another transaction locks them', async () => {
     const [locked, free] = [await record(clubA), await record(clubA)];
     const other = source().createQueryRunner();
     await other.startTransaction();
@@ -57,7 +57,7 @@ describe('facts (ENG-9)', () => {
     expect((await everyFact()).map(({ id }) => id)).to.deep.equal([locked]);
   });
 
-  it('of a long urgent backlog leave permits for less urgent rows of another club', async () => {
+  it('leave permits for less urgent facts of another club, even if the urgent backlog is long', async () => {
     await recordMany(clubA, 200);
     await recordMany(clubB, 10, bulk);
     const room: Room = { ...roomFor(32, 8), bulk: 24, bulkPerClub: 6 };
@@ -80,7 +80,7 @@ describe('facts (ENG-9)', () => {
     expect(countsOf(claimed)).to.deep.equal({ [clubA]: 5, [clubC]: 2 });
   });
 
-  it('are claimed in equal numbers if each claim gets one fact, in any order of club ids', async () => {
+  it('are claimed equally from all clubs if each claim gets only one fact', async () => {
     const clubs = Array.from({ length: 6 }, newId);
     for (const clubId of clubs) await recordMany(clubId, 50);
     const claimed = [];
@@ -120,7 +120,7 @@ describe('facts (ENG-9)', () => {
     expect(idle).to.deep.equal([]);
   });
 
-  it('are claimed beyond the rows that other relays have locked', async () => {
+  it('are claimed even if other relays have locked the first facts of the queue', async () => {
     await recordMany(clubA, 40);
     const other = source().createQueryRunner();
     await other.startTransaction();

@@ -127,7 +127,7 @@ describe('wakes (ENG-3)', () => {
     expect(notifications()).to.equal(1);
   });
 
-  it('raise an unsent wake of the workflow, with a new number, instead of adding another wake', async () => {
+  it('raise an unsent wake of the same workflow, with a new number, and add no second wake', async () => {
     const [id, other] = [newId(), newId()];
     await wakeNow(wakeOf(id, clubA));
     const [first] = await rows();
@@ -149,7 +149,7 @@ describe('wakes (ENG-3)', () => {
     expect((await rows()).map(({ workflowId }) => workflowId)).to.deep.equal([`webhook-delivery/${id}`]);
   });
 
-  it('have the priority of their type or row, and a raised wake keeps the higher urgency', async () => {
+  it('have the priority of their type or row, and keep the more urgent priority when raised', async () => {
     const [mail, answer, other] = [newId(), newId(), newId()];
     const mailWake = { workflowType: 'transactionalMail', subjectId: mail, clubId: clubA, attributes: {} } as const;
     await wakeNow({ ...mailWake, priority: 2 }, wakeOf(other, clubA), {
@@ -175,12 +175,12 @@ describe('wakes (ENG-3)', () => {
     expect(notifications()).to.equal(0);
   });
 
-  it('without a club are claimed like rows of one club', async () => {
+  it('are claimed as the wakes of one club if they have no club', async () => {
     await wakeNow(wakeOf(newId(), null));
     expect((await someWakes(1))[0]?.clubId).to.equal(noClub);
   });
 
-  it('of two transactions in opposite order cause no deadlock', async () => {
+  it('cause no deadlock if two transactions request them in opposite order', async () => {
     const ids = Array.from({ length: 20 }, newId);
     for (let round = 0; round < 5; round++) {
       await Promise.all([
@@ -197,7 +197,7 @@ describe('wakes (ENG-3)', () => {
     expect(await rows()).to.deep.equal([]);
   });
 
-  it('that were raised while they were sent stay, and can be claimed immediately', async () => {
+  it('stay if they are raised while they are being sent, and can then be claimed immediately', async () => {
     const id = newId();
     await wakeNow(wakeOf(id, clubA));
     const claimed = await claimOne();

@@ -56,7 +56,7 @@ describe('claims of facts and wakes (ENG-19)', () => {
     ]);
   });
 
-  it('are not allowed to a checkout while a build is current', async () => {
+  it('return no row in a process from a checkout while a build is current', async () => {
     await promote(old);
     expect(await claimedBy(undefined)).to.deep.equal([0, 0]);
   });
@@ -93,7 +93,7 @@ describe('a build', () => {
   const later = new Date('2999-01-01');
   const promoted = async (since: Date) => [await isPromoted(db(), 'old', since), await isPromoted(db(), 'next', since)];
 
-  it('counts as promoted while it is current, and later for processes that ran while it was current', async () => {
+  it('counts as promoted while it is current, and later for processes that started before the change', async () => {
     expect(await promoted(before)).to.deep.equal([false, false]);
     await promote(old);
     expect([await promoted(before), await promoted(later)]).to.deep.equal([
@@ -109,7 +109,7 @@ describe('a build', () => {
     expect(await promoted(before)).to.deep.equal([false, true]);
   });
 
-  it('counts as promoted in a checkout while no build is current', async () => {
+  it('counts as promoted in a process from a checkout only while no build is current', async () => {
     expect(await isPromoted(db(), undefined, before)).to.equal(true);
     await promote(old);
     expect(await isPromoted(db(), undefined, before)).to.equal(false);

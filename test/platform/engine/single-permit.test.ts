@@ -9,7 +9,7 @@ describe('the single permit of a process (ENG-21)', () => {
     return createSinglePermit({ clock: () => now, random: () => 0.5 });
   };
 
-  it('is granted once at a time, and again after its release', () => {
+  it('is held by one piece of work at a time, and is free again after its release', () => {
     const permit = permitOf();
     const release = permit.tryAcquire('a');
     expect([permit.tryAcquire('a'), permit.tryAcquire('b')]).to.deep.equal([undefined, undefined]);
@@ -43,7 +43,7 @@ describe('the single permit of a process (ENG-21)', () => {
     expect(permit.tryAcquire('busy')).to.be.a('function');
   });
 
-  it('schedules each retry of a club ten seconds after the previous retry, within two minutes', () => {
+  it('plans the retries of a club ten seconds apart, at most two minutes ahead', () => {
     const permit = permitOf();
     const times = Array.from({ length: 14 }, () => permit.retryAt('a', 1_000));
     expect(times.slice(0, 3)).to.deep.equal([11_000, 21_000, 31_000]);

@@ -70,7 +70,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     expect([await rescue(), await rescue()]).to.deep.equal([1, 0]);
   });
 
-  it('wakes an ended answer until its cost is settled', async () => {
+  it('wakes the run of an ended answer until the cost of the answer is settled', async () => {
     const { questionId, answerId, conversationId } = await buildQuestion({ acceptedAt: ago(10 * minute) });
     const { db } = await testDeps();
     await db.transaction((tx) =>
@@ -147,7 +147,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     ]).to.deep.equal([['addOn'], [], []]);
   });
 
-  it('wakes a lost delivery behind 500 deliveries in their pause, and those deliveries after the pause', async () => {
+  it('wakes a lost delivery although 500 deliveries pause, and wakes these deliveries after the pause', async () => {
     const source = await testDatabase();
     await alter('webhook_deliveries', overdue.id, { next_attempt_at: ago(3 * minute) });
     const subscription = await buildSubscription(url);
@@ -166,7 +166,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     ]);
   });
 
-  it('rescues other kinds of rows if one kind cannot be read, without recording a complete round', async () => {
+  it('rescues other kinds of rows if one kind cannot be read, but records no complete round', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const addOn = await buildAddOn(clubId, { next_attempt_at: ago(2 * minute + second) });
@@ -266,7 +266,7 @@ describe('the pause of a step after an internal fault (ENG-16)', () => {
     ]);
   });
 
-  it('restarts 10 minutes after a try that did not fail', async () => {
+  it('is short again if the step does not fail for 10 minutes', async () => {
     const [id, other] = [newId(), newId()];
     const { db } = await testDeps();
     for (const one of [id, other]) await failTimes(3, one);

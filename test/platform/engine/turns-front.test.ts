@@ -12,12 +12,12 @@ import {
 import { claimWakes, removeWake } from '../../../platform/engine/wakes.ts';
 import { countsOf, roomFor, useRelayQueue, wakeOf } from '../../toolkit/drive/relay-queue.ts';
 
-/** A time before the claim that is longer than any transaction. */
+/** A row that was written this long before a claim is older than any open transaction. */
 const longMs = 5_000;
 const aClub = idOfTime(1_700_000_000_000);
 const anotherClub = idOfTime(1_700_000_000_100);
 
-describe('the front of a claim (ENG-9)', () => {
+describe('the front, which is the position from which a claim reads the queue (ENG-9)', () => {
   const { source, recordMany, rowsRead, wakeNow } = useRelayQueue();
 
   /** Claims rows without a scan of all rows. @returns the number of claimed rows of each club */
@@ -32,7 +32,7 @@ describe('the front of a claim (ENG-9)', () => {
     bulkPerClub: 6,
   });
 
-  it('leaves the remaining rows of a long backlog to the next claims', async () => {
+  it('does not hide the remaining rows of a long backlog from the next claims', async () => {
     await recordMany(aClub, 12, 1, longMs);
     const front = unknownFront();
     for (let nth = 1; nth <= 3; nth++) expect(await claimOn(front, 4), `claim ${nth}`).to.deep.equal({ [aClub]: 4 });
@@ -41,9 +41,9 @@ describe('the front of a claim (ENG-9)', () => {
   for (const { what, priority, room } of [
     { what: 'a club that had reached its limit', priority: 1, room: inHandOfOne(8, 0) },
     { what: 'a club that had reached its bulk limit', priority: bulk, room: inHandOfOne(6, 6) },
-    { what: 'bulk beyond the total limit', priority: bulk, room: { bulk: 0 } },
+    { what: 'bulk priority while the total limit of bulk is reached', priority: bulk, room: { bulk: 0 } },
   ] as const)
-    it(`leaves rows of ${what} to the next claim`, async () => {
+    it(`does not hide rows of ${what} from the next claim`, async () => {
       await recordMany(aClub, 2, priority, longMs);
       await recordMany(anotherClub, 2);
       const front = unknownFront();
@@ -51,7 +51,7 @@ describe('the front of a claim (ENG-9)', () => {
       expect(await claimOn(front, 4)).to.deep.equal({ [aClub]: 2 });
     });
 
-  it('leaves rows of clubs that a claim did not reach to the next claims', async () => {
+  it('does not hide rows of clubs that earlier claims did not reach', async () => {
     const clubs = Array.from({ length: 9 }, (_, index): Id => idOfTime(1_700_000_000_000 + index));
     for (const [index, club] of clubs.entries()) await recordMany(club, 1, 1, index < 8 ? 0 : longMs);
     const front = unknownFront();
@@ -61,7 +61,7 @@ describe('the front of a claim (ENG-9)', () => {
     expect(count).to.equal(9);
   });
 
-  it('finds a row that was written 200 ms ago and is committed only now', async () => {
+  it('does not hide a row that was written 200 ms ago and is committed only now', async () => {
     await recordMany(anotherClub, 1);
     const front = unknownFront();
     expect(await claimOn(front, 4)).to.deep.equal({ [anotherClub]: 1 });
@@ -70,7 +70,7 @@ describe('the front of a claim (ENG-9)', () => {
     expect(await claimOn(front, 4)).to.deep.equal({ [aClub]: 1 });
   });
 
-  it('finds a wake again that was raised while it was sent', async () => {
+  it('does not hide a wake that was raised while it was being sent', async () => {
     const raised = wakeOf(newId(), aClub);
     await wakeNow(raised);
     await source().query(`UPDATE wakes SET due_at = due_at - make_interval(secs => $1 / 1000.0)`, [longMs]);
@@ -107,7 +107,7 @@ describe('the front of a claim (ENG-9)', () => {
     }
   });
 
-  it('restarts at the first row after 1 s, or after ten times the duration of a full scan, at most 5 s', () => {
+  it('returns to the first row after 1 s, or after ten times the duration of a full scan up to 5 s', () => {
     expect([0, 100, 200, 500, 30_000].map(untilNextLook)).to.deep.equal([1_000, 1_000, 2_000, 5_000, 5_000]);
   });
 });

@@ -17,7 +17,10 @@ interface Row {
   priority: Priority;
 }
 
-/** The model: each step serves the next club that has a row of the most urgent existing priority. */
+/**
+ * The model of a claim. Each step serves one row of the most urgent priority that has rows. The row belongs to the next club after the last
+ * served club.
+ */
 function stepsOf(queue: Queue, turn: Turn, limit: number): Record<string, number> {
   const stepCounts: Record<string, number> = {};
   let remaining = limit;
@@ -45,7 +48,7 @@ const urgentRowsOfOneClub: [Row[], (Row[] | number)[]] = [
 describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
   const { source, recordMany, rowsRead, letLeasesRunOut } = useRelayQueue();
 
-  it('continues where the last claim stopped, and serves the most urgent rows first, like a model', async () => {
+  it('continues where the last claim stopped, and serves the most urgent rows first, as in a model', async () => {
     const row = fc.record({ club: fc.constantFrom(...clubs), priority: fc.constantFrom<Priority>(...priorities) });
     const rows = fc.array(row, { maxLength: 40 });
     const command = fc.oneof(
@@ -57,7 +60,7 @@ describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
         await source().query(`TRUNCATE facts`);
         const queue: Queue = priorities.map(() => new Map());
         const [turn, turnOfModel]: Turn[] = [new Map(), new Map()];
-        const front = unknownFront(); // the front must not hide remaining rows, although the first rows are old
+        const front = unknownFront(); // the front must not hide the remaining rows, even if the first rows are old
         for (const one of [first, ...commands, 100]) {
           if (typeof one === 'number') {
             const claimed = await claimFacts(source(), { ...roomFor(one, 100), turn: turn ?? new Map(), front });
@@ -125,7 +128,7 @@ describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
     );
   });
 
-  it('serves each of 100 clubs once in claims of eight, including clubs that join during the round', async () => {
+  it('serves each of 100 clubs once in claims of eight rows, even clubs that join during the round', async () => {
     const many = Array.from({ length: 100 }, (_, index) => idOfTime(1_700_000_000_000 + index));
     for (const club of many.slice(0, 96)) await recordMany(club, 5);
     const turn: Turn = new Map();
@@ -169,7 +172,7 @@ describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
       free: anotherClub,
     },
   ])
-    it(`continues beyond 60 rows of ${of} that a long transaction holds`, async () => {
+    it(`finds a free row behind 60 rows of ${of} that a long transaction locks`, async () => {
       for (const clubId of lockedClubs) await recordMany(clubId, 1);
       const other = source().createQueryRunner();
       await other.startTransaction();
@@ -183,7 +186,7 @@ describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
       }
     });
 
-  it('reads no more rows while 5,000 clubs wait than while 100 clubs wait', async () => {
+  it('reads fewer than 400 rows in a claim, whether 100 or 5,000 clubs wait', async () => {
     for (const waiting of [100, 5_000]) {
       await source().query(`TRUNCATE facts`);
       await source().query(

@@ -77,7 +77,7 @@ describe('platform/infra/bounded-program', function () {
     await until('the end of all these processes', { timeoutMs: 10_000 }, async () => (await living()) === 0);
   });
 
-  it('ends a child in another process session by its CPU time', async () => {
+  it('ends a child in another process session when the child has used its CPU time', async () => {
     expect(await sh(`setsid sh -c 'while :; do :; done' "$0" & sleep 0.3`, { cpuSeconds: 1 })).to.equal('done');
     expect(await living()).to.equal(1);
     await until('its end', { timeoutMs: 15_000 }, async () => (await living()) === 0);

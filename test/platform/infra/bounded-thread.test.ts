@@ -88,7 +88,7 @@ describe('a worker thread with limits', function () {
       expect(await threads.run({ data: 'tell', signal })).to.include({ size: 0 });
     });
 
-    it('is replaced after an error, an exceeded limit, an abort, and work that still asks questions', async () => {
+    it('is replaced after an error, an exceeded limit, an abort, or a question that is still open', async () => {
       const stopped = new AbortController();
       const never = () => new Promise<never>(() => stopped.abort(new Error('stopped')));
       const outcomes: readonly [data: string, outcome: string, work?: object][] = [

@@ -22,7 +22,7 @@ describe('describeError', () => {
     expect(frames.filter((frame) => frame.includes(process.cwd()))).to.deep.equal([]);
   });
 
-  it('returns the code of a failed system call, without its address', () => {
+  it('returns the code of a failed system call, but not the address in the message', () => {
     const error = Object.assign(new Error('connect ECONNREFUSED 10.1.2.3:5432'), { code: 'ECONNREFUSED' });
     expect(describeError(error)).to.include({ name: 'Error', code: 'ECONNREFUSED' });
     expect(JSON.stringify(describeError(error))).to.not.include('10.1.2.3');

@@ -35,7 +35,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     await chmod(file, 0o755);
     return file;
   }
-  /** An ffmpeg that lists no support for some names. */
+  /** An ffmpeg that does not list the encoders and filters with these names. */
   const lacking = (names: string) =>
     wrapped(`case "$*" in *-encoders|*-filters) ${real} "$@" | grep -vE ' (${names}) '; exit;; esac`);
   async function findingOf(executable: string): Promise<FfmpegFinding> {
@@ -92,7 +92,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     ]);
   });
 
-  it('skips a broken ffmpeg on the PATH for a working one, logs that, and uses the working one', async () => {
+  it('skips a broken ffmpeg on the PATH, notes the reason, and uses the next ffmpeg that works', async () => {
     const wrong = await wrapped('exit 1', 'first');
     const right = await wrapped('', 'second');
     process.env['PATH'] = [path.dirname(wrong), path.dirname(right), '/usr/bin', '/bin'].join(':');
@@ -119,7 +119,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     expect([await ffmpeg.look(), await ffmpeg.look()]).to.deep.equal([false, false]);
     await wrapped(`[ -e ${callLog} ] && exit 1`);
     expect(await ffmpeg.look()).to.equal(true);
-    await writeFile(callLog, ''); // Breaks ffmpeg without a change of its file, as an update of its libraries does.
+    await writeFile(callLog, ''); // The file of ffmpeg stays the same, but ffmpeg no longer works, as after an update of its libraries.
     expect([await ffmpeg.look(), await ffmpeg.look({ anew: true })]).to.deep.equal([true, false]);
     expect(reports).to.deep.equal([
       [],

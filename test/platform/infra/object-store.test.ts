@@ -55,7 +55,7 @@ describe('the removal of a file', function () {
     return [...Versions, ...DeleteMarkers].map(({ Key }) => Key);
   };
 
-  it('removes every version and delete marker of the file, and no file with a longer name', async () => {
+  it('removes each version and delete marker of the file, but no file whose key is longer', async () => {
     for (const text of ['one', 'two', 'three']) await putText('media/a', text);
     await putText('media/ab', 'another');
     expect(await versions()).to.deep.equal(['media/a', 'media/a', 'media/a', 'media/ab']);
@@ -190,7 +190,7 @@ describe('copying a file inside the store', function () {
     return key;
   };
 
-  it('copies to the other bucket by key, with the given headers, whole or in parts', async () => {
+  it('copies to the bucket of the new key, with the given headers, even a file of several parts', async () => {
     for (const size of [10, 2 * parts + 3]) {
       const bytes = Buffer.alloc(size, 'knot');
       const [from, to] = [await putFile(`${size}`, bytes), `public/${prefix}/${size}`];
@@ -212,7 +212,7 @@ describe('copying a file inside the store', function () {
     }
   });
 
-  it('copies no missing file, and leaves nothing readable after a failed copy', async () => {
+  it('returns false for a missing file, and leaves nothing readable after a failed copy', async () => {
     const headers = { contentType: 'text/plain' };
     const to = `public/${prefix}/broken`;
     expect(await store.copy(`media/${prefix}/unknown`, to, headers, go())).to.equal(false);
@@ -368,7 +368,7 @@ describe('the signed address of a file (MED-6)', function () {
     });
   });
 
-  it('stays equal for five minutes and is valid for 20, so every caller has at least 15 minutes', async () => {
+  it('stays the same for five minutes and is valid for 20, so each caller has at least 15 minutes', async () => {
     const [key, answer] = ['media/knot', { disposition: 'inline', contentType: 'text/plain' }];
     const began = Date.now();
     const at = (time: number, work: () => Promise<string>) => withClockStopped(work, began + time);

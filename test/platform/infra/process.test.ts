@@ -60,7 +60,7 @@ describe('the checks at the start of a process', () => {
   const thrownBy = (...checks: Promise<string[]>[]) => throwMistakes(checks).catch((error: unknown) => error);
   const broken = new Error('a check is broken');
 
-  it('report all mistakes together, and the error of a check only if there are no mistakes', async () => {
+  it('report all mistakes together, and report a broken check only if there are no mistakes', async () => {
     const mistakes = await thrownBy(Promise.resolve(['one']), Promise.reject(broken), Promise.resolve(['two']));
     expect(mistakes).to.be.instanceOf(StartProblems).and.have.deep.property('problems', ['one', 'two']);
     expect(await thrownBy(Promise.resolve([]), Promise.reject(broken))).to.equal(broken);
@@ -88,7 +88,7 @@ describe('the log of a process', () => {
 });
 
 describe('a command-line program', () => {
-  it('ends with its returned exit code, with 1 and a reason if it throws, or at a signal', async () => {
+  it('ends with the code of its work, with 1 and a reason after an error, or with the code of a signal', async () => {
     const [returned, thrown, ended] = await Promise.all([
       end(`runOnce('It failed', async () => 3)`),
       end(`runOnce('It failed', async () => { throw new StartProblem('do this'); })`),

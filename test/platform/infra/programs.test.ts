@@ -1,4 +1,4 @@
-/** Programs of the machine: the search on the PATH, and how the programs answer. */
+/** Tests how the service finds programs of the machine on the PATH, and how it reads their answers. */
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -72,7 +72,7 @@ describe('platform/infra/programs', function () {
     expect(await refusal(await script('other', '#!/none/such\n'))).to.equal(
       'is not installed, or its interpreter is not',
     );
-    // A shell takes a program for another processor for a script.
+    // A shell reads a program for another processor as a script.
     expect(await refusal(await script('broken', '\x7fELF\x02\x01nonsense'))).to.match(
       /^ends with exit code 127: [ -~]*\?ELF\?nonsense: not found$/,
     );

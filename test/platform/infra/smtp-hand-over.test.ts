@@ -38,7 +38,7 @@ describe('sending an e-mail over SMTP', () => {
   afterEach(() => mailbox.succeed());
   after(() => smtp.close());
 
-  it('reports accepted once the server has the whole message, with long headers on one line', async () => {
+  it('reports accepted once the server has the whole message, and keeps each long header on one line', async () => {
     const first = message('ada@example.com');
     expect(await smtp.handOver(first)).to.include({ kind: 'accepted' });
     const [found] = (await mailbox.messages({ to: 'ada@example.com' })).filter(
@@ -58,7 +58,7 @@ describe('sending an e-mail over SMTP', () => {
     ['message', 554, { kind: 'refused', permanent: true }],
     ['message', 452, { kind: 'refused', permanent: false }],
   ] as const) {
-    it(`reports ${expected.permanent ? 'refused permanently' : 'refused temporarily'} at ${reply} to ${at}, and keeps no address`, async () => {
+    it(`reports ${expected.permanent ? 'refused permanently' : 'refused temporarily'} after the reply ${reply} to ${at}, and returns no address`, async () => {
       mailbox.failNext({ at, reply, to: 'bob@example.com' });
       const answer = await smtp.handOver(message('bob@example.com'));
       expect(answer).to.include(expected);
@@ -172,7 +172,7 @@ describe('sending an e-mail over SMTP', () => {
     });
   });
 
-  it('stops waiting for a free connection in time, and loses no connection', async () => {
+  it('stops waiting for a free connection at the time limit, and can still use all connections', async () => {
     const ends: (() => void)[] = [];
     const hang = () => smtp.onConnection(() => new Promise<void>((resolve) => ends.push(resolve)));
     const hanging = [hang(), hang()];

@@ -9,8 +9,11 @@ const other = new Secret(randomBytes(32));
 const vault = createVault(key);
 
 describe('seal and open', () => {
-  for (const [format, options] of Object.entries({ 'with the key’s id': { namesKeys: true }, 'without it': {} })) {
-    it(`opens any text that was sealed ${format} only for its own row`, () => {
+  for (const [format, options] of Object.entries({
+    'with the key’s id': { namesKeys: true },
+    'without the key’s id': {},
+  })) {
+    it(`opens any text that was sealed ${format}, but only with the id of its own row`, () => {
       const sealer = createVault(key, options);
       fc.assert(
         fc.property(fc.string({ unit: 'binary' }), fc.string(), (text, context) => {
@@ -34,14 +37,14 @@ describe('seal and open', () => {
     });
   }
 
-  it('seals one text differently each time, as 12 bytes of nonce, 16 of tag and the ciphertext', () => {
+  it('seals one text differently each time: 12 bytes of nonce, 16 bytes of tag, then the ciphertext', () => {
     const [one, two] = [vault.seal('whsec_secret', 'id'), vault.seal('whsec_secret', 'id')];
     expect(one.equals(two)).to.equal(false);
     expect(one).to.have.length(12 + 16 + 'whsec_secret'.length);
     expect(one.includes('whsec')).to.equal(false);
   });
 
-  it('writes the key id once there are several keys: a version, and 4 bytes of the id, before the nonce', () => {
+  it('writes a version byte and 4 bytes of the key id before the nonce if there are several keys', () => {
     const sealed = createVault(key, { former: [other] }).seal('whsec_secret', 'id');
     expect(sealed).to.have.length(1 + 4 + 12 + 16 + 'whsec_secret'.length);
     expect(sealed.subarray(0, 5)).to.deep.equal(Buffer.concat([Buffer.of(1), keyIdOf(key)]));
@@ -149,7 +152,7 @@ describe('derive', () => {
     expect(createVault(other).derive('label').equals(vault.derive('label'))).to.equal(false);
   });
 
-  it('derives bytes under a former key by the key’s id, and refuses a missing key', () => {
+  it('derives bytes from the key with the given id, even a former key, and refuses a missing key', () => {
     const both = createVault(other, { former: [key] });
     expect(both.derive('label', keyIdOf(key))).to.deep.equal(vault.derive('label'));
     expect(both.derive('label', keyIdOf(other))).to.deep.equal(createVault(other).derive('label'));

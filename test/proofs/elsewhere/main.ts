@@ -1,7 +1,7 @@
 /**
- * `npm run prove -- elsewhere` runs the unit tests in other time zones and languages, shortly before special dates and
- * hours. `-- --whole` runs all tests in two of the zones and languages. It runs them at the real time, because Postgres and
- * Temporal use the clock of the machine. The last line is `places N, tests N, failed N`.
+ * `npm run prove -- elsewhere` runs the unit tests in other time zones and languages. The clock of each run begins shortly before a special
+ * date or hour. `-- --whole` runs all tests in two of these zones and languages. These tests run at the real time, because Postgres and
+ * Temporal use the clock of the machine. The last line is `places N, tests N, failed N`. A place is a zone with a language.
  */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
@@ -12,7 +12,7 @@ import { isQuick, isUnitTest, reaches, testFiles } from '../../run/files.ts';
 import { committedDurations } from '../../run/timings.ts';
 
 interface Place {
-  /** Tells readers of the output for which reason programs often fail at the time `at`. */
+  /** The reason why programs often fail at the time `at`. The output shows this reason. */
   why: string;
   zone: string;
   locale: string;
@@ -55,7 +55,7 @@ const places: readonly Place[] = [
 /** `--whole` runs in Turkish, whose rules for capital letters are different, and in the zone with the largest offset. */
 const wholePlaces = places.filter(({ zone }) => zone === 'Europe/Istanbul' || zone === 'Pacific/Kiritimati');
 
-/** These tests need the real clock: OpenSSL checks certificates by it, and files have its dates. */
+/** These tests need the real clock, because OpenSSL compares certificates with this clock, and files get their dates from it. */
 const needsRealClock = [
   'dev/stack/certificates.ts',
   'test/toolkit/fakes/tls-receiver.ts',

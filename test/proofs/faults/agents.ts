@@ -74,7 +74,7 @@ async function askWhileKilling(ground: Ground, model: FakeModel): Promise<number
       }
     }),
   );
-  all.catch(() => undefined); // the await below throws the error
+  all.catch(() => undefined); // avoids an unhandled rejection; the await of `all` below still throws the error
   const kills = await killInTurn({
     victims,
     rounds,

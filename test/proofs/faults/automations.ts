@@ -43,7 +43,8 @@ const mailsPerMinute = 6_000;
  */
 const [pauses, pausedForMs, pauseEveryMs] = [2, 3_000, 15_000];
 /**
- * The time limit without progress before the last run ends. It includes a waiting mail, three minutes for the sweeper, and one more try.
+ * The longest time without progress before the last run has ended. It covers a waiting mail, three minutes for the sweeper, and one more
+ * try.
  */
 const silentForMs = 8 * 60_000;
 const lookEveryMs = 1_000;
@@ -61,7 +62,7 @@ interface Scene extends MailGround {
   stepsDone: number;
 }
 
-/** @returns the exit code: 0 if all runs finished, each effect exists once, and the kills can explain the number of unknown mails */
+/** @returns the exit code: 0 if all runs finished, each effect exists once, and no more mails are unknown than the kills can explain */
 export function automationFaults(interrupted: Promise<unknown>): Promise<number> {
   return onMailGround(interrupted, walkWhileKilling, {
     AUTOMATION_WAIT_SPEED: String(waitSpeed),

@@ -26,13 +26,16 @@ const mailsPerMinute = 6_000;
 /** The number of mails before a kill, and the time between a kill and the restart. */
 const mailsBetweenKills = { least: 100, most: 1_100 };
 const deadForMs = { least: 0, most: 3_000 };
-/** The time limit for these mails: Temporal reschedules the activities of a dead worker after 10 s, and a mail server rests for 15 s. */
+/**
+ * The time limit for these mails. Temporal starts the activities of a dead worker again after 10 s. After a failure of the mail server, a
+ * campaign rests for 15 s.
+ */
 const flowingWithinMs = 45_000;
 /** The pauses between two students who unsubscribe, between two removals, and between two pauses by the owner. */
 const [leavesEveryMs, removedEveryMs, pausedEveryMs] = [400, 900, 7_000];
 /**
- * The time limit for the last mails. Leases of the last kill end after 90 s. A failed attempt waits up to a minute, and its repetition may
- * fail too.
+ * The time limit for the last mails. A lease from before the last kill ends after 90 s. After a failed attempt, the next attempt waits up
+ * to a minute and may fail too.
  */
 const deadlineMs = 8 * 60_000;
 const lookEveryMs = 1_000;
@@ -45,8 +48,8 @@ interface Scene extends MailGround {
 }
 
 /**
- * @returns the exit code: 0 if every row agrees with the mail server, no student got two mails, and the kills can explain the number of
- * unknown mails
+ * @returns the exit code: 0 if every row agrees with the mail server, no student got two mails, and no more mails are unknown than the
+ * kills can explain
  */
 export function campaignFaults(interrupted: Promise<unknown>): Promise<number> {
   return onMailGround(interrupted, mailWhileKilling);

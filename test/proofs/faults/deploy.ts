@@ -1,7 +1,8 @@
 /**
- * `npm run prove -- faults deploy`: two builds replace each other several times under facts, questions and reads, behind a proxy that
- * follows `/readyz`. The proof kills `migrate` and `promote` once in each deploy. One build makes first attempts in workflows, the other
- * directly. A share of the facts commits before the first deploy, for a comparison of delivery times. `--facts N` makes a shorter run.
+ * `npm run prove -- faults deploy` replaces one build by another several times, while facts, questions and reads arrive. A proxy sends
+ * requests only to processes that are ready by `/readyz`. The proof kills `migrate` and `promote` once in each deploy. One build makes
+ * first attempts in workflows, and the other build makes them directly. A share of the facts commits before the first deploy, so that
+ * delivery times can be compared. `--facts N` makes a shorter run.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -79,7 +80,7 @@ interface Deployment {
   nextAt: number;
 }
 
-/** @returns the exit code: 0 if nothing was lost, refused or cut, and no old build began a step too late */
+/** @returns the exit code: 0 if no fact was lost, no request was refused, no answer was cut, and no old build began a step too late */
 export async function deployFaults(interrupted: Promise<unknown>, args: readonly string[]): Promise<number> {
   const facts = factsIn(args);
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-deploys-'));
@@ -146,7 +147,7 @@ async function run(directory: string, facts: number, stops: (() => Promise<unkno
     API_CLOSES_AFTER_MS: '2000',
     ANTHROPIC_API_KEY: 'unused',
   };
-  /** Each build has its own name in `User-Agent` and its own model, which show which build began a step. */
+  /** Each build has its own name in `User-Agent` and its own model. These show which build began a step. */
   const envOf = (name: BuildName) => ({
     ...env,
     SERVICE_NAME: name,
@@ -315,8 +316,7 @@ async function killedOnce(start: () => Child): Promise<void> {
 
 /**
  * Sends SIGTERM.
- * @throws Problem unless the process then exits with code 0 in time
- * @throws Problem unless the process exits with code 0 by itself and in time
+ * @throws Problem if the process does not exit by itself, in time and with code 0
  */
 async function endInOrder(child: Child): Promise<void> {
   if (child.pid === undefined) return;

@@ -42,8 +42,8 @@ type Failpoint = (typeof failpoints)[number];
 const victims = [...victimsWithMail, ...failpoints] as const;
 const leavesEveryMs = 1_000;
 /**
- * The time limit for the last mails. Leases of the last kill end after 90 s. A failed attempt waits up to a minute, and its repetition may
- * fail too.
+ * The time limit for the last mails. A lease from before the last kill ends after 90 s. After a failed attempt, the next attempt waits up
+ * to a minute and may fail too.
  */
 const deadlineMs = 8 * 60_000;
 const lookEveryMs = 1_000;
@@ -58,8 +58,8 @@ interface Scene extends MailGround {
 }
 
 /**
- * @returns the exit code: 0 if each member has at most one mail, no member lacks a mail, and the kills can explain the number of unknown
- * mails
+ * @returns the exit code: 0 if each member has at most one mail, no member lacks a mail, and no more mails are unknown than the kills can
+ * explain
  */
 export function digestFaults(interrupted: Promise<unknown>): Promise<number> {
   return onMailGround(interrupted, mailWhileKilling, { WORKER_TASK_QUEUES: 'campaigns,upkeep', MAIL_WARM_UP: 'off' });
@@ -76,7 +76,8 @@ async function mailWhileKilling(place: MailGround): Promise<number> {
   const clubs = await buildReaders(db, { clubs: clubCount, members: membersOfClub, mailsPerMinute });
   const scene: Scene = { ...place, db, vault: createVault(config.masterKey), clubs, unsubscribed: new Set() };
   const beganAt = elapsedSeconds();
-  // The schedule would begin within a quarter of an hour. Two concurrent calls still make one digest for each club and date.
+  // The schedule could wait for a quarter of an hour, so the proof begins the digests itself. Two concurrent calls must make only one
+  // digest for each club and date.
   await Promise.all([beginDigests(db, new Date()), beginDigests(db, new Date())]);
   let killing = true;
   const beside = membersLeave(scene, () => killing);

@@ -60,7 +60,7 @@ async function workWhileKilling(ground: Ground): Promise<number> {
   const doing = createErrands(ground.urls.API, await realVideo('640x480'));
   const work = begin(doing, libraries);
   const beganAt = elapsedSeconds();
-  work.done.catch(() => undefined); // the await below throws the error
+  work.done.catch(() => undefined); // avoids an unhandled rejection; the await of `work.done` below still throws the error
   let missed = 0;
   const isFailpoint = (victim: MediaVictim): victim is (typeof failpoints)[number] =>
     failpoints.some((name) => name === victim);
@@ -112,7 +112,7 @@ interface Work {
   readonly finished: ExpectedFile[];
   /** Rejects when the API refuses a call. */
   readonly done: Promise<unknown>;
-  /** Sets the number of errands that may have begun, so that the work lasts for all kills. */
+  /** Sets how many errands may begin in total. So some errands remain for each kill. */
   allow(count: number): void;
   /** The number of allowed errands that have not ended. */
   openErrands(): number;

@@ -1,8 +1,8 @@
 /**
- * `npm run prove -- faults mentorships`: students of five clubs race for 500 sessions with 250 mentors, and they move and cancel sessions.
- * The proof kills and restarts all processes at random times. It also kills the API between two statements of a booking, and the worker at
- * the steps of its mails. No session may overlap another, and each due reminder must arrive. If a session was moved before a reminder was
- * due, this reminder may not arrive.
+ * `npm run prove -- faults mentorships`: students of five clubs compete for 500 sessions with 250 mentors. They also move and cancel
+ * sessions. The proof kills and restarts all processes at random times. It also kills the API between two statements of a booking, and the
+ * worker at the steps of its mails. No two sessions of a person may overlap, and each due reminder must arrive. If a session was moved
+ * before a reminder was due, the reminder for the old time may not arrive.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../../config.ts';
@@ -36,7 +36,7 @@ const clubCount = 5;
 const mentors = 250;
 const sessionsOfMentor = 2;
 const sessions = mentors * sessionsOfMentor;
-/** For each slot, each club of the mentor sends one student who asks for no other slot. The other students ask for many slots. */
+/** For each slot, each club of the mentor sends one student who asks only for this slot. The other students ask for many slots. */
 const studentsOfClub = (2 * sessions) / clubCount;
 const rounds = 2;
 /** The time without a fault before each kill, and the time between a kill and the restart. */
@@ -45,14 +45,17 @@ const deadForMs = { least: 0, most: 3_000 };
 /** The steps of a mail and of the relay at which the proof kills the worker. */
 const failpoints = ['transactional_claimed', 'transactional_handed_over', 'wake_sent'] as const;
 type Failpoint = (typeof failpoints)[number];
-/** The proof kills the API before these statements of a booking, counted from its first lock. The last number is after the commit. */
+/**
+ * The proof kills the API before one of these statements of a booking. The first lock is statement 0, and the last number is after the
+ * commit.
+ */
 const statements = { least: 1, most: 10 };
 const apiAtStatement = 'API at a statement';
 const endedAtStatement = new URL('./mentorships/ended-at-statement.ts', import.meta.url);
 const victims = [...victimsWithMail.flatMap((victim) => [victim, apiAtStatement] as const), ...failpoints] as const;
-/** The number of kills at the end of the proof that meet only reminders, because no new work begins any more. */
+/** The number of kills at the end of the proof, when no new work begins. These kills hit only reminders. */
 const quietTurns = 3;
-/** The pause between the beginnings of two mentors. */
+/** The pause before the work of the next mentor begins. */
 const beginsEveryMs = 250;
 /** Reminders fall due at the next whole minute that is at least this far away, which leaves time for the bookings. */
 const bookedWithinMs = 40_000;
@@ -67,7 +70,7 @@ const looksALine = 10;
 interface Scene extends MailGround {
   db: Database;
   booker: Booker;
-  /** The state in the last answer to a student, by session. */
+  /** For each session, the state that the last answer to a student showed. */
   toldSessions: Map<Id, ToldSession>;
   /** The number of removed students. */
   removed: number;
@@ -109,7 +112,7 @@ async function bookWhileKilling(place: MailGround): Promise<number> {
   };
   const beganAt = elapsedSeconds();
   const work = begin((number) => mentor(scene, clubs, number));
-  work.done.catch(() => undefined); // the await below throws the error
+  work.done.catch(() => undefined); // avoids an unhandled rejection; the await of `work.done` below still throws the error
   let [killNumber, missed] = [0, 0];
   const killsWithWork = rounds * victims.length - quietTurns;
   const isFailpoint = (victim: string): victim is Failpoint => failpoints.some((name) => name === victim);
@@ -149,7 +152,7 @@ async function bookWhileKilling(place: MailGround): Promise<number> {
 interface Work {
   /** Rejects when the API refuses a call that it must accept. */
   readonly done: Promise<unknown>;
-  /** Sets the number of mentors that may have begun, so that the work lasts for all kills. */
+  /** Sets for how many mentors the work may begin in total. So some work remains for each kill. */
   allow(count: number): void;
 }
 
@@ -173,8 +176,8 @@ function begin(one: (number: number) => Promise<void>): Work {
 }
 
 /**
- * Plays the sessions of one mentor. For every second mentor, the sessions are booked and stay unchanged. For the other mentors, the
- * sessions are booked for a later time, and then moved to the due time.
+ * Runs the sessions of one mentor. For every second mentor, students book the sessions and keep their times. For the other mentors,
+ * students book the sessions for a later time and then move them to the due time.
  */
 async function mentor(scene: Scene, clubs: Awaited<ReturnType<typeof buildClubs>>, number: number): Promise<void> {
   const [one, other] = [clubs[number % clubCount], clubs[(number + 1) % clubCount]];
@@ -240,8 +243,9 @@ async function move({ booker, toldSessions }: Scene, session: WonSession, slot: 
 }
 
 /**
- * Cancels a quarter of the sessions, and removes the student of another quarter. Moves the sessions of a third quarter, except sessions
- * that were moved already. Most changes happen before the reminder.
+ * Changes a session, depending on `turn`. In each group of four sessions, one session is canceled. The student of another session is
+ * removed. A third session is moved, unless it was moved before. The fourth session stays unchanged. Most changes happen before the
+ * reminder.
  */
 async function change(
   scene: Scene,

@@ -7,9 +7,8 @@ import { progress } from './progress.ts';
 const startsAtMost = 3;
 
 /**
- * On an overloaded machine, the Temporal server gives up its own start after a while.
+ * Repeats a start that fails. On an overloaded machine, the Temporal server gives up its start after a while.
  * @throws the error of the last start
- * @throws what the last start below throws its error
  */
 export async function repeated(start: () => Promise<void>): Promise<void> {
   for (let remainingStarts = startsAtMost - 1; ; remainingStarts--) {

@@ -1,5 +1,6 @@
 /**
- * Counts the rescues of the sweeper over all lives of the worker. Reads the counter every second, because it restarts at 0 with each life.
+ * Counts the rescues of the sweeper in all worker processes, one after another. Reads the counter every second, because each new process
+ * begins at 0.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 

@@ -221,7 +221,7 @@ async function comeBack(scene: Scene, way: WayBack): Promise<{ lostFacts: string
     await sleep(lookEveryMs);
   }
   progress(`all work ended ${((Date.now() - since) / 1_000).toFixed(0)} s after the start`);
-  /** A recorded delivery was accepted before the point. Every other delivery must come again after the restore. */
+  /** Tells whether the endpoint accepted the event before the restored point, or again after the restore. */
   const has: Receipts['has'] = (endpointId, eventId) =>
     receipts.acceptedAt(endpointId, eventId).some((at) => at <= Date.parse(isoOf(point)) || at >= since);
   const { facts, lostFacts } = await tallyDeliveries(source, subjects, { has });

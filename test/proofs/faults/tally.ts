@@ -14,7 +14,7 @@ export async function interruptedAttempts(source: DataSource): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Returns the endpoints that their circuit breaker slows down now. */
+/** Returns the endpoints that are throttled by their circuit breaker now. */
 export async function throttledEndpoints(source: DataSource): Promise<Id[]> {
   const rows = await source.query<{ id: Id }[]>(`SELECT id FROM webhook_endpoints WHERE breaker_step > 0`);
   return rows.map(({ id }) => id);

@@ -43,7 +43,7 @@ export interface Ground {
 const readyWithinMs = 180_000;
 /** The pause before the restart of a process that ended by itself. */
 const restMs = 1_000;
-/** The number of log lines to print in that case: enough for an error with its stack. */
+/** The number of log lines that are printed if a process ended by itself. It is enough for an error with its stack. */
 const lastLogLines = 40;
 
 /**

@@ -1,8 +1,8 @@
 /**
  * `npm run prove -- faults webhooks` commits facts at a steady pace, while the proof kills and restarts the worker, the API, Temporal and
- * Postgres. At each kill Temporal also loses a third of its open runs. No fact may be lost, and a kill may cause at most as many duplicates
- * as a worker has concurrent attempts. The workers get `WEBHOOK_FIRST_ATTEMPT` and `WEBHOOK_DIRECT_ATTEMPTS` from the environment.
- * `--rounds 1` makes a shorter run.
+ * Postgres. At each kill Temporal also loses a third of its open runs. No fact may be lost. A kill may cause duplicates, but not more than
+ * the attempts that a worker makes at the same time. The workers get `WEBHOOK_FIRST_ATTEMPT` and `WEBHOOK_DIRECT_ATTEMPTS` from the
+ * environment. `--rounds 1` makes a shorter run.
  */
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,15 +34,15 @@ const usualRounds = 3;
  */
 const killsInARow = 2;
 /**
- * The pause between two facts. 12 facts a second make 17 deliveries. The engine can deliver six times as many, so two cores have room for
- * restarts.
+ * The pause between two facts. 12 facts a second make 17 deliveries. The engine can deliver six times as many, so a machine with two cores
+ * can also do the restarts.
  */
 const everyMs = 85;
 /** The settings of the workers that come from the environment. */
 const passedOn = ['WEBHOOK_FIRST_ATTEMPT', 'WEBHOOK_DIRECT_ATTEMPTS'];
 /**
- * A kill of these victims can interrupt attempts between request and record. It interrupts at most the number of attempts that a worker
- * runs at the same time for one host.
+ * A kill of these processes can interrupt attempts after the request and before the record. It interrupts at most the number of attempts
+ * that a worker runs at the same time for one host.
  */
 const cuttingOff: readonly Victim[] = ['worker', 'Postgres'];
 /** The delay of the first kill, the delay of the second kill after the recovery, and the time between a kill and the restart. */
@@ -62,7 +62,7 @@ const breakdowns = 2;
 const progressEveryMs = 5_000;
 /** The interval of the checks for the end, and the number of checks for each line of progress. */
 const [lookEveryMs, looksALine] = [500, 10];
-/** After this time without a delivery, a recovery counts as unseen. */
+/** If no delivery follows within this time, the proof reports that it saw no recovery. */
 const flowingWithinMs = 30_000;
 
 interface Scene {

@@ -72,7 +72,7 @@ async function replayOnce(ground: FuzzGround, steps: readonly Step[]): Promise<n
   return failures.length === 0 ? 0 : 1;
 }
 
-/** @throws Problem with the wrong argument and the usage */
+/** @throws Problem with the usage, if an argument is wrong */
 function fuzzArguments(args: readonly string[]): CommandOptions | { steps: readonly Step[] } {
   try {
     const text = { type: 'string' } as const;

@@ -1,6 +1,6 @@
 /**
- * Chooses the operation of the next request and the kind of the request. The deck first contains each case once for each operation, and
- * then a mix of all cases.
+ * Chooses the operation and the kind of the next request, as from a deck of cards. The first cards contain each case once for each
+ * operation. The later cards mix all cases.
  */
 import type { ContractOperation, OperationId } from '../../../contract/contract.ts';
 import { everyOperation } from '../../toolkit/drive/every-operation.ts';
@@ -70,7 +70,10 @@ export class Deck {
     if (status >= 200 && status < 300) this.#succeeded.add(operationId);
   }
 
-  /** Returns the cards of the next pass. After the last pass it returns all operations, and operations without a success several times. */
+  /**
+   * Returns the cards of the next pass. After the last pass it returns a card for each operation, and more cards for each operation that
+   * never succeeded.
+   */
   #cards(): Card[] {
     const pass = passes[this.#pass++];
     if (pass) return everyOperation.filter(pass.of).map((operation) => ({ operation, wishes: pass.wishes }));

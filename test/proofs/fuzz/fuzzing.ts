@@ -41,7 +41,10 @@ export interface Tally {
   longestHold?: { readonly ms: number; readonly operation: OperationId; readonly curl: string };
 }
 
-/** The number of requests in one world: enough for requests that use records of other requests, and few enough for short failures. */
+/**
+ * The number of requests in one world. It is large enough for requests that use records of other requests, and small enough for short
+ * sequences that fail.
+ */
 const roundLength = 250;
 /** The number of writes after which the clock moves past the window of the write limits (LIM-1, LIM-2). */
 const writesAMinute = 9;
@@ -50,7 +53,7 @@ const workEvery = 12;
 /** From time to time hours or days pass, so that sessions, links, tokens and uploads expire. */
 const longPauseEvery = 70;
 const longPauses: readonly number[] = [3_600, 13 * 3_600, 3 * 86_400, 40 * 86_400];
-/** The fuzzer counts all rows only after a part of the reads and refused writes: after one in this number. */
+/** The fuzzer counts all rows only after one of this many reads and refused writes. */
 const watchedOneIn = 10;
 
 export async function fuzz(ground: FuzzGround, options: FuzzOptions): Promise<Tally> {
@@ -122,8 +125,8 @@ async function workFails(world: World): Promise<Broken | undefined> {
 }
 
 /**
- * Operations that record their refusals, as their descriptions say. Also reads that record the drawing of a document (DEC-56) or the read
- * itself (CAMP-13).
+ * Operations that may add rows although they refuse or only read. Some record their refusals, as their descriptions say. Some reads record
+ * the drawing of a document (DEC-56) or the read itself (CAMP-13).
  */
 const leavesRowsWhenRefused: ReadonlySet<OperationId> = new Set<OperationId>([
   'buyAddOn',

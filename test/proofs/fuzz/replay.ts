@@ -8,7 +8,10 @@ import { buildWorld, type Exchange } from './world/world.ts';
 /** A sequence that failed once, and the expected answer to its last request. */
 export interface FuzzCase {
   readonly name: string;
-  /** The status and error code, such as `422 invalid_request`; two of them, in order, if the last request is sent twice. */
+  /**
+   * The status and error code of the last answer, such as `422 invalid_request`. If the last request is sent twice, the list has two
+   * answers in alphabetical order.
+   */
   readonly answers: readonly string[];
   readonly steps: readonly Step[];
 }

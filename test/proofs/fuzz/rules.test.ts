@@ -87,7 +87,7 @@ describe('test/proofs/fuzz/rules', () => {
     expect(brokenBy({ status: 403, body: error('forbidden') })).to.deep.equal(rule);
   });
 
-  it('accepts a page for people that refuses only by its status, without an error code', () => {
+  it('accepts a page for people that shows its refusal only by the status, without an error code', () => {
     const html = { ...usual, 'content-type': 'text/html; charset=utf-8' };
     const step = { operation: 'getMailPreference', path: { clubId: 'nobody', token: 't' } } as const;
     const rule = 'answers as session, club and role demand';
@@ -104,7 +104,7 @@ describe('test/proofs/fuzz/rules', () => {
     expect(brokenBy({ status: 422, body: error('invalid_request'), step })).to.deep.equal([]);
   });
 
-  it('reports a valid request that the service does not read', () => {
+  it('reports a valid request that the service refuses as unreadable', () => {
     expect(brokenBy({ status: 400, body: error('malformed_request') })).to.deep.equal([
       'reads what the contract allows',
     ]);
@@ -130,7 +130,7 @@ describe('test/proofs/fuzz/rules', () => {
       );
   });
 
-  it('accepts ids in a draft that its author wrote, and reports other data of another club', () => {
+  it('accepts ids of another club in a draft, and reports all other data of that club', () => {
     const campaign = (part: object) => brokenBy({ status: 200, body: { data: { name: 'Spring', ...part } } });
     const audience = { match: 'all', rules: [{ kind: 'has_access', delivery_ids: [foreignCourse] }] };
     expect(campaign({ audience })).to.not.include('shows nothing of another club');

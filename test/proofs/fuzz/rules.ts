@@ -159,10 +159,13 @@ const isPage = ({ answer }: Case) => answer?.headers.get('content-type')?.starts
 
 const messageOf = ({ answer }: Case): string => answer?.text ?? '';
 
-/** Whether a rate limit refused the request. Limits are checked first, and their counters can be unavailable on a busy machine. */
+/**
+ * Whether a rate limit refused the request. The API checks the limits first. On a busy machine, the counters of the limits can be
+ * unavailable.
+ */
 const isLimited = ({ code }: Case) => code === 'rate_limited' || code === 'rate_limit_unavailable';
 
-/** The code of a refusal by session, club and role alone; undefined if they admit the caller. */
+/** Returns the error code with which session, club or role must refuse the request; undefined if they admit the caller. */
 function refusalOf({ operation, caller, resolvedStep, clubs }: Case): ErrorCode | undefined {
   const { auth, roles, pathParameters } = operation;
   const clubId = resolvedStep.path['clubId']?.toLowerCase();
@@ -190,8 +193,8 @@ const clubOf = ({ clubs, resolvedStep }: Case) => clubNamed(clubs, resolvedStep.
 const otherThan = (club: ClubName): ClubName => (club === 'own' ? 'other' : 'own');
 
 /**
- * Returns a body without drafts and without lists of students. An unknown id in a draft is only reported as a problem of the draft, and
- * each student of a list gets a result.
+ * Returns the part of a body whose ids the operation must know. This part has no drafts, because an unknown id in a draft is only a problem
+ * of the draft. It has no lists of students, because each student of a list gets a separate result.
  */
 function lookedUp(body: Json | undefined): Json | undefined {
   if (!isRecord(body)) return body;
@@ -199,7 +202,7 @@ function lookedUp(body: Json | undefined): Json | undefined {
   return rest;
 }
 
-/** @returns an answer without drafts. Drafts show ids that the staff of the club wrote, and no operation has looked up these ids yet */
+/** @returns an answer without drafts. A draft can show ids that the staff of the club wrote. No operation has looked up these ids yet */
 function withoutDrafts(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(withoutDrafts);
   if (!isObject(part)) return part;

@@ -82,7 +82,7 @@ async function simpler(steps: readonly Step[], fails: Fails): Promise<readonly S
   return last === undefined ? steps : [...before, last];
 }
 
-/** Returns smaller requests. They are valid if the request is valid, and have its fault if the request is faulty. */
+/** Returns smaller versions of a request. They are valid if the request is valid. If the request has a fault, they have a fault too. */
 function simplerVersions(step: RequestStep): RequestStep[] {
   const { query, headers: _, body, ...rest } = step;
   const { beside: __, ...alone } = step;
@@ -94,7 +94,8 @@ function simplerVersions(step: RequestStep): RequestStep[] {
     ...(body === undefined ? [] : simplerValues(body).map((value) => ({ ...step, body: value }))),
   ];
   const operation = operationOf(step.operation);
-  // Templates are not simplified, because they are valid values. A text with a template can break only the rule of its format.
+  // A template is not simplified, because it is already a valid value. A text with a template can break only the rule for the format of the
+  // text.
   const faults = faultsOf(operation, step).length;
   return versions.filter((version) => faultsOf(operation, version).length === faults);
 }

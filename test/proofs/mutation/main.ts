@@ -1,11 +1,11 @@
 /**
- * `npm run prove -- mutate webhooks …` changes the pure rules of the named contexts. After each change it checks whether a unit test
- * fails. Without a name it changes the rules of all contexts. It prints the changes that no test notices. The last line is `mutants N,
- * killed N, survived N, score 0.NN`. The exit code is 1 if the score is below the aim, or if a change hangs.
+ * `npm run prove -- mutate webhooks …` changes the pure rules of the named contexts, one change at a time. After each change it checks
+ * whether a unit test fails. Without a name, it changes the rules of all contexts. It prints the changes that no test notices. The last
+ * line is `mutants N, killed N, survived N, score 0.NN`. The exit code is 1 if the score is lower than required, or if a change hangs.
  *
- * `npm run prove -- mutate statements`, or the name of one statement target, changes claims, records, authorization and pricing, which need
- * Postgres. Their tests run with the stack and take seconds for each change. `--sample N` tries N changes of each target, spread evenly
- * over its files.
+ * `npm run prove -- mutate statements` changes claims, records, authorization and pricing, which need Postgres. The name of one target in
+ * place of `statements` limits the changes to that target. The tests of these changes run with the stack and take seconds for each change.
+ * `--sample N` tries N changes of each target, spread evenly over its files.
  */
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -48,7 +48,7 @@ await runScript(async () => {
   return shareOf(tallies) < aim ? 1 : 0;
 });
 
-/** Counts one survivor for each file whose rules no test reaches. */
+/** Tries the changes of one target. If no test reaches the rules of the target, each file of the target counts as one survivor. */
 async function tallyOfRules(target: Target): Promise<MutationTally> {
   const { name, sources, tests } = target;
   if (tests.length === 0) {

@@ -4,7 +4,7 @@
 import ts from 'typescript';
 import type { Result } from './tally.ts';
 
-/** the beginning of the replaced text in the file @property end the end of the replaced text */
+/** A change of a file: `text` replaces the text between the positions `start` and `end`. */
 export interface Change {
   start: number;
   end: number;
@@ -30,8 +30,8 @@ const value = String.raw`(?:\$\{[^{}]*\}(?:::\w+)?|\$\d+|'[^']*'|[\w.]+(?:\(\))?
 const comparison = String.raw`(?:IS (?:NOT )?DISTINCT FROM|=|<>|<=|>=|<|>)`;
 
 /**
- * Returns a condition that is always true or never true. The text keeps a condition with a numbered parameter, because Postgres refuses
- * a statement that does not use all parameters.
+ * Returns a condition that is always true or never true. If the old condition has a numbered parameter, the new condition contains the old
+ * condition. Postgres refuses a statement that does not use all parameters.
  */
 function withConstant(found: string, to: 'TRUE' | 'FALSE'): string {
   const [, word = '', condition = ''] = /^(\w+) +(.*)$/s.exec(found) ?? [];
@@ -130,7 +130,10 @@ export function describeChange(
   return { line: text.slice(0, start).split('\n').length, from: short(text.slice(start, end)), to: short(to) };
 }
 
-/** Formats a change, such as `platform/engine/lease.ts:67 sql`true` → nothing`, with its result unless a test failed. */
+/**
+ * Formats a change, such as `platform/engine/lease.ts:67 sql`true` → nothing`. The text also shows whether the change hung or could not be
+ * read.
+ */
 export function lineOfChange({ file, line, from, to, result }: TriedChange): string {
   const outcomes = { survived: '', hung: ' (hung)', invalid: ' (could not be read, and does not count)', killed: '' };
   return `  ${file}:${line} ${from} → ${to === '' ? 'nothing' : to}${outcomes[result]}`;

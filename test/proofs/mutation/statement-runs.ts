@@ -9,7 +9,7 @@ import { changesOf, lineOfChange, describeChange, type TriedChange } from './sta
 import type { Target } from './targets.ts';
 import type { Trial } from './trial.ts';
 
-/** A trial hangs if it takes longer than this multiple of the unchanged tests plus this time. */
+/** A trial counts as hung if it lasts longer than `times` times the duration of the unchanged tests, plus `moreMs`. */
 const patience = { times: 3, moreMs: 30_000 } as const;
 const unchangedMs = 300_000;
 

@@ -12,8 +12,8 @@ export interface MutationTally {
 }
 
 /**
- * @returns the result of a mutant by the status of Stryker. An endless loop that reaches the hit limit of Stryker counts as killed, not as
- * hung.
+ * @returns the result of a mutant, from the status that Stryker reports. If an endless loop reaches Stryker's hit limit, the mutant counts
+ * as killed, not as hung
  */
 export function resultOf({ status, statusReason }: Pick<MutantResult, 'status' | 'statusReason'>): Result {
   if (status === 'Killed') return 'killed';

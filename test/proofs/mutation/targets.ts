@@ -19,8 +19,8 @@ export function mutationTargets(): Target[] {
   const tests = testFiles();
   const unitTestCache = new Map<string, boolean>();
   const durations = committedDurations();
-  // The tests run for each change. Tests that `npm test -- --unit` excludes would take hours, so only the tests of the rules themselves
-  // (`*.policy.test.ts`) run despite the exclusion.
+  // The tests run again for each change, so slow tests would take hours. `npm test -- --unit` excludes slow tests, and so does this
+  // function. But a test of the rules themselves (`*.policy.test.ts`) always runs.
   const isFastEnough = (file: string) => file.endsWith('.policy.test.ts') || isQuick(file, durations);
   const units = new Set(tests.filter((file) => isFastEnough(file) && isUnitTest(file, unitTestCache)));
   const byName = Object.groupBy(policies(), nameOf);

@@ -79,7 +79,10 @@ function wholeNumber(name: string, text: string | undefined, otherwise: number):
   return Number(text);
 }
 
-/** @returns the schedules of the options, or of one part of them; each schedule has its own seed, and the engines alternate */
+/**
+ * @returns the schedules that the options request, or one part of these schedules. Each schedule has its own seed, and the engines take
+ * turns
+ */
 export function schedulesOf({
   seed,
   engines: chosenEngines,

@@ -23,7 +23,7 @@ export class Decisions {
     return new Decisions((below) => (list[position++] ?? 0) % below, generator(seed + 1));
   }
 
-  /** @returns a number from 0 and below `below` */
+  /** @returns a number from 0 to `below` minus 1 */
   choose(below: number): number {
     if (below <= 1) return 0;
     const choice = this.#next(below);
@@ -43,7 +43,7 @@ export class Decisions {
     return this.choose(oneIn) === oneIn - 1 && oneIn > 1;
   }
 
-  /** Replaces `Math.random`. The number from 0 up to 1 does not count as a decision. */
+  /** Replaces `Math.random`. The returned number is not recorded as a decision. */
   fraction(): number {
     return this.#fraction();
   }

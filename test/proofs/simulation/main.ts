@@ -16,7 +16,7 @@ await runScript(async () => {
   const at = args.indexOf('--without');
   const without = at === -1 ? undefined : ruleNamed(args.splice(at, 2)[1] ?? '');
   if (without) removeRule(without);
-  // Imported only now, so that the removed rule is missing in the modules.
+  // This import runs only now, so that the loaded modules do not contain the removed rule.
   const { simulate, simulationArguments } = await import('./command.ts');
   const options = simulationArguments(
     without ? ['--engine', without.engine, ...(without.arguments ?? []), ...args] : args,
@@ -34,7 +34,8 @@ await runScript(async () => {
   try {
     if (options.processes > 1) {
       const { simulateInProcesses } = await import('./processes.ts');
-      const seeded = ['--seed', String(options.seed)]; // this also passes on a drawn seed, because all processes play parts of one list
+      // All processes play parts of one list of schedules, so each process gets the seed, even a random seed.
+      const seeded = ['--seed', String(options.seed)];
       return await simulateInProcesses([...process.argv.slice(2), ...seeded], options);
     }
     await testStack();

@@ -80,7 +80,8 @@ export async function openStand(url: string, vault: Vault, change?: string): Pro
 const maxTries = 200;
 
 /**
- * Cuts off the end of a failed schedule and replaces choices by the usual case, as long as the same invariant breaks.
+ * Shortens a failed schedule as long as the same invariant breaks. It cuts off the end of the schedule, and replaces choices by the usual
+ * choice.
  * @returns the shorter schedule and its result
  */
 export async function shorten(

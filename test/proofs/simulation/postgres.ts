@@ -1,7 +1,7 @@
 /**
- * The real Postgres of a simulation. Each statement of a simulated process waits until the schedule sends it. The time and the random
- * numbers of a statement come from the simulation: a schema before `pg_catalog` in the search path has functions with the names of the
- * Postgres functions.
+ * The real Postgres of a simulation. Each statement of a simulated process waits until the schedule sends it. The simulation also sets the
+ * time and the random numbers of a statement. For this, the search path names a schema before `pg_catalog`. This schema has functions with
+ * the same names as the Postgres functions.
  */
 import { EventEmitter } from 'node:events';
 import pg from 'pg';
@@ -17,8 +17,8 @@ const lookForLocksAfterMs = 8;
 const deadlockTimeoutMs = 4;
 
 /**
- * Postgres must return rows in the same order in each play. Ids differ between two plays, but their order does not, so the settings prevent
- * plans with hashes of ids.
+ * Postgres must return rows in the same order each time a schedule is played. Ids differ between two plays, but the order of the ids does
+ * not. So the settings prevent query plans that hash ids.
  */
 const sameOrder = '-c enable_hashjoin=off -c enable_hashagg=off -c plan_cache_mode=force_custom_plan';
 
@@ -30,7 +30,7 @@ interface Line {
   locks: LocksOfTransaction;
 }
 
-/** A statement that waits for its sending or for a lock. */
+/** A statement that waits until the schedule sends it, or that waits for a lock. */
 export interface Statement {
   process: SimulatedProcess;
   text: string;
@@ -39,7 +39,7 @@ export interface Statement {
   readonly result: pg.QueryResult | undefined;
   /** Sends the statement. @returns whether the server answered the statement; otherwise the statement waits for a lock */
   send(): Promise<boolean>;
-  /** Whether its transaction continues and therefore releases no lock. */
+  /** Whether the transaction of the statement continues, so that it releases no lock. */
   readonly keepsLocks: boolean;
   /** Passes the result to the process. */
   deliver(): void;
@@ -62,7 +62,7 @@ export class SimulatedPostgres {
   readonly source: DataSource;
   /** Is called with each statement that a simulated process wants to send. */
   onStatement: (statement: Statement) => void = () => {};
-  /** The statements for which Postgres ended a deadlock, which the order of locks should prevent. */
+  /** The statements that Postgres canceled because of a deadlock. The order of locks should prevent deadlocks. */
   deadlocks: string[] = [];
   /** Transactions that locked rows in another order than the documented order. */
   misordered: string[] = [];
@@ -143,7 +143,7 @@ export class SimulatedPostgres {
     const { client } = this.#control;
     const answer = this.#asked.catch(() => {}).then(() => client.query<Row & pg.QueryResultRow>(text, values));
     this.#asked = answer;
-    this.watch(answer); // quiet() also waits for this query if a command sent it
+    this.watch(answer); // if a command sent this query, quiet() also waits for the query
     return (await answer).rows;
   }
 
@@ -358,7 +358,7 @@ class Sending implements Statement {
   async send(): Promise<boolean> {
     const { line, isOver } = this.#connection;
     if (isOver) {
-      // The statement was created at a restart of Postgres, and another connection now uses its line.
+      // The statement was created during a restart of Postgres. Another simulated connection now uses its real connection.
       this.#answer = { error: lostConnection() };
       return true;
     }
@@ -457,7 +457,7 @@ const clockSchema = `
       RETURN emptied;
     END $$`;
 
-/** The counts of autovacuum change plans, and plans change the order of rows. */
+/** Turns autovacuum off. Its row counts would change query plans, and another plan returns rows in another order. */
 const keepPlans = `
   DO $$
   DECLARE found regclass;

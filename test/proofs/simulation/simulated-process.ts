@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 
-/** One life of a process: a restart makes a new object. */
+/** A process from its start to its end. A restart makes a new object. */
 export interface SimulatedProcess {
   readonly name: string;
   alive: boolean;
@@ -16,9 +16,9 @@ export interface SimulatedProcess {
 /** Code that runs for a process. */
 interface Running {
   process: SimulatedProcess;
-  /** Timers of this length are polls. The clock does not stop for polls. */
+  /** Timers of this length are polls. The simulated clock does not stop at the time of a poll. */
   pollMs?: number;
-  /** Replaces the clock of the process, because the time of a workflow stands still during a task. */
+  /** Replaces the clock of the process for workflow code, because the time of a workflow does not change during a task. */
   now?: () => number;
 }
 

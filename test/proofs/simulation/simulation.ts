@@ -1,6 +1,6 @@
 /**
- * One schedule. It decides which process takes the next step, and which faults happen between any two statements. All relevant events pass
- * through `#actions`: statements, calls to the outside, signals, tasks, timers and commands.
+ * Runs one schedule. The schedule decides which process takes the next step, and which faults happen between any two statements. All
+ * relevant events pass through `#actions`: statements, calls to outside services, signals, tasks, timers and commands.
  */
 import { rescueOverdue } from '../../../platform/engine/sweeper.ts';
 import { workflowIdOf, workflowTypes, type Run } from '../../../platform/engine/workflow-types.ts';
@@ -53,10 +53,10 @@ const slackMs = 2_500;
 const workerNames = ['worker 1', 'worker 2'] as const;
 const restartMs = 1_000;
 const usualLeaseMs = 60_000;
-/** The number of steps of other processes while a process lingers. */
+/** While a process lingers between two statements, the other processes take this number of steps. */
 const lingeredSteps = [4, 8, 16, 32, 64] as const;
 const lingeredStepsPaced = [16, 64, 256] as const;
-/** In a paced schedule, one in this number of steps is a command while other processes are busy. */
+/** While processes are busy in a paced schedule, about one of this number of steps is a command. */
 const pacedSteps = 12;
 /** The delay of a late signal in a paced schedule, in milliseconds. In other schedules a late signal arrives at any step. */
 const signalDelaysMs = [0, 1_000, 4_000, 30_000] as const;
@@ -79,12 +79,12 @@ interface LateSignal {
   run: Run;
   /** The earliest time at which the signal arrives, in Unix milliseconds. */
   from: number;
-  /** Whether the signal also arrived in time. */
+  /** Whether this signal is a second copy of a signal that arrived in time. */
   isDouble: boolean;
 }
 
 interface ActionOf extends Action {
-  /** The process of the statement, or of the call to the outside. */
+  /** The process of the statement, or of the call to an outside service. */
   process?: SimulatedProcess;
 }
 
@@ -100,9 +100,9 @@ export class Simulation {
   /** A database for scenarios, whose statements are not scheduled. */
   readonly db: Database;
   steps = 0;
-  /** Whether the schedule lost work that only the sweeper finds. */
+  /** Whether the schedule lost a run or a signal, so that only the sweeper finds the work. */
   lossy = false;
-  /** Whether a process paused or was slow, or a clock was off, so that leases may have expired under living processes. */
+  /** Whether a process paused or was slow, or a clock was wrong. Leases may then have expired while their processes were alive. */
   slow = false;
   /** Whether the simulation let leases expire early. */
   lapsed = false;
@@ -172,13 +172,13 @@ export class Simulation {
     return this.#turbulent;
   }
 
-  /** A call to the outside. Its arrival and its answer are two steps of the schedule. */
+  /** A call to an outside service. The arrival and the answer are two steps of the schedule. */
   async outside<T>(label: string, arrive: () => T): Promise<T> {
     await this.#step(`${label} is sent`);
     try {
       return arrive();
     } catch (error) {
-      // The calling step may take the error for a fault of the outside and continue.
+      // The calling step may treat the error as a fault of the outside service, and continue.
       if (error instanceof BrokenInvariant) this.#fault ??= error;
       throw error;
     } finally {
@@ -260,7 +260,7 @@ export class Simulation {
   }
 
   /**
-   * Runs the calming commands after all earlier requests have ended, because a late request to pause must not undo the commands.
+   * Runs the commands of `calm` after all earlier requests have ended. Otherwise a late request to pause could undo the commands.
    * @returns whether the commands ran
    */
   #open(): boolean {
@@ -365,7 +365,10 @@ export class Simulation {
     });
   }
 
-  /** If a step meets the lease of another step, it waits until the lease ends. The record of the other step wakes no run (ENG-2). */
+  /**
+   * The extra time for a step that finds its row leased by another step. The waiting step looks again when the lease ends, because the
+   * record of the other step wakes no run (ENG-2).
+   */
   #leaseWait({ leaseMs = usualLeaseMs }: Stage): number {
     return this.doubled || this.slow || this.cuts > 0 ? leaseMs : 0;
   }
@@ -594,8 +597,8 @@ export class Simulation {
   }
 
   /**
-   * Lets all leases expire under living processes, like a failover of Postgres to a machine with a later clock. In a paced schedule
-   * Temporal also times out the activities, so that other workers begin the same work.
+   * Lets all leases expire while their processes are alive. A failover of Postgres to a machine with a later clock has this effect. In a
+   * paced schedule Temporal also times out the activities, so that other workers begin the same work.
    */
   async #lapse(): Promise<void> {
     this.#say('all leases of rows run out');
@@ -721,7 +724,7 @@ export class Simulation {
 }
 
 const maxSkewMs = 300_000;
-/** The sweeper runs often at first, to find lost work, and seldom later, for work that becomes due. */
+/** At first the sweeper runs often, to find lost work. Later the sweeper runs rarely, and finds work that becomes due. */
 const sweepEveryMs = (sinceCalmMs: number) => (sinceCalmMs < 1_800_000 ? 150_000 : 6 * 3_600_000);
 
 function shortened(text: string): string {

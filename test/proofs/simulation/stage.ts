@@ -37,19 +37,22 @@ export interface Stage {
   types: readonly WorkflowType[];
   /** Returns the dependencies of activities, for a process. */
   depsFor: (db: Database, permits: ReturnType<typeof createAttemptPermits>) => Partial<ActivityDeps>;
-  /** Whether a worker of this name makes first attempts of deliveries without a run. Without this function no worker does. */
+  /**
+   * Whether the worker with this name makes first attempts of deliveries directly, without a run. If the function is missing, no worker
+   * makes direct attempts.
+   */
   hasDirectLane?: (worker: string) => boolean;
   /** Returns the next command. The first choice must be harmless. */
   command: (decisions: Decisions) => Command;
   /** Is called with each answered statement. @throws BrokenInvariant */
   onStatement?: (statement: Statement) => void;
-  /** Repairs the services outside, and opens everything that is closed. @returns the commands that are needed for this */
+  /** Repairs the outside services, and opens everything that is closed. @returns the commands that complete the repair */
   calm: () => readonly Command[];
-  /** @throws BrokenInvariant when an invariant is broken; the check runs at each moment at which no process has work */
+  /** @throws BrokenInvariant when an invariant is broken; the check runs each time when no process has work */
   atRest?: () => Promise<void>;
   /** @throws BrokenInvariant when an invariant is broken; the check runs at the end, when all work must have ended */
   atEnd: () => Promise<void>;
-  /** The time after the calm within which all work must end, in milliseconds. */
+  /** All work must end within this time after the call of `calm`, in milliseconds. */
   horizonMs: number;
   /** The longest lease of the rows of the scenario, in milliseconds. The default is a minute. */
   leaseMs?: number;

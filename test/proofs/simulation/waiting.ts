@@ -21,7 +21,7 @@ interface Looks {
   slackMs: number;
 }
 
-/** @throws BrokenInvariant unless each waiting row has a wake, or a run that looks in time */
+/** @throws BrokenInvariant when a waiting row has neither a wake nor a run that looks in time */
 export async function expectSomebodyLooks(
   { source }: SimulatedPostgres,
   { types, now, looksAt, slackMs }: Looks,

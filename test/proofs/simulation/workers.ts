@@ -132,7 +132,7 @@ function contextOf({ workflowType, attempt, clubId }: ActivityTask, beat: () => 
 
 type Execute = (input: ActivityExecuteInput) => Promise<unknown>;
 
-/** @returns the activity within its interceptors, the first outermost */
+/** @returns the activity, wrapped by its interceptors; the first interceptor is the outermost */
 function within(
   interceptors: readonly ((context: Context) => ActivityInterceptors)[],
   context: Context,

@@ -15,7 +15,7 @@ const passing =
 /** Tables of the soak itself. */
 const ours = new Set(['fault_facts']);
 
-/** Counts partitions with their table. */
+/** Returns the size of each table. The size of a partitioned table includes the sizes of its partitions. */
 export async function tableSizes(source: DataSource): Promise<TableSize[]> {
   const tables = await source.query<{ name: string; bytes: string }[]>(
     `SELECT coalesce(pg_partition_root(pg_class.oid), pg_class.oid)::regclass::text AS name, sum(pg_total_relation_size(pg_class.oid)) AS bytes

@@ -18,7 +18,7 @@ describe('growth report of the soak', () => {
     expect(line.mean).to.equal(2.75);
   });
 
-  it('returns 0 for constant values, and percent of the mean in an hour for growing values', () => {
+  it('returns the change in an hour as a percentage of the mean, which is 0 for constant values', () => {
     expect(percentAnHour(points([100, 100, 100, 100])).percent).to.equal(0);
     expect(percentAnHour(points([99, 100, 101])).percent).to.be.closeTo(60, 1e-9);
     expect(percentAnHour(points([101, 100, 99])).percent).to.be.closeTo(-60, 1e-9);
@@ -29,7 +29,7 @@ describe('growth report of the soak', () => {
     expect(lineThrough([])).to.deep.equal({ slope: 0, error: Number.POSITIVE_INFINITY, mean: 0 });
   });
 
-  it('excludes a quarter of the time as warm-up, and at most half an hour', () => {
+  it('excludes the first quarter of the time as warm-up, but never more than half an hour', () => {
     const all = Array.from({ length: 5 }, (_, index) => ({ x: index / 4 }));
     expect(afterWarmUp(all, 1).map(({ x }) => x)).to.deep.equal([0.25, 0.5, 0.75, 1]);
     expect(afterWarmUp(all, 8).map(({ x }) => x)).to.deep.equal([0.5, 0.75, 1]);
@@ -41,7 +41,7 @@ describe('growth report of the soak', () => {
     expect([...storingTables, ...passingTables].filter(isPassedThrough)).to.deep.equal(passingTables);
   });
 
-  it('finds a planted leak of memory, of a table and of handles', () => {
+  it('finds a simulated leak of memory, of a table and of handles', () => {
     const sample = (minute: number, leak: number): Sample => ({
       x: minute / 60,
       processes: {

@@ -19,7 +19,7 @@ interface KillSchedule {
   readonly kills: readonly SoakVictim[];
   /** The time between two kills. */
   readonly paceMs: number;
-  /** Resolves at the end of the time, when all processes run again. */
+  /** Kills processes until the time is over. Resolves when all processes run again. */
   run(remainingMs: () => number): Promise<void>;
 }
 

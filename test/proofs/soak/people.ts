@@ -25,7 +25,10 @@ import { retainFast } from './retention.ts';
 import { openSchool } from './school.ts';
 import { compareFacts, together, type FactTally } from './tally.ts';
 
-/** The milliseconds between two actions of a kind. They make about 2,800 facts an hour and use a fifth of a core without kills. */
+/**
+ * The milliseconds between two actions of the same kind. All actions together make about 2,800 facts an hour. Without kills they use a
+ * fifth of a core.
+ */
 const everyMs = {
   change: 4_000,
   sale: 10_000,
@@ -38,7 +41,10 @@ const everyMs = {
   breakdown: 10 * 60_000,
   retention: 60_000,
 } as const;
-/** In this time before the end no receiver breaks down, because its open breaker would delay deliveries beyond the end of the soak. */
+/**
+ * No receiver breaks down during the last part of the soak, which has this length. Otherwise the open breaker of the receiver would delay
+ * deliveries beyond the end of the soak.
+ */
 const quietAtEndMs = 15 * 60_000;
 const askers = 12;
 const clubsWithFiles = 10;

@@ -17,7 +17,7 @@ export interface Use {
 /** Sizes in bytes, the sums over all threads. */
 interface Heaps {
   used: number;
-  /** The heap with the memory that V8 reserves for new objects. */
+  /** The size of the heap, including the memory that V8 reserves for new objects. */
   reserved: number;
   /** Buffers outside the heap. */
   external: number;

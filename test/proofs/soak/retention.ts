@@ -13,11 +13,14 @@ type Deps = Parameters<RetentionJob['run']>[0];
 type Round = Awaited<ReturnType<RetentionJob['run']>>;
 
 const dayMs = 86_400_000;
-/** The lifetime of data in a soak. It is longer than a delivery, a mail, a notice or an upload can take under kills. */
+/** The lifetime of data in a soak. No delivery, mail, notice or upload takes this long, even if processes are killed. */
 const lifetimeMs = 20 * 60_000;
 
 interface FastJob {
-  /** The usual lifetime of the data that this job removes first. The clock of each job is ahead by this lifetime. */
+  /**
+   * The usual lifetime of the data that this job removes first. The clock of the job is ahead by this lifetime, minus the lifetime in a
+   * soak.
+   */
   ms: number;
   run: (deps: Deps, now: Date) => Promise<Round>;
 }
@@ -28,10 +31,10 @@ const jobsOf = (name: keyof typeof contexts, ms: number): FastJob[] =>
 const fastJobs: readonly FastJob[] = [
   ...jobsOf('webhooks', retentionRules.attemptMs),
   ...jobsOf('sales', 90 * dayMs),
-  // Late upload parts have a longer lifetime. It is not used here, because its clock would end uploads in progress.
+  // Late upload parts have a longer lifetime. A clock that is ahead by the longer lifetime would end uploads in progress.
   ...jobsOf('media', mediaRules.completionMs),
   { ms: eventRetentionMs, run: ({ db }, now) => retainMailEvents(db, now) },
-  // People in the soak confirm addresses or are invited as buyers, so no tokens with a shorter lifetime exist. An expired token stays for a
+  // All tokens of the soak confirm an address or invite a buyer, and no such token has a shorter lifetime. An expired token stays for a
   // day.
   { ms: tokenLifetimeMs.student_verify_email + dayMs, run: removeTokens },
   {
@@ -42,7 +45,10 @@ const fastJobs: readonly FastJob[] = [
   },
 ];
 
-/** Shortens invitations from a week to the day of confirmations, so that one clock fits both. */
+/**
+ * Shortens the lifetime of invitations from a week to a day, which is the lifetime of confirmations. The clock of the job then fits both
+ * kinds.
+ */
 async function removeTokens({ db }: Deps, now: Date): Promise<Round> {
   await db.run(
     sql`UPDATE one_time_tokens SET expires_at = expires_at - ${tokenLifetimeMs.student_invitation - tokenLifetimeMs.student_verify_email} * interval '1 ms'

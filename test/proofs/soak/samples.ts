@@ -24,7 +24,7 @@ interface Growth {
   memory: { percent: number; error: number };
   heap: { percent: number; error: number };
   tables: { percent: number; error: number };
-  /** The difference between the end and the end of the warm-up, by the fitted line. */
+  /** The change of the number of handles between the end of the warm-up and the end of the soak, according to the fitted line. */
   handles: number;
   /** Lines for each process and table, in order of growth. */
   details: string[];

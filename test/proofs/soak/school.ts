@@ -36,7 +36,7 @@ const students = 40;
 
 /**
  * @param api a function that returns the address of the API to call
- * @param completions the number of lessons over all students, at least
+ * @param completions the minimum number of lessons that all students together can complete
  */
 export async function openSchool(
   deps: { db: Database; vault: Vault },

@@ -16,7 +16,7 @@ export interface Second {
   end(): Promise<void>;
 }
 
-/** The distance to the ports of the stack, below the ports of outgoing connections. */
+/** This number is added to each port of the stack. The new ports are below the range for outgoing connections. */
 const portsAbove = 2_500;
 const readyWithinMs = 180_000;
 

@@ -1,6 +1,6 @@
 /**
- * Verifies the build: two builds in two directories must be identical. One of them must play the tour with only the dependencies of
- * package.json, in a directory without a compiler.
+ * Verifies the build: two builds in two directories must be identical. The tour (dev/tour/) must pass on one of the builds. This build has
+ * only the dependencies of package.json, and its directory has no compiler.
  */
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -39,7 +39,7 @@ export async function verifyBuild(site: Site): Promise<string> {
   return `build verified: ${here.files} files, build id ${here.buildId}, tour passed`;
 }
 
-/** Copies the files of the project that git tracks or would add, which is the current state of the work. */
+/** Copies the current files of the project: all files that git tracks, and new files that git does not ignore. */
 async function copyCheckout(target: string): Promise<void> {
   const list = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: projectDirectory,

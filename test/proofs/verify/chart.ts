@@ -1,6 +1,6 @@
 /**
- * Verifies the installation: the manifests of the chart are valid for four versions of Kubernetes, and deploy/compose.yaml for Compose.
- * Releases also take over from each other with the commands, variables, probes and grace periods of the chart.
+ * Verifies the installation. The manifests of the chart must be valid for four versions of Kubernetes, and deploy/compose.yaml must be
+ * valid for Compose. One release must also replace another release with the commands, variables, probes and grace periods of the chart.
  */
 import { globSync } from 'node:fs';
 import path from 'node:path';
@@ -23,7 +23,7 @@ const foreignKinds = ['PodMonitor'];
 /** The queues that upgrade.yaml excludes from the previous release. */
 const newQueues: readonly string[] = ['billing', 'moves'];
 
-/** The values that choose images by tags and have no network policies. */
+/** The file of values that choose images by tags, and turn off network policies. */
 const unconfined = 'own-servers.yaml';
 
 /** Values that Helm must refuse, and a word that its error must contain. */

@@ -1,8 +1,8 @@
 /**
- * `npm run prove -- verify cluster` runs Temporal like a company: two nodes of its server behind a balancer, with runs and visibility in
- * Postgres, configured like deploy/compose.yaml. A build prepares the cluster by `setup`, and its `doctor` must find no fault. Its API and
- * worker handle facts, while the proof kills the nodes one after another. No fact may be lost or doubled, and the run of each delivery must
- * be found by its search attributes. At the end the proof compares the deliveries a second with the development server.
+ * `npm run prove -- verify cluster` runs Temporal as a company would run it: two nodes of its server are behind a balancer. Runs and
+ * visibility are in Postgres, with the configuration of deploy/compose.yaml. `setup` of a build prepares the cluster, and `doctor` must
+ * find no fault. API and worker process facts, while the proof kills one node after the other. No fact may be lost or doubled, and search
+ * attributes must find the run of each delivery. At the end the proof compares the deliveries a second with the development server.
  */
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -45,7 +45,7 @@ const facts = 1_000;
 const kills = 4;
 /** Each club has one endpoint, so each fact makes one delivery and one run. */
 const endpointsOfAClub = 1;
-/** The facts of a kill are spread over about the time in which the other node takes over and the killed node returns. */
+/** The facts around each kill are spread over this time. In about this time, the other node takes over and the killed node returns. */
 const shareMs = 15_000;
 const everyMs = (shareMs * kills) / facts;
 /** The delay before a kill, and the time between the takeover and the restart. */
@@ -53,14 +53,14 @@ const killedAfterMs = { least: 1_000, most: 3_000 };
 const deadForMs = { least: 0, most: 2_000 };
 /** The cluster detects a dead node by its silence, and moves its shards one after another. */
 const takenOverWithinMs = 60_000;
-/** The limit for the next delivery after a takeover, because calls to the dead node must be repeated. */
+/** The time limit for the next delivery after a takeover. Before this delivery, calls to the dead node must be repeated. */
 const flowingWithinMs = 30_000;
 /** The limit for the last delivery: a failed attempt waits half a minute, and the sweeper needs three minutes. */
 const deadlineMs = 5 * 60_000;
-/** The time limit for visibility, which Temporal writes from a separate queue after the run. */
+/** The time limit until a search finds a run. Temporal writes the search data later than the run, from a separate queue. */
 const visibleWithinMs = 60_000;
 
-/** The measurement of each server. Each round delivers this number of waiting facts. */
+/** The settings of the measurement of each server. Each round delivers `facts` facts that already wait. */
 const measurement = { rounds: 5, facts: 500, warmUp: 300, clubs: 10 } as const;
 
 /** @returns the last line of the proof @throws Problem when a fact is lost, doubled or not found, or a process ends */
@@ -68,7 +68,7 @@ export async function verifyCluster(site: Site): Promise<string> {
   const programs = await findPrograms();
   const { port: build } = await installBuilds(path.join(site.directory, 'builds'));
   const stack = await startStackOn(site, { durable: true });
-  await stack.kill('temporal'); // until the development server is measured
+  await stack.kill('temporal'); // the proof starts the development server again for its measurement
   const developmentEnv = {
     PATH: process.env['PATH'] ?? '',
     LOG_LEVEL: 'warn',
@@ -142,7 +142,7 @@ interface Outcome {
   readonly lostFacts: readonly string[];
   /** The workflow ids of the runs that were not found. */
   readonly missing: readonly string[];
-  /** The number of doubled requests. A kill of a node interrupts no attempt between request and record, so the number must be 0. */
+  /** The number of doubled requests. The number must be 0, because a kill of a node does not stop a worker that makes an attempt. */
   readonly duplicates: number;
 }
 

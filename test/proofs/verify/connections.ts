@@ -1,6 +1,7 @@
 /**
  * Verifies connections. The commands of the service run as processes. Their Temporal demands TLS, a client certificate and an API key, and
- * their Postgres is behind PgBouncer. Valid settings must work, up to the whole tour. Invalid settings must be refused with advice.
+ * their Postgres is behind PgBouncer. The commands and the whole tour must work with valid settings. Invalid settings must be refused with
+ * advice.
  */
 import { spawn } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -33,7 +34,7 @@ const readyWithinMs = 180_000;
 /** The service reads its key every 30 s. */
 const newKeyWithinMs = 45_000;
 
-/** The counts of the last line. */
+/** The counts for the last line of the proof. */
 const counts = { accepted: 0, refused: 0 };
 
 interface Scene {
@@ -42,7 +43,7 @@ interface Scene {
   /** The environment of every command, without TLS and without a pooler. */
   readonly environment: Environment;
   readonly files: Readonly<Record<'authority' | 'cert' | 'key' | 'strangeCert' | 'strangeKey' | 'apiKey', string>>;
-  /** Terminators that demand a client certificate, an API key, and both. */
+  /** TLS terminators in front of Temporal. `mutual` demands a client certificate, `keyed` demands an API key, and `both` demands both. */
   readonly mutual: TemporalTerminator;
   readonly keyed: TemporalTerminator;
   readonly both: TemporalTerminator;
@@ -173,7 +174,7 @@ async function refuseTemporal(scene: Scene): Promise<void> {
   await refuses(scene, 'a server of an unknown authority', 'worker', unknown, [
     'has a certificate of an unknown authority',
   ]);
-  await refuses(scene, 'no TLS to a server of TLS', 'worker', { TEMPORAL_ADDRESS: keyed.address }, [
+  await refuses(scene, 'no TLS to a server that requires TLS', 'worker', { TEMPORAL_ADDRESS: keyed.address }, [
     'uses TLS, and we do not: set TEMPORAL_TLS to true',
   ]);
   await refuses(scene, 'no API key', 'worker', tlsTo(scene, keyed), ['requires an API key: set']);
@@ -217,10 +218,16 @@ async function refuseTemporal(scene: Scene): Promise<void> {
 async function askTheDoctor(scene: Scene): Promise<void> {
   const { environment, both, files } = scene;
   const all = { ...tlsTo(scene, both), ...certificate(scene), TEMPORAL_API_KEY_FILE: files.apiKey };
-  await accepts(scene, 'the doctor, by certificate and key', 'doctor', all, 'ok     Postgres: ');
+  await accepts(scene, 'the doctor with a certificate and an API key', 'doctor', all, 'ok     Postgres: ');
 
   const unfair = await startUnfairTemporal(scene);
-  await accepts(scene, 'setup of a bare server', 'setup', { TEMPORAL_ADDRESS: unfair }, 'The namespace club-learning');
+  await accepts(
+    scene,
+    'setup of a server without configuration',
+    'setup',
+    { TEMPORAL_ADDRESS: unfair },
+    'The namespace club-learning',
+  );
   const wrong = await run(scene, 'doctor', {
     TEMPORAL_ADDRESS: unfair,
     CORS_ORIGINS: 'https://dashboard.example.com',
@@ -231,8 +238,8 @@ async function askTheDoctor(scene: Scene): Promise<void> {
       'fairness that is off',
       'set matching.enableFairness to true in the dynamic configuration of a cluster; in Temporal Cloud',
     ],
-    ['a bucket that is closed to pages', 'S3 does not let pages of https://dashboard.example.com send files'],
-    ['a mail server that is none', 'The mail server of SMTP_URL cannot be used'],
+    ['a bucket that refuses files from web pages', 'S3 does not let pages of https://dashboard.example.com send files'],
+    ['an address without a mail server', 'The mail server of SMTP_URL cannot be used'],
   ] as const)
     expectRefused(`the doctor: ${what}`, { ...wrong, output: wrong.stdout }, [words], 1);
 }
@@ -257,7 +264,9 @@ async function refusePostgres(scene: Scene, pooler: Pooler): Promise<void> {
   const transactions = { DATABASE_URL: pooler.url('transaction') };
   const notReceived = 'A listener at DATABASE_URL does not receive the notifications of DATABASE_URL';
   for (const command of ['api', 'worker', 'migrate'] as const)
-    await refuses(scene, `${command}: LISTEN by a pool of transactions`, command, transactions, [notReceived]);
+    await refuses(scene, `${command}: LISTEN through a pooler in transaction mode`, command, transactions, [
+      notReceived,
+    ]);
 
   const bare = new URL(direct);
   await withPostgres(direct, (client) => client.query(`CREATE ROLE bare LOGIN SUPERUSER PASSWORD 'bare'`));
@@ -267,8 +276,20 @@ async function refusePostgres(scene: Scene, pooler: Pooler): Promise<void> {
     "ALTER ROLE bare IN DATABASE club_learning SET lock_timeout = '5000ms';",
   ];
   await refuses(scene, 'a role without time limits', 'worker', { DATABASE_URL: bare.href }, words);
-  await accepts(scene, 'setup for that role', 'setup', { DATABASE_URL: bare.href }, 'The namespace club-learning');
-  await accepts(scene, 'the doctor for that role', 'doctor', { DATABASE_URL: bare.href }, 'ok     Postgres: ');
+  await accepts(
+    scene,
+    'setup for the role without time limits',
+    'setup',
+    { DATABASE_URL: bare.href },
+    'The namespace club-learning',
+  );
+  await accepts(
+    scene,
+    'the doctor for the role after setup',
+    'doctor',
+    { DATABASE_URL: bare.href },
+    'ok     Postgres: ',
+  );
 
   const loses = ['DATABASE_URL leads through a pooler that loses prepared statements: take PgBouncer 1.21 or later'];
   const forgetful = await startPooler(site, direct, { program: 'current', prepared: 0 });
@@ -282,7 +303,7 @@ async function refusePostgres(scene: Scene, pooler: Pooler): Promise<void> {
 /** Runs everything through a pool of sessions, also LISTEN and migrations. */
 async function poolSessions(scene: Scene, pooler: Pooler): Promise<void> {
   const environment = { DATABASE_URL: pooler.url('session') };
-  await accepts(scene, 'migrate by a pool of sessions', 'migrate', environment, 'The schema is up to date.');
+  await accepts(scene, 'migrate through a pooler in session mode', 'migrate', environment, 'The schema is up to date.');
   await withServices(scene, environment, async () => progress('API and worker run with a pool of sessions'));
   counts.accepted++;
 }

@@ -1,6 +1,7 @@
 /**
- * Proves the image. Buildah builds it from deploy/Dockerfile. It serves the tour as user 10001, and its root file system is read-only.
- * If Docker's registry is not available, a base of Debian's packages and the locked Node replaces the official base.
+ * Proves the image. Buildah builds the image from deploy/Dockerfile. The tour must pass on a service in the image, which runs as user 10001
+ * with a read-only root file system. If Docker's registry is not available, a stand-in replaces the official base. The stand-in consists of
+ * Debian packages and Node in the locked version.
  */
 import fs from 'node:fs';
 import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises';
@@ -21,7 +22,7 @@ const dockerfile = path.join(projectDirectory, 'deploy', 'Dockerfile');
 const serviceDirectory = 'srv/club-learning';
 /** The size limit of the image without ffmpeg and its libraries, in megabytes. */
 const mostMegabytes = 600;
-/** The time limit of a step. The longest step installs all packages twice, and ffmpeg. */
+/** The time limit of a step. The longest step installs all npm packages twice, and installs ffmpeg. */
 const buildahWithinMs = 1_200_000;
 
 /** The file with the authority that the service in the image trusts. */
@@ -29,7 +30,7 @@ const authorityFile = '/run/authority.pem';
 const user = '10001:10001';
 /** The list of authorities of this machine, and of the image. In the image an installation step must have created it. */
 const authorities = '/etc/ssl/certs/ca-certificates.crt';
-/** The list of authorities for npm in the stand-in, separate from the list of the image. */
+/** The list of authorities that npm uses in the stand-in for the official base. This list is separate from the list of the image. */
 const authoritiesOfNpm = '/usr/local/lib/node_modules/npm-authorities.crt';
 /** The smallest accepted number of authorities. Debian's list has about 140. */
 const fewestAuthorities = 100;
@@ -79,7 +80,7 @@ export async function verifyImage(site: Site): Promise<string> {
     settings: async ({ EGRESS_EXTRA_CA_FILE: file = '' }) => {
       await copyFile(file, ownAuthority(site));
       await chmod(ownAuthority(site), 0o644);
-      // Waits may be faster only if no other client can reach the service. The image contains its own ffmpeg.
+      // The service may shorten waits only if no other client can reach it, so both hosts are local. The image contains its own ffmpeg.
       return {
         API_HOST: '127.0.0.1',
         WORKER_HOST: '127.0.0.1',
@@ -194,7 +195,7 @@ function sizeOf(root: string): number {
   return Math.round(bytesIn(root) / 1_000_000);
 }
 
-/** Does the work of Docker for `--read-only`, the network of the host and a volume. The mounts end with the process. */
+/** Does what Docker does for `--read-only`, for the host network and for a volume. The mounts end with the process. */
 const runtime = `
 root=$1; volume=$2; authority=$3; shift 3
 mount --bind "$root" "$root"
@@ -207,7 +208,7 @@ mount -o remount,ro,bind "$root"
 exec chroot --userspec=${user} "$root" /usr/bin/env "$@"`;
 
 /**
- * @returns the command that runs a command in the image with the settings of the image
+ * @returns the program and its arguments that execute `command` in the image, with the settings of the image
  * @throws Problem when the settings of the image are wrong
  */
 function inImage(site: Site, { root, config }: MountedImage, command: string) {

@@ -1,7 +1,8 @@
 /**
- * `npm run prove -- verify keys` changes the master key by the steps of docs/how-to/change-the-master-key.md. Meanwhile two API processes
- * and two workers have work, and one pair is always a step behind the other. The proof kills `reseal` twice, and runs it twice at the same
- * time. No value may be lost, refused or unreadable, and the service must work without the former key.
+ * `npm run prove -- verify keys` changes the master key by the steps of docs/how-to/change-the-master-key.md. During the change, two API
+ * processes and two workers have work. One API process and one worker are always a step behind the others. The proof kills `reseal` twice,
+ * and runs two `reseal` processes at the same time. No value may be lost, refused or unreadable, and the service must work without the
+ * former key.
  */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
@@ -25,7 +26,7 @@ import type { Site } from './site.ts';
 
 /** The number of values of each kind, in addition to the values of the load. */
 const fillCounts = { notices: 40_000, endpoints: 2_000 };
-/** The proof kills `reseal` when these shares of the values are not yet under the current key. */
+/** The proof kills `reseal` twice: each time when this share of all values still has to be sealed with the current key. */
 const killedAtShares = [0.7, 0.3];
 /** The time between two steps, in which the load continues. */
 const betweenStepsMs = 6_000;

@@ -1,6 +1,6 @@
 /**
- * `npm run prove -- verify build | chart | cluster | connections | image | keys | observe | upgrade` verifies the shipped product.
- * Each proof has its own site. Each proof ends with a line on stdout.
+ * `npm run prove -- verify build | chart | cluster | connections | image | keys | observe | upgrade` verifies the shipped product. Each
+ * proof has a separate directory and separate servers (its site), and ends with a line on stdout.
  */
 import { interruption } from '../../../dev/interruption.ts';
 import { runScript, say } from '../../../dev/problem.ts';

@@ -1,4 +1,7 @@
-/** Verifies monitoring: each alert must fire when its object is broken, in tests of the rules, and some alerts also in the real service. */
+/**
+ * Verifies monitoring. In tests of the rules, each alert must fire when the part that it watches is broken. Some alerts must also fire in
+ * the real service.
+ */
 import { alerts } from '../../../dev/alerts/rules-file.ts';
 import { Problem } from '../../../dev/problem.ts';
 import { progress } from '../faults/progress.ts';

@@ -1,5 +1,6 @@
 /**
- * Runs PgBouncer in front of the Postgres of a stack: the version of Debian trixie, or the older version of bookworm, which mixes sessions.
+ * Runs PgBouncer in front of the Postgres of a stack: the version of Debian trixie, or the older version of bookworm. The older version
+ * mixes the prepared statements of different sessions.
  */
 import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, writeFile } from 'node:fs/promises';

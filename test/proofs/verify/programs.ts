@@ -21,7 +21,7 @@ export async function ensureDebianPrograms(packages: readonly string[]): Promise
   for (const name of packages) {
     const reason = await whyAbsent(name);
     if (reason === `${name} is not installed`) missing.push(name);
-    else if (reason !== undefined) throw new Problem(`${name} is needed, but ${reason}.`); // a package would not replace this program on the PATH
+    else if (reason !== undefined) throw new Problem(`${name} is needed, but ${reason}.`); // a package would not come first on the PATH
   }
   if (missing.length === 0) return;
   const install = `apt-get install --no-install-recommends ${missing.join(' ')}`;

@@ -26,7 +26,7 @@ interface TourOptions {
 
 const readyWithinMs = 60_000;
 const drainMs = 25_000;
-/** The log level of pino from which no line may be logged. */
+/** The proof fails if a process logs a line of this pino level or a higher level. */
 const errorLevel = 50;
 
 /**

@@ -1,8 +1,8 @@
 /**
- * `npm run prove -- verify upgrade` upgrades each recorded release to the current version as docs/how-to/upgrade.md says.
- * It loads the rows and migrates them with the `migrate` of the build. Then it starts API and worker with a real Temporal that has none of the runs. It makes all rows
- * due. Each row must end or wait for a later time; no row may stay overdue. The workflows of the build also replay the histories of the
- * release.
+ * `npm run prove -- verify upgrade` upgrades each recorded release to the current version as docs/how-to/upgrade.md says. The proof loads
+ * the rows, and `migrate` of the build migrates them. Then the proof makes all rows due, and starts API and worker with a real Temporal
+ * that knows no runs. Each row must end or wait for a later time, and no row may stay overdue. The workflows of the build also replay the
+ * histories of the release.
  */
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -38,16 +38,18 @@ import { startStackOn, type Site } from './site.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** The limit for the rounds of the sweeper, the facts of a release, and waits of some minutes. */
+/**
+ * The time limit for one release. The time is enough for the rounds of the sweeper, the facts of the release, and waits of some minutes.
+ */
 const deadlineMs = 4 * 60_000;
 /**
- * The proof waits for rows that are due within this time, such as retries. It also waits for automations, whose waits of hours pass in
- * seconds.
+ * The proof waits for rows that are due within this time, such as retries. The proof also waits for automations, because an hour of an
+ * automation passes in a second here.
  */
 const soonMs = 45_000;
 const lookEveryMs = 2_000;
 const looksALine = 15;
-/** Rows are made overdue by this time, so that the first round of the sweeper finds them. */
+/** The proof sets due times this far into the past, so that the first round of the sweeper finds the rows. */
 const overdue = sql`interval '10 minutes'`;
 
 /** @returns the last line of the proof @throws Problem when a row stays overdue, or a history does not replay */
@@ -72,7 +74,7 @@ export async function verifyUpgrade(site: Site): Promise<string> {
 }
 
 /**
- * Starts servers for the service that accept all mails, webhooks, questions to a model, and charges.
+ * Starts the servers that the service calls. The servers accept all mails, webhooks, questions to the model, and charges.
  * @returns the configuration of the service
  */
 async function surroundings(site: Site): Promise<{ env: Environment; receiverUrl: string }> {
@@ -190,7 +192,7 @@ async function makeDue(db: Database): Promise<void> {
     for (const { table, key, at, from, condition } of rowsInFlight(db.source, type))
       await db.run(sql`UPDATE ${table} SET ${at} = now() - ${overdue}
         WHERE ${key} IN (SELECT row.${key} FROM ${from} WHERE ${condition} AND row.${at} > now() - ${overdue})`);
-  // The run of a campaign checks its scheduled time.
+  // The run of a campaign also checks the scheduled time, so the scheduled time must be due, too.
   await db.run(sql`UPDATE campaigns SET scheduled_at = looks_at WHERE status = 'scheduled'`);
 }
 
@@ -204,7 +206,7 @@ interface InFlight {
 async function inFlight(db: Database): Promise<Map<WorkflowType, InFlight>> {
   const rowsByType = new Map<WorkflowType, InFlight>();
   for (const type of workflowTypeNames) {
-    // Uses only the first kind of due rows, because the other kinds are rows that have ended.
+    // A workflow type can have several kinds of due rows. Only the first kind is used, because the rows of the other kinds have ended.
     const [due] = rowsInFlight(db.source, type);
     if (!due) throw new Error(`Workflow type ${type} has no rows that become due`);
     const { from, at, condition } = due;

@@ -1,6 +1,6 @@
 /**
- * A space that admits all students with access: first while an earlier transaction is open, and then page by page. Also the daily mail of
- * spaces.
+ * A space that admits all students with access. In one scenario an earlier transaction is still open. The space admits the students page by
+ * page. Also the daily mail of spaces.
  */
 import type { WorkflowHandle } from '@temporalio/client';
 import { CommunitySpace } from '../../../entities/community/community-space.ts';

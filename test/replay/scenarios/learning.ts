@@ -1,4 +1,7 @@
-/** A lesson is withdrawn. A student who has completed all other lessons completes the course, immediately or when the access begins. */
+/**
+ * A lesson is withdrawn from a course. A student who has completed all other lessons then completes the course, immediately or when the
+ * student's access begins.
+ */
 import type { WorkflowHandle } from '@temporalio/client';
 import { CourseCompletionLook } from '../../../entities/learning/course-completion-look.ts';
 import { LessonProgress } from '../../../entities/learning/lesson-progress.ts';

@@ -1,6 +1,6 @@
 /**
- * Uploaded files. Two videos that the plan does not keep: the first video is removed in the end, and the next plan keeps the second
- * video.
+ * Uploaded files. Also two videos that the club's plan does not keep. The first video is removed when its time ends. The second video
+ * stays, because the club gets another plan.
  */
 import type { WorkflowHandle } from '@temporalio/client';
 import { MediaTranscription } from '../../../entities/media/media-transcription.ts';
@@ -39,7 +39,7 @@ async function processed({ by, injected }: Recorder, file: TestFile, faults = 0)
   return by.startOrSignal('mediaProcessing', { id: media.id, clubId: club.id });
 }
 
-/** Publishes a file. If the file is still in processing, the run looks again after the processing. */
+/** Publishes a file. If `busy` is given, the file is still in processing, and the run publishes the file after the processing. */
 async function moving({ skipped }: Recorder, busy?: 'processed'): Promise<WorkflowHandle> {
   const { id: clubId } = await buildClub();
   const { id } = await buildMedia(clubId, { bytes: 'How to tie it.' });

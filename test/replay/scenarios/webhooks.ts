@@ -1,4 +1,4 @@
-/** Deliveries of webhooks, the gates of their endpoints, and the upkeep of both. */
+/** Deliveries of webhooks, the gates of their endpoints, and the background work for both. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Answer, Receiver } from '../../../dev/clients/receiver.ts';
@@ -59,7 +59,7 @@ const untilParked = (deliveries: readonly TestWebhookDelivery[]) =>
     return rows.every(({ parkedAt }) => parkedAt !== null);
   });
 
-/** The endpoint's state after 5 failures in a row, with a hold that ends soon. */
+/** Sets the state that an endpoint has after 5 failures in a row. The hold of the breaker ends soon. */
 const throttle = ({ endpoint }: TestWebhookDelivery, failingSince = new Date()) =>
   alter('webhook_endpoints', endpoint.id, {
     consecutive_failures: 5,
@@ -69,7 +69,7 @@ const throttle = ({ endpoint }: TestWebhookDelivery, failingSince = new Date()) 
     breaker_epoch: 1,
   });
 
-/** A delivery that waited while its endpoint was throttled, and was admitted. */
+/** A delivery that waited while its endpoint was throttled. The gate has admitted the delivery. */
 async function heldThenOpen(recorder: Recorder): Promise<TestWebhookDelivery> {
   const { delivery } = await dueDelivery(recorder);
   await throttle(delivery);
@@ -79,7 +79,7 @@ async function heldThenOpen(recorder: Recorder): Promise<TestWebhookDelivery> {
   return delivery;
 }
 
-/** The first of six failed deliveries, which are recovered. */
+/** Makes six failed deliveries, and requests their recovery. Returns the first of them. */
 async function recovered(recorder: Recorder): Promise<TestWebhookDelivery> {
   const { delivery } = await dueDelivery(recorder);
   const others = await Promise.all([1, 2, 3, 4, 5].map(() => buildWebhookDelivery(delivery)));

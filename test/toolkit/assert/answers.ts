@@ -1,4 +1,4 @@
-/** Reads the rows and the cost of an answer, which tests compare after the steps of the answer's run. */
+/** Reads the rows and the cost of an answer. Tests compare them after the run of the answer has made its steps. */
 import { expect } from 'chai';
 import type { Id } from '../../../platform/core/ids.ts';
 import { AgentAnswerDelta } from '../../../entities/agents/agent-answer-delta.ts';
@@ -32,7 +32,10 @@ export async function monthOf(clubId: Id): Promise<{ spent: number; reserved: nu
   return { spent: Number(month.spentMicros), reserved: Number(month.reservedMicros) };
 }
 
-/** Expects the answer to be settled with this cost in millionths of a US dollar, and no reserve in its club's month. */
+/**
+ * Expects that the answer is settled with this cost, in millionths of a US dollar. Also expects that the budget month of the club has no
+ * reserve.
+ */
 export async function expectSettled({ answerId, clubId }: { answerId: Id; clubId: Id }, cost: number): Promise<void> {
   const { costMicros, settledAt } = await chargeRow(answerId);
   expect(Number(costMicros)).to.equal(cost);

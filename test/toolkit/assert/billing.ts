@@ -3,7 +3,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { TestEvent } from '../builders/billing-events.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** The club's stored student count with its pending changes, and the count of the rows. */
+/** `counted` is the stored number of the club's students, including pending changes. `there` is the number of student rows. */
 export async function studentCounts(clubId: Id): Promise<{ counted: number; there: number }> {
   const source = await testDatabase();
   const [row] = await source.query<{ counted: number; there: number }[]>(

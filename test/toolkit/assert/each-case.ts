@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 
 const longestName = 120;
 
-/** Checks one case after the other. @throws the check's error, with the case at the beginning of its message */
+/** Checks one case after the other. @throws the error of the check; the case is added at the beginning of the message */
 export async function eachCase<Case>(cases: Iterable<Case>, check: (one: Case) => unknown): Promise<void> {
   let number = 0;
   for (const one of cases) {

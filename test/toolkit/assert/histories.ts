@@ -34,8 +34,9 @@ export async function keptOf(handle: WorkflowHandle): Promise<string> {
 }
 
 /**
- * All texts inside an object of Temporal, as one text. It includes the content of payloads, which JSON shows in base64. A JSON payload is
- * included both as it is and decoded, because quoted strings hide quotes and line ends from a search.
+ * Returns all texts inside an object of Temporal as one text. The text includes the content of payloads, which JSON would show in base64. A
+ * JSON payload occurs twice: unchanged and decoded. A search in the unchanged form could miss quotes and line ends, because JSON escapes
+ * them.
  */
 export function everyText(value: unknown, visited = new Set<unknown>()): string {
   if (value instanceof Uint8Array) {

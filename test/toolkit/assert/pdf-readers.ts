@@ -66,7 +66,7 @@ interface Tagged {
 
 /** @returns the parts that a screen reader reads on the first page, each with its text and language */
 export async function taggedTexts(bytes: Buffer): Promise<{ role: string; text: string; language: string }[]> {
-  // Uses the product's loader, because the first loader of pdf.js in a process decides how pdf.js reads.
+  // Uses the loader of the product. The first code that loads pdf.js in a process sets how pdf.js reads files in this process.
   const { getDocument, VerbosityLevel } = await loadPdfEngine();
   const task = getDocument({ data: new Uint8Array(bytes), verbosity: VerbosityLevel.ERRORS });
   try {

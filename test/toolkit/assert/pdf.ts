@@ -1,4 +1,6 @@
-/** Reads a PDF from its bytes: its text by the fonts' own tables, and the squares that it draws. */
+/**
+ * Reads the text of a PDF, and the squares that it draws, from its bytes. The tables of the fonts in the PDF translate glyphs into text.
+ */
 import { inflateSync } from 'node:zlib';
 
 interface ReadPdf {

@@ -1,7 +1,7 @@
 /** Reads the messages that scripts show to their users, for tests. */
 import { Problem } from '../../../dev/problem.ts';
 
-/** The message of the Problem with which this work must end. */
+/** Returns the message of the Problem that the work throws. The work must throw a Problem. */
 export async function problemOf(work: Promise<unknown>): Promise<string> {
   try {
     await work;

@@ -18,7 +18,10 @@ const usualLabels = ['job', 'instance', 'le'];
 /** These metrics are missing in test/wire-names.json, because their names come from variables. */
 const others = [{ name: 'media_ffmpeg_there', labels: [] }];
 
-/** @returns one sentence for each series or label that the service does not serve, and for each gauge from Postgres without its max */
+/**
+ * @returns one sentence for each series or label that the service does not serve, and for each gauge from Postgres that is not aggregated
+ * by `max`
+ */
 export function misuseIn(expr: string): string[] {
   const { metrics } = JSON.parse(
     readFileSync(path.join(projectDirectory, 'test', 'wire-names.json'), 'utf8'),

@@ -1,12 +1,15 @@
 /** Checks that work grows in proportion to its input. It measures CPU time, so that a busy machine does not matter. */
 import { expect } from 'chai';
 
-/** The growth of sizes. It is small, so that exponential work shows before it takes hours. */
+/** The factor between two tested sizes. The factor is small, so that the check finds exponential work before a run takes hours. */
 const step = 1.25;
 /** This time is much longer than linear work needs for such inputs, and much shorter than the time limit of a test. */
 const guardMs = 2_000;
 const factor = 16;
-/** Linear work takes 16 times as long, quadratic work 256 times. This limit lies in between. */
+/**
+ * For 16 times the input, linear work takes 16 times as long, and quadratic work 256 times as long. This limit is between these two
+ * factors.
+ */
 const mostTimes = 64;
 
 function cpuMs(work: () => unknown, times = 1): number {
@@ -24,7 +27,7 @@ function leastCpuMs(work: () => unknown): number {
 
 /**
  * @param inputOf returns an input of about this many characters
- * @param largest the largest size, which is compared with a sixteenth of this size
+ * @param largest the largest size; its time is compared with the time for a sixteenth of this size
  */
 export function expectLinear<Input>(
   name: string,

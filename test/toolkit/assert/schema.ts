@@ -14,7 +14,9 @@ export async function missingInSchema(source: DataSource): Promise<string[]> {
   }
 }
 
-/** Runs queries one after the other: TypeORM sends the queries about all tables over one connection, which its driver deprecates. */
+/**
+ * Runs queries one after the other. TypeORM sends several queries at the same time over one connection, and its driver deprecates such use.
+ */
 function oneByOne(runner: QueryRunner): QueryRunner {
   const query = runner.query.bind(runner) as (...parameters: unknown[]) => Promise<unknown>;
   let last: Promise<unknown> = Promise.resolve();

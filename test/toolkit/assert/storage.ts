@@ -2,13 +2,13 @@
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** One text `kind bytes files held` for each kind that is not empty. */
+/** One text `kind bytes files held` for each kind of file whose sums are not all 0, such as `video 100 2 0`. */
 type Sums = string[];
 
 const texts = `SELECT concat_ws(' ', kind, sum(bytes), sum(files), sum(held)) AS text`;
 const notEmpty = `GROUP BY kind HAVING (sum(bytes), sum(files), sum(held)) <> (0, 0, 0) ORDER BY kind`;
 
-/** The counts with the changes not yet merged, and the sums of the rows of `media`. */
+/** `counted` has the stored sums, including the changes that are not merged yet. `there` has the sums of the rows of `media`. */
 export async function storageCounts(clubId: Id): Promise<{ counted: Sums; there: Sums }> {
   const source = await testDatabase();
   const sums = async (from: string) =>

@@ -11,7 +11,7 @@ const formsOf = (needle: string | Buffer): string[] =>
     ? [needle.toLowerCase(), Buffer.from(needle).toString('hex')]
     : [needle.toString('hex'), needle.toString('base64').toLowerCase()];
 
-/** @returns the needles that a text contains, in any letter case */
+/** @returns the names of the searched values (needles) that the text contains, in upper or lower case */
 export function needlesIn(text: string, needles: Needles): string[] {
   const searched = text.toLowerCase();
   return Object.entries(needles).flatMap(([what, needle]) =>

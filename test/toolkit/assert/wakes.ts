@@ -1,4 +1,4 @@
-/** The wakes that an operation writes. No relay sends them, because none runs beside these tests. */
+/** Reads the rows of `wakes` that an operation writes. The rows stay in the table, because no relay runs in these tests. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import { Wake } from '../../../entities/facts/wake.ts';
@@ -21,7 +21,7 @@ export async function wakesOf(clubId: Id): Promise<Wake[]> {
 export const deliveryRun = ({ id }: { id: Id }): string => workflowIdOf('webhookDelivery', id);
 export const gateRun = ({ id }: { id: Id }): string => workflowIdOf('endpointGate', id);
 
-/** The types of the workflows that must look at an add-on. */
+/** The types of the workflows that wakes start or signal for an add-on. */
 export async function wakesOfAddOn(id: Id): Promise<string[]> {
   const source = await testDatabase();
   const rows = await source.query<{ type: string }[]>(

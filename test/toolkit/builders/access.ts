@@ -90,7 +90,7 @@ interface EnrollmentOptions {
   revoked?: RevocationReason;
 }
 
-/** A student's access to a delivery, by default active, without an end, and with a new student and delivery. */
+/** Gives a student access to a delivery. The defaults are an active access without an end, a new student and a new delivery. */
 export async function buildEnrollment(
   clubId: Id,
   {

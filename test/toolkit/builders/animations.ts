@@ -2,7 +2,7 @@
 import sharp from 'sharp';
 import { pngChunk } from './pictures.ts';
 
-/** @returns a GIF of different pictures that are shown for 100, 200, 300 … ms, four times over */
+/** @returns a GIF of different pictures that are shown for 100, 200, 300, 100, 200 … ms. The GIF plays four times */
 export async function gifOf({
   width,
   height,

@@ -12,7 +12,7 @@ interface Bomb {
 
 interface ArchiveEntry {
   name: string;
-  /** The checksum of the bomb is wrong. No reader notices this, because no reader reads the bomb to its end. */
+  /** The checksum of a bomb is wrong. No reader notices the wrong checksum, because every reader stops before the end of a bomb. */
   content: Uint8Array | string | Bomb;
   /** The declared unpacked size; the true size if absent. */
   says?: number;

@@ -3,7 +3,7 @@ import type { PlanName } from '../../../entities/billing/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** An add-on of 100 students in the state after its purchase; by default pending and due. */
+/** An add-on of 100 students in the state directly after its purchase. Its status is `pending` by default, and its run is due. */
 export async function buildAddOn(clubId: Id, more: Record<string, unknown> = {}): Promise<{ id: Id; clubId: Id }> {
   const source = await testDatabase();
   const now = new Date();

@@ -90,7 +90,7 @@ export async function describedVideo(bytes: Buffer): Promise<string> {
 }
 
 /** @param filters further ffmpeg filters before the pixel is
- * read @returns the pixel in the middle, three values from 0 to 255, in a BT.709 player */
+ * read @returns the color of the middle pixel in a BT.709 player, as three values from 0 to 255 */
 export async function shownColor(bytes: Buffer, filters: readonly string[] = []): Promise<number[]> {
   const filterChain = [...filters, 'scale=in_color_matrix=bt709:in_range=tv:flags=accurate_rnd', 'format=rgb24'].join(
     ',',

@@ -99,7 +99,7 @@ export async function buildSpaceMembership(
 }
 
 export interface PostOptions {
-  /** The student who wrote the post; by default an administrator whose account was deleted. */
+  /** The student who wrote the post. If no author is given, the author is an administrator whose account was deleted. */
   studentId?: Id | undefined;
   administratorId?: Id;
   at?: Date;

@@ -65,7 +65,7 @@ export function endlessPdf(): Buffer {
   return rawPage(`/MediaBox [0 0 99 99] /Resources << /Shading << /S ${shading} >> >>`, '/S sh '.repeat(50_000));
 }
 
-/** A PDF whose page draws a form. Each form draws another form a hundred times, so that the page draws ten billion rectangles. */
+/** A PDF whose page draws a form XObject. Each form draws the next form a hundred times, so the page draws ten billion rectangles. */
 export function growingPdf(): Buffer {
   const [depth, times] = [5, 100];
   const forms = Array.from({ length: depth + 1 }, (_, at) =>

@@ -2,7 +2,7 @@
 import type { FoundPassage } from '../../../domain/agents/prompt/prompt-blocks.policy.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 
-/** Consecutive passages of one source, one page and two sentences per passage. */
+/** Makes consecutive passages of one source. Each passage is on a new page, and has the given sentences. */
 export function foundPassages(
   source: { id?: Id; title?: string; kind?: 'media' | 'lesson' },
   texts: readonly (readonly string[])[],

@@ -16,7 +16,7 @@ import { buildRepository } from './repositories.ts';
 import { buildProduct, buildSalesConnection } from './sales.ts';
 import { buildEndpoint } from './webhooks.ts';
 
-/** The names of the club's records in requests: ids, and the public ids and the code in addresses. */
+/** The values by which requests name the records of the club: ids, public ids and a certificate code. */
 export interface Records {
   member: Id;
   invitation: Id;
@@ -51,7 +51,7 @@ export interface Records {
   postFile: Id;
   /** The student's report of the post. */
   report: Id;
-  /** A free delivery in which another student is enrolled, and not this student. */
+  /** A free delivery. Another student has access to it, but this student does not. */
   delivery: Id;
   /** The student's enrollment in another delivery of the course. */
   enrollment: Id;

@@ -40,8 +40,8 @@ export interface TestMentorship {
 }
 
 /**
- * A published mentorship of a new member: each half hour in UTC has a slot of half an hour. It has no notice period and no cancel
- * deadline by default.
+ * A published mentorship of a new member. Slots of half an hour begin at each half hour in UTC. The mentorship has no notice period and no
+ * cancel deadline by default.
  */
 export async function buildMentorship(clubId: Id, options: MentorshipOptions = {}): Promise<TestMentorship> {
   const source = await testDatabase();

@@ -41,7 +41,7 @@ export function sentences(count: number, seed: number): string {
   }).join(' ');
 }
 
-/** A book: each page names its number, under a running head and a page number. */
+/** A book as a PDF. Each page has the title at the top, a text with the number of the page, and the page number at the bottom. */
 export function book(pages: number): Promise<Uint8Array<ArrayBuffer>> {
   return pdfOf(pages, (pdf, page) => {
     pdf.fontSize(8).text('A Handbook of Knots', 72, 30, { lineBreak: false });

@@ -31,12 +31,12 @@ const namespaces = Object.entries({
   .map(([prefix, namespace]) => `xmlns:${prefix}="${namespace}"`)
   .join(' ');
 
-/** @returns the element as a whole part, with all namespaces */
+/** @returns a complete XML file with this element as its root, and with all namespaces */
 export function partXml(element: string, contents: string): string {
   return `<?xml version="1.0" encoding="UTF-8" standalone="yes"?><${element} ${namespaces}>${contents}</${element.split(' ')[0]}>`;
 }
 
-/** Relations by id: the last word of the type, and the target. */
+/** Relations by their ids. Each value has the last part of the type's URI, and the target. */
 type Relations = Readonly<Record<string, readonly [type: string, target: string]>>;
 
 export function relationsXml(relations: Relations): string {
@@ -92,7 +92,7 @@ interface SlideParts {
   shapes: string;
   /** Attributes of `p:sld`, such as ` show="0"`. */
   attributes?: string;
-  /** The content of `p:spTree` in its notes. */
+  /** The content of `p:spTree` in the notes of the slide. */
   notes?: string;
   background?: string;
   relations?: Relations;

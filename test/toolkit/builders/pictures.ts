@@ -11,10 +11,10 @@ export function pngChunk(name: string, data: Buffer): Buffer {
 
 const pngMark = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** The data of larger pictures end after some rows, so readers can measure them, but not decode them. */
+/** If a picture has more pixels than this, its data has only some of the rows. Readers can then read its size, but cannot decode it. */
 const wholePixels = 1_000_000;
 
-/** A grey picture. @param extra bytes of a comment, to enlarge it */
+/** A grey picture. @param extra the length of a comment that makes the file larger, in bytes */
 export function png(width = 2, height = 3, { extra = 0, animated = false } = {}): Buffer {
   const header = Buffer.concat([be32(width), be32(height), Buffer.from([8, 0, 0, 0, 0])]);
   const row = Buffer.alloc(width + 1, 0x80).fill(0, 0, 1);
@@ -31,7 +31,7 @@ export function png(width = 2, height = 3, { extra = 0, animated = false } = {})
   ]);
 }
 
-/** @param frames the number of pictures that it shows in sequence */
+/** @param frames the number of pictures that the GIF shows in sequence */
 export function gif(width = 2, height = 3, frames = 1): Buffer {
   const frame = Buffer.concat([
     Buffer.from([0x21, 0xf9, 4, 0, 10, 0, 0, 0]),

@@ -46,7 +46,7 @@ export function video(
   });
 }
 
-/** Silent PCM: a WAV file, or only sound in an MP4 container. */
+/** Silence as PCM sound, in a WAV file or in an MP4 file without video. */
 export function sound(format: 'wav' | 'm4a', seconds = 1): Promise<Buffer> {
   const [numberOfChannels, sampleRate] = [1, 8_000];
   return written(format === 'wav' ? new WavOutputFormat() : new Mp4OutputFormat(), async (output) => {

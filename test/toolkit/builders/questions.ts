@@ -1,4 +1,4 @@
-/** Accepted questions. Their cost is reserved, and their answers wait for their runs. */
+/** Builds questions that the service has accepted. Their cost is reserved, and the runs of their answers have not begun. */
 import { wake } from '../../../platform/engine/wakes.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { reserveBudget } from '../../../domain/agents/budget/budget.ts';
@@ -53,7 +53,7 @@ interface QuestionOptions {
   /** The reserve in the club's budget, in millionths of a US dollar. */
   micros?: bigint;
   acceptedAt?: Date;
-  /** Also wakes the run by the relay. */
+  /** Whether the relay also gets a wake for the run of the answer. */
   woken?: boolean;
   /** Ready images of the student. */
   imageIds?: readonly Id[];

@@ -1,4 +1,4 @@
-/** A request body as a handler receives it if the handler reads late. */
+/** Builds a request body for a handler that reads the body itself, after other checks. */
 import { readJson } from '../../../platform/core/json.ts';
 
 export function receivedBody(content: unknown): () => Promise<{ raw: Buffer; parse: () => unknown }> {

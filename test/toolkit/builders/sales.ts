@@ -12,7 +12,7 @@ export interface TestSalesConnection {
   token: string;
 }
 
-/** A connection of a club. @param secret the platform's proof of its identity */
+/** A connection of a club. @param secret the secret with which the platform proves its identity */
 export async function buildSalesConnection(
   clubId: Id,
   platform: SalesPlatform = 'generic',

@@ -22,7 +22,10 @@ const settings: MailDomainSettings = {
   makeKeys: async () => ({ publicKey: Buffer.from('public'), privateKey: 'private' }),
 };
 
-/** A club with an endpoint whose secret was rotated, a connection, a notice, a mail domain, and a mail to a former address. */
+/**
+ * Builds a club with a sealed value of each kind: an endpoint with a rotated secret, a connection, a notice, a mail domain, and a mail to a
+ * former address of a student.
+ */
 export async function buildSealedValues(vault: Vault): Promise<{ clubId: Id; endpointId: Id }> {
   const deps = { ...(await testDeps()), vault, mailDomains: settings };
   const { db } = deps;

@@ -34,7 +34,7 @@ async function buildCaller(kind: CallerKind): Promise<TestAdministrator | TestSt
 }
 
 /**
- * The secret in the newest mail of this purpose to an owner: the token of its link, or the code.
+ * Returns the secret in the owner's newest mail of this purpose. The secret is the token of a link, or a code.
  * @param ownerId the student's, the administrator's or the invitation's id
  */
 export async function mailedToken(purpose: TokenPurpose, ownerId: Id): Promise<string> {

@@ -16,14 +16,14 @@ export interface TestSource {
   mediaId: Id | null;
 }
 
-/** A passage, or only its text. */
+/** A passage of a source to build. A string is a passage with only a text. */
 export type NewPassage =
   | string
   | {
       text: string;
       headings?: string[];
       page?: number | null;
-      /** Inserts the passage without words, like an old release. */
+      /** Leaves the column `words` null, as an old release did. */
       isFormer?: boolean;
     };
 

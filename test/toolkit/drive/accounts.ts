@@ -1,6 +1,6 @@
 /**
- * Students and administrators, whose credential operations follow the same rules, with the calls that tests of students and
- * administrators need.
+ * Calls the credential operations of students and of administrators. Both kinds of accounts follow the same rules, so the same tests run
+ * for both.
  */
 import type { TokenPurpose } from '../../../entities/mail/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -31,7 +31,7 @@ export interface AccountKind {
   requestReset: (email: string) => Promise<Answer>;
   verify: (token: string) => Promise<Answer>;
   confirmReset: (token: string, password: string) => Promise<Answer>;
-  /** Reads the session's person: 200 while the session is valid. */
+  /** Reads the person of the session. The status is 200 while the session is valid. */
   read: (token: string) => Promise<Answer>;
   /** @throws Error if the account does not exist */
   idOf: (email: string) => Promise<Id>;

@@ -1,4 +1,4 @@
-/** Changes columns of rows directly, for states that a test cannot reach in its time. */
+/** Changes columns of rows directly. A test uses these functions for states that would take too long to reach otherwise. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 

@@ -21,8 +21,8 @@ interface Answering {
   /** One step, at a time in Unix milliseconds. */
   step(questionId: Id, options?: StepOptions): Promise<AnswerStep>;
   /**
-   * Runs one step of a question, by default a new one, while the model follows the scripts: the first script now, and the later scripts
-   * when the model is called again.
+   * Runs one step of a question. The question is new by default. The model follows the scripts: the first script for the first call, and
+   * each later script for the next call.
    */
   answer(
     scripts: Script | readonly Script[],

@@ -1,4 +1,4 @@
-/** Acts as the worker that writes answers: log entries, the end with citations, and the NOTIFY after each commit. */
+/** Acts as the worker that writes answers. It writes log entries and the end with citations, and sends a NOTIFY after each commit. */
 import { answersChannel, tagOf } from '../../../domain/agents/answers/answers-channel.ts';
 import type { AnswerStatus } from '../../../entities/agents/values.ts';
 import type { AnswerError } from '../../../domain/agents/agents.policy.ts';
@@ -59,7 +59,7 @@ interface Ending {
   notified?: boolean;
 }
 
-/** Ends an answer like its run, with last words, content, citations, call and settlement in one transaction. */
+/** Ends an answer as its run would do. One transaction writes the last words, the content, the citations, the call and the settlement. */
 export async function endAnswer(
   answerId: Id,
   {
@@ -113,7 +113,7 @@ export async function endAnswer(
 export const failAnswer = (answerId: Id, errorCode: AnswerError, ending: Ending = {}): Promise<void> =>
   endAnswer(answerId, { ...ending, status: 'failed', errorCode });
 
-/** Performs the upkeep step at a time one hour after the end of the answer. */
+/** Deletes the log of an answer, as the upkeep does one hour after the end of the answer. */
 export async function deleteLog(answerId: Id): Promise<void> {
   const source = await testDatabase();
   await source.query(`DELETE FROM agent_answer_deltas WHERE answer_id = $1`, [answerId]);

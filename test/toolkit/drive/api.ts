@@ -11,7 +11,7 @@ import { testDatabase } from '../stack/database.ts';
 export interface Answer {
   status: number;
   /** Parsed JSON; undefined for an empty body. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests reach into answers whose shape the contract has just confirmed
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read fields of answers whose shape the contract has just confirmed
   body: any;
   /** The body, byte for byte. */
   text: string;
@@ -73,8 +73,8 @@ export function testApi(): Promise<RunningApi> {
 }
 
 /**
- * The deadline of counters, which is longer than a busy machine needs. If the deadline were shorter, a call with a late counter would
- * not be limited, or would be refused.
+ * The time limit for counting a call. The limit is longer than even a busy machine needs. If the limit were shorter, a call could pass
+ * uncounted, or could be refused.
  */
 export const counterDeadlineMs = 20_000;
 
@@ -162,8 +162,8 @@ const contract = contractOperations().map((operation) => ({
 
 function holdAgainstContract(method: string, path: string, status: number, body: unknown, type?: string): void {
   const [pathname = ''] = path.split('?');
-  // If two paths match, such as `media/storage` and `media/{mediaId}`, the path whose parameter comes later wins. A brace sorts after
-  // letters.
+  // Two paths may match, such as `media/storage` and `media/{mediaId}`. The path whose parameter comes later is used. It sorts first,
+  // because a brace sorts after letters.
   const fitting = contract.filter(({ pattern }) => pattern.test(pathname));
   const [answering] = fitting.map(({ shape }) => shape).toSorted();
   const known = fitting.find(

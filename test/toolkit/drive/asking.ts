@@ -30,7 +30,7 @@ export function askingOf(agent: Pick<OpenAgent, 'clubId' | 'publicId'>, { token 
       const { data } = await stream.event('accepted');
       return { stream, data, answerId: data.answer.id, conversationId: data.conversation.id };
     },
-    /** Sends a question that is refused, or any other body. */
+    /** Sends a question or any other body that the API must refuse. */
     refused: (message: object): Promise<Answer> => call('POST', `${at}/messages`, { token, body: bodyOf(message) }),
     reattach: ({ conversationId, answerId }: Pick<Accepted, 'conversationId' | 'answerId'>, from?: number) =>
       open(
@@ -50,7 +50,7 @@ export function askingOf(agent: Pick<OpenAgent, 'clubId' | 'publicId'>, { token 
 interface Accepted {
   stream: EventClient;
   /** The data of the `accepted` event. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests reach into events whose shape the contract has just confirmed
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read fields of events whose shape the contract has just confirmed
   data: any;
   answerId: Id;
   conversationId: Id;

@@ -47,7 +47,7 @@ export async function stepOf(
   return { step: await attemptDelivery(deps, id, now), posted };
 }
 
-/** The attempt of a delivery that is allowed now. @throws Error if no attempt is allowed */
+/** Claims the next attempt of a delivery. @throws Error if no attempt is allowed now */
 export async function claimed({ id }: { id: Id }, now = Date.now()): Promise<Claim> {
   const { db } = await testDeps();
   const claim = await claimAttempt(db.source, id, now);
@@ -55,7 +55,7 @@ export async function claimed({ id }: { id: Id }, now = Date.now()): Promise<Cla
   return claim;
 }
 
-/** A delivery to the subscription's endpoint whose first attempt the real fan-out has claimed for this process. */
+/** Lets the real fan-out make a delivery to the subscription's endpoint. The fan-out claims the first attempt for this process. */
 export async function claimedDirectly(
   subscription: Subscription,
   now = Date.now(),

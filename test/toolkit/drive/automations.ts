@@ -1,6 +1,6 @@
 /**
- * Runs the automations of a club without Temporal. It processes the club's facts, and takes the steps of its runs in the order of their due
- * times. Its clock jumps from step to step. Temporal would only add waits, which the tests with time skipping check.
+ * Runs the automations of a club without Temporal. It processes the club's facts, and makes the steps of the runs in the order of their due
+ * times. Its clock jumps from one step to the next step. Temporal would add only waits, and other tests check the waits with time skipping.
  */
 import { enrollByFacts } from '../../../domain/automations/entering/by-facts.ts';
 import { enrollByHand } from '../../../domain/automations/entering/by-hand.ts';
@@ -28,7 +28,7 @@ export interface AutomationPlay {
   pass: (ms: number) => Promise<void>;
   /** @returns the id of the run that the student enters by hand */
   enroll: (automationId: Id, studentId: Id) => Promise<Id>;
-  /** @returns status, exit and outcomes of a run: `exited by_hand: wait by_hand` */
+  /** @returns the status and the exit of a run, and then its outcomes, such as `exited by_hand: wait by_hand` */
   story: (automationId: Id, runId: Id) => Promise<string>;
   read: (automationId: Id, runId: Id) => Promise<RecordOf<'AutomationRunPath'>>;
 }

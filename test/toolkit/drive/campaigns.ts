@@ -46,7 +46,7 @@ export interface SentMail {
 /**
  * Sends a campaign with an open-tracking picture and two links to the students of a new club.
  * @param reply the mail server's answer to each message
- * @returns the sent messages, in the frozen order of the recipients
+ * @returns the sent messages, in the order of the campaign's list of recipients
  */
 export async function sendCampaign(
   { count, now, tracking = 'all' }: { count: number; now: Date; tracking?: Tracking },

@@ -39,7 +39,7 @@ export function keepingSpacesOf(club: Pick<TestClub, 'id' | 'owner'>, token = cl
   };
 }
 
-/** Takes the steps of `space-fill/<space>` until it has ended or waits. @returns the last step */
+/** Makes the steps of the run `space-fill/<space>` until the run ends or waits. @returns the last step */
 export async function fill(spaceId: Id, now = Date.now()): Promise<SpaceFillStep> {
   const deps = await testDeps();
   for (;;) {
@@ -48,7 +48,7 @@ export async function fill(spaceId: Id, now = Date.now()): Promise<SpaceFillStep
   }
 }
 
-/** The number of members by the rows. The tally `member_count` must equal this number. */
+/** Counts the member rows of a space. The tally `member_count` must equal this number. */
 export async function countedMembers(spaceId: Id): Promise<number> {
   const [row] = await (
     await testDatabase()

@@ -1,4 +1,4 @@
-/** Takes the steps of `course-completion/<course>`. */
+/** Makes the steps of the run `course-completion/<course>`. */
 import {
   judgeCompletions,
   type CourseCompletionStep,

@@ -14,7 +14,7 @@ export async function untilDelivery(id: Id, status: WebhookDelivery['status'], t
   await until(status, { timeoutMs }, async () => (await deliveryRow(id)).status === status);
 }
 
-/** Wakes the delivery's workflow by the relay. */
+/** Writes a wake for the delivery's workflow, and notifies the relay. */
 export async function wakeDelivery({ id, clubId, endpoint }: TestWebhookDelivery): Promise<void> {
   const { db } = await testDeps();
   const delivery = { id, clubId, endpointId: endpoint.id, eventType: 'student.updated' } as const;
@@ -25,7 +25,7 @@ export async function wakeDelivery({ id, clubId, endpoint }: TestWebhookDelivery
   await notified.transaction((tx) => wake(tx, 'webhookDelivery', [delivery], new Date()));
 }
 
-/** Ends the lease of an attempt in flight now, by the database's clock, so that the test does not wait 25 s for the lease. */
+/** Ends the lease of an attempt in flight immediately, so that the test need not wait 25 s. The time of the database decides. */
 export async function endLease(deliveryId: Id): Promise<void> {
   await (
     await testDatabase()

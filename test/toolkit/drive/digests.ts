@@ -20,7 +20,7 @@ export async function digestDeps(smtp: DigestDeps['smtp']): Promise<DigestDeps> 
 
 export const digestIdOf = (clubId: Id, date: string): string => `${clubId}/${date}`;
 
-/** Takes the steps of a digest until it waits for a time or has ended. @returns the last step */
+/** Makes the steps of a digest until the digest ends, or waits for a later time. @returns the last step */
 export async function runDigest(deps: DigestDeps, digestId: string, now: Date): Promise<DigestStep> {
   for (let steps = 0; steps < 200; steps++) {
     const next = await stepDigest(deps, digestId, now.getTime());

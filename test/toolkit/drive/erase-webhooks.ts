@@ -1,4 +1,4 @@
-/** Deletes rows that no foreign key deletes with a club or an endpoint. */
+/** Deletes rows of webhooks. The deletion of a club or an endpoint does not delete these rows, because no foreign key connects them. */
 import type { EntityManager } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 
@@ -7,7 +7,7 @@ export async function eraseWebhooks(tx: EntityManager): Promise<void> {
   for (const table of ['attempts', 'deliveries', 'bodies', 'events']) await tx.query(`DELETE FROM webhook_${table}`);
 }
 
-/** Deletes an endpoint with its deliveries and their attempts, as retention finally does. */
+/** Deletes an endpoint with its deliveries and their attempts. In the product, retention deletes them at the end of their lifetime. */
 export async function eraseEndpoint(tx: EntityManager, id: Id): Promise<void> {
   const deliveries = `SELECT id FROM webhook_deliveries WHERE endpoint_id = $1`;
   await tx.query(`DELETE FROM webhook_attempts WHERE delivery_id IN (${deliveries})`, [id]);

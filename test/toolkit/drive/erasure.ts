@@ -9,7 +9,7 @@ import { testDatabase } from '../stack/database.ts';
 import { processedFile } from './processing.ts';
 import { filesOf, mediaDeps, reserve, send, type Reserved, type TestFile, type Uploader } from './media.ts';
 
-/** Reserves an upload and puts the file, without completing it. */
+/** Reserves an upload, and sends the file to the bucket. Does not complete the upload. */
 export async function uploadBytes(uploader: Uploader, file: TestFile): Promise<Reserved> {
   const reserved = await reserve(uploader, file);
   await send(reserved.upload, file.bytes);

@@ -1,11 +1,11 @@
-/** A client of event streams: parses the body as it arrives with an independent parser, and checks each event against the contract. */
+/** A client of event streams. An independent parser reads the body while it arrives. The client checks each event against the contract. */
 import { request, type IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import { createParser } from 'eventsource-parser';
 import { someAddress } from './api.ts';
 import { recordFaults } from '../assert/contract-schemas.ts';
 
-// oxlint-disable-next-line typescript/no-explicit-any -- tests reach into events whose shape the contract has just confirmed
+// oxlint-disable-next-line typescript/no-explicit-any -- tests read fields of events whose shape the contract has just confirmed
 type Received = { event: string; data: any };
 
 export interface EventClient {
@@ -17,7 +17,7 @@ export interface EventClient {
   raw(): string;
   /** The texts of all deltas so far, joined. */
   text(): string;
-  /** @returns the first event of this name, which the call waits for @throws Error if the stream ends or after 15 s */
+  /** @returns the first event of this name; waits for the event if necessary @throws Error if the stream ends, or if 15 s pass */
   event(name: string): Promise<Received>;
   /** Resolves once the deltas have this many characters together. */
   textOf(length: number, timeoutMs?: number): Promise<string>;

@@ -1,4 +1,4 @@
-/** A valid request for each operation of the contract, apart from its caller: its path, and the example of its body. */
+/** Builds a valid request for each operation of the contract: the path, and the body from the example. The test adds the caller. */
 import { randomUUID } from 'node:crypto';
 import { contractOperations, type ContractOperation, type OperationId } from '../../../contract/contract.ts';
 import { contractDocument } from '../../../contract/document.ts';
@@ -36,7 +36,10 @@ export function pathOf(operation: ContractOperation, parameters: PathParameters 
 
 let pointsGiven = 0;
 
-/** Parts of a body that cannot be copied from the contract: ids that callers choose, unused addresses, names and points, a receiver without a name server, and current dates. */
+/**
+ * Makes the values of a body that cannot be copied from the example. Some values must be unused: ids that callers choose, addresses, names
+ * and points. The URL of a receiver must need no name server, and dates must be current.
+ */
 const fresh: Readonly<Record<string, (example: JsonObject) => unknown>> = {
   id: () => randomUUID(),
   name: () => `Name ${newId()}`,
@@ -45,7 +48,7 @@ const fresh: Readonly<Record<string, (example: JsonObject) => unknown>> = {
   url: () => 'https://93.184.216.34/hooks/club',
   external_id: () => newId(),
   at: () => new Date(Date.now() + 86_400_000).toISOString().slice(0, 16),
-  // The begin of a session. If the example also has an end, the example's value stays.
+  // The beginning of a session. If the example also has an end, the request uses the beginning of the example.
   starts_at: (example) =>
     'ends_at' in example ? undefined : new Date((Math.ceil(Date.now() / 3_600_000) + 48) * 3_600_000).toISOString(),
   since: () => new Date(Date.now() - 86_400_000).toISOString(),

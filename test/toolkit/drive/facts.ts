@@ -31,12 +31,12 @@ export async function assembleBody(db: Queries, fact: FactToTell, student: Subje
   return body;
 }
 
-/** @returns the runs that the relay must start, by the result of a consumer for a fact */
+/** @returns the runs that the relay must start after a consumer returned this result for a fact */
 export function startsOf(result: FactResult<CausedWorkflow> | undefined): readonly CausedWorkflow[] {
   return result?.kind === 'consumed' ? result.runs : [];
 }
 
-/** @returns the result of a consumer for a fact, as the number of runs, `removed` or `blocked` */
+/** @returns a short form of a consumer's result for a fact: the number of runs to start, or `removed` or `blocked` */
 export function inShort(result: FactResult<CausedWorkflow> | undefined): number | string | undefined {
   return result?.kind === 'consumed' ? result.runs.length : result?.kind;
 }

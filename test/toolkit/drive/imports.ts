@@ -26,7 +26,7 @@ export function upload(
   return call('POST', path, { token: club.owner.token, raw: file, ...options, headers });
 }
 
-/** The dependencies of the step, with some replaced. */
+/** The dependencies of an import step. The test can replace some of them. */
 export async function importDeps(
   replaced: (usual: ImportDeps) => Partial<ImportDeps> = () => ({}),
 ): Promise<ImportDeps> {
@@ -34,12 +34,12 @@ export async function importDeps(
   return { ...usual, ...replaced(usual) };
 }
 
-/** One step, by the API's clock. */
+/** Makes one step of the import, at the time of the API's clock. */
 export async function step(importId: Id, deps?: ImportDeps): Promise<ImportStep> {
   return stepImport(deps ?? (await importDeps()), importId, clock.now().getTime());
 }
 
-/** Steps until the import is finished, or another import runs first. */
+/** Makes steps until the import has ended, or until it must wait for another import. */
 export async function runImport(importId: Id, deps?: ImportDeps): Promise<ImportStep> {
   for (;;) {
     const next = await step(importId, deps);
@@ -78,7 +78,10 @@ export async function shortReport(club: TestClub, importId: Id): Promise<string[
   return rows.map(({ row, outcome, code, column }) => [row, outcome, code, column].filter(Boolean).join(' '));
 }
 
-/** Resolves when a part of the club's upload is stored. The next part is still incomplete, so no part is in transit to the bucket. */
+/**
+ * Resolves when one part of the club's upload is stored. The API sends no other part at that time, because the next part is still
+ * incomplete.
+ */
 export async function untilPartStored(club: { id: Id }): Promise<void> {
   const bucket = await testBucket();
   await until('a part', { timeoutMs: 10_000 }, async () => {

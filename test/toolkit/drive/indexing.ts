@@ -9,7 +9,7 @@ import type { TestSource } from '../builders/sources.ts';
 import { testDeps, testDatabase } from '../stack/database.ts';
 import { testObjectStore } from '../stack/storage.ts';
 
-/** The dependencies of the step, with some replaced. */
+/** The dependencies of an indexing step. The test can replace some of them. */
 export async function indexingDeps(replaced: Partial<IndexingDeps> = {}): Promise<IndexingDeps> {
   const { db } = await testDeps();
   return {

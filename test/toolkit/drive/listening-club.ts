@@ -16,15 +16,15 @@ export const taxDocument = '529.982.247-25';
 /** An event as it arrived: signed, and valid by its schema. */
 export interface ArrivedEvent {
   type: EventType;
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests reach into a body that its schema has just confirmed
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read fields of a body that its schema has just confirmed
   data: any;
 }
 
 export interface ListeningClub extends TestClub {
   /**
    * Runs an act and waits until all its effects have arrived.
-   * @returns the events since then in the order of the facts; the receivers' library has verified each signature, and the contract each
-   *   against the contract
+   * @returns the events that the act caused, in the order of the facts. The library for receivers has verified each signature, and each
+   * event matches the contract
    */
   eventsOf(act: () => Promise<unknown>): Promise<ArrivedEvent[]>;
 }

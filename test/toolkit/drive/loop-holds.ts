@@ -1,6 +1,6 @@
 /**
- * Measures how long the thread of an API is blocked: the longest work between two iterations of its event loop. It measures the thread's
- * CPU time, because on a busy machine the clock also counts other processes.
+ * Measures how long the thread of an API is blocked: the longest work between two iterations of its event loop. It measures the CPU time of
+ * the thread, because on a busy machine a clock would also count the time of other processes.
  */
 
 interface LoopHolds {

@@ -1,4 +1,7 @@
-/** Files in tests: reservation through the API, upload as described, completion, and the content of the bucket. */
+/**
+ * Uploads files in tests. A test reserves an upload through the API, sends the file as the answer says, completes the upload, and reads the
+ * bucket.
+ */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -138,7 +141,10 @@ export function sayingArrived(uploader: Uploader, mediaId: Id): Promise<Answer> 
   return call('POST', libraryPath(uploader.club, mediaId, 'complete'), { token: tokenOf(uploader) });
 }
 
-/** Announces the file's arrival and processes it like a worker. @returns the answer to a second call if the first was still processing */
+/**
+ * Tells the API that the file has arrived, and processes the file as a worker does. @returns the answer to a second call, if the first
+ * answer said that the file is in processing
+ */
 export async function completing(uploader: Uploader, mediaId: Id): Promise<Answer> {
   const answer = await sayingArrived(uploader, mediaId);
   if (answer.status !== 200 || answer.body.data.status !== 'processing') return answer;

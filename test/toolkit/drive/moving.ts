@@ -1,4 +1,6 @@
-/** Files that change their bucket: the steps of their runs, and the content of both buckets for a club. */
+/**
+ * Moves files between the private and the public bucket. It makes the steps of the runs, and lists the objects of a club in both buckets.
+ */
 import { readConfig } from '../../../config.ts';
 import type { LibraryDeps } from '../../../domain/media/media.ts';
 import { moveFile, type MovingDeps, type MoveStep } from '../../../domain/media/library/moving.ts';
@@ -12,11 +14,11 @@ export async function movingDeps(changes: Partial<MovingDeps> = {}): Promise<Mov
   return { ...(await mediaDeps()), onOutcome() {}, failpoint: async () => {}, ...changes };
 }
 
-/** One step, by a worker that is not stopped. */
+/** Makes one step of the move, as a worker that is not stopping. */
 export const moveOnce = (deps: MovingDeps, mediaId: Id, at = new Date()): Promise<MoveStep> =>
   moveFile(deps, mediaId, at.getTime(), { beat() {}, stop: new AbortController().signal });
 
-/** Steps until nothing is left to do now. @returns the last step */
+/** Makes steps until no step is due. @returns the last step */
 export async function movedFile(mediaId: Id, changes: Partial<MovingDeps> = {}, at = new Date()): Promise<MoveStep> {
   const deps = await movingDeps(changes);
   for (;;) {
@@ -34,7 +36,7 @@ export async function objectsOf({ id }: { id: Id }): Promise<{ public: string[];
   };
 }
 
-/** Objects of a club in the store that no row names: no file, no erasure and no running claim. */
+/** Lists the objects of a club in the store that belong to no row of a file, of an erasure or of a running claim. */
 export async function orphansOf(club: { id: Id }): Promise<string[]> {
   const objects = await objectsOf(club);
   const rows = await (

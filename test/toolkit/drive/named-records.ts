@@ -1,4 +1,4 @@
-/** The paths, queries and bodies in which requests of the contract name records of a club. */
+/** Finds where a request names records of a club: in its path, in its query or in its body. */
 import type { CallerKind, ContractOperation } from '../../../contract/contract.ts';
 import { contractDocument } from '../../../contract/document.ts';
 import { dereference, isObject, type JsonObject } from '../../../contract/openapi.ts';
@@ -10,7 +10,7 @@ export type RecordName = keyof Records;
 /** The operations under a club's path. */
 export const clubOperations = everyOperation.filter(({ pathParameters }) => pathParameters.includes('clubId'));
 
-/** The keys are ends of paths up to the parameter. If two keys match, the longer key wins. */
+/** A key is the part of a path that ends with the parameter. If two keys match, the longer key is used. */
 const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordName>>> = {
   'members/{administratorId}': 'member',
   'invitations/{invitationId}': 'invitation',
@@ -107,7 +107,7 @@ export interface NamedRecord {
   record: RecordName;
 }
 
-/** @returns the records that the path names below the club. @throws Error if the club of `buildFurnishedClub` has no such record */
+/** @returns the records of the club that the path names. @throws Error if the club of `buildFurnishedClub` has no such record */
 export function namedInPath({ path, pathParameters }: ContractOperation, kind: CallerKind): NamedRecord[] {
   return pathParameters
     .filter((name) => !['clubId', 'reaction', 'language', 'template'].includes(name))
@@ -139,9 +139,9 @@ export function placesInQuery({ parameters }: ContractOperation): string[] {
 }
 
 /**
- * @returns the locations in the JSON body that name records. The `id` that a caller chooses for a new record is excluded. Records of a
- *   draft are excluded too, because the service checks them when the draft is scheduled (test/api/campaigns.test.ts). Entering students
- *   and facts of a dry run are checked one by one (test/api/automations.test.ts)
+ * @returns the locations in the JSON body that name records. Three kinds of ids are left out. The caller chooses the `id` of a new record.
+ * The service checks the records of a draft later, when the draft is scheduled (test/api/campaigns.test.ts). Other tests check the students
+ * and the facts of a dry run (test/api/automations.test.ts)
  */
 export function placesInBody(operation: ContractOperation): string[] {
   return idsInBody(operation).filter(
@@ -173,7 +173,7 @@ const openings = ({ course, agent, repository, space }: Records): JsonObject => 
   'opens.space_id': { kind: 'space', space_id: space },
 });
 
-/** The body with this id at the location; a list then contains only this id. */
+/** Returns the body with this id at the location. A list at the location then contains only this id. */
 export function withId(body: JsonObject, place: string, id: string): JsonObject {
   const [name = '', ...rest] = place.split('.');
   const old = body[name];

@@ -1,4 +1,4 @@
-/** OCR in tests, by a program with the interface of a real OCR program. */
+/** Sets up OCR for tests. A fake program with the command line of a real OCR program replaces the real program. */
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { OcrDeps } from '../../../domain/knowledge/indexing/scanned-pages.ts';

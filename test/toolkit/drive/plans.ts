@@ -2,8 +2,8 @@
 import { plans, type Feature } from '../../../domain/billing/plans.policy.ts';
 
 /**
- * Runs `act` while the plan `starter` lacks a feature. No real plan lacks a feature, so without this plan the service would refuse no
- * club.
+ * Runs `act` while the plan `starter` lacks a feature. Every real plan has all features. So without this change no test could see a
+ * refusal.
  */
 export async function withoutFeature(feature: Feature, act: () => Promise<void>): Promise<void> {
   const sold = plans.starter.features as unknown as Feature[];

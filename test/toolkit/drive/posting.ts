@@ -1,4 +1,7 @@
-/** Sends a webhook attempt to receivers of a test, with their certificate authority and egress, and closes them after each test. */
+/**
+ * Sends webhook attempts to the receivers of a test. The egress trusts the certificate authority of the receivers. The receivers are closed
+ * after each test.
+ */
 import { makeAuthority, type Authority, type Certificate } from '../../../dev/stack/certificates.ts';
 import { createEgress, type Egress } from '../../../platform/infra/egress/egress.ts';
 import { postWebhook, type AttemptAnswer, type WebhookPost } from '../../../domain/webhooks/attempts/post.ts';

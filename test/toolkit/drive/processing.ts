@@ -1,4 +1,4 @@
-/** Takes the steps of files in processing, one after another, as their workflow does. */
+/** Makes the steps that process a file, one step after the other, as the workflow of the file does. */
 import { tmpdir } from 'node:os';
 import { components } from '../../../dev/components/catalogue.ts';
 import { locate } from '../../../dev/components.ts';
@@ -32,11 +32,11 @@ export async function processingDeps(changes: Partial<ProcessingDeps> = {}): Pro
   };
 }
 
-/** One step, by a worker that is not stopped. */
+/** Makes one step, as a worker that is not stopping. */
 export const processOnce = (deps: ProcessingDeps, mediaId: Id, at = new Date()): Promise<ProcessingStep> =>
   processFile(deps, mediaId, at.getTime(), { beat() {}, stop: new AbortController().signal });
 
-/** Steps until nothing is left to do now. @returns the last step */
+/** Makes steps until no step is due. @returns the last step */
 export async function processedFile(
   mediaId: Id,
   { deps = {}, at = new Date() }: { deps?: Partial<ProcessingDeps> & Partial<MediaDeps>; at?: Date } = {},

@@ -1,4 +1,4 @@
-/** Simultaneous requests that all begin before any of them continues. */
+/** Runs simultaneous requests. All requests begin, and wait for a lock, before the first request continues. */
 import { Queries, Transaction, type Database } from '../../../platform/infra/postgres/database.ts';
 import type { Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -7,8 +7,8 @@ import { until } from './until.ts';
 
 /**
  * Locks the club's row while requests queue for it, then releases them.
- * @param begin starts requests that change a limited resource of a club, and so lock its row one after the other
- * @throws Error if they do not wait for the lock
+ * @param begin starts requests that change a limited resource of a club, so that each request must lock the row of the club
+ * @throws Error if the requests do not wait for the lock
  */
 export async function allAtOnce<T>(clubId: Id, begin: () => readonly Promise<T>[]): Promise<T[]> {
   let requests: readonly Promise<T>[] = [];
@@ -23,8 +23,8 @@ export async function allAtOnce<T>(clubId: Id, begin: () => readonly Promise<T>[
 }
 
 /**
- * Locks the row that all requests need first, lets the requests queue for the row in this order, and then releases it. Postgres
- * grants a lock in the order of the requests, unless two share it.
+ * Locks the row that all requests need first. The requests then wait for the row in the order of the list. At the end the row is released,
+ * and Postgres grants the lock in this order. The order is not certain for locks that two requests can share.
  * @param lock takes the lock, for example `SELECT 1 FROM tags WHERE id = … FOR UPDATE`
  * @returns the answers, in the same order
  * @throws Error if one of the requests does not wait for the lock
@@ -67,7 +67,7 @@ export async function withOpenTransaction(
   }
 }
 
-/** @returns a database whose transactions are all part of this open transaction */
+/** @returns a database that runs all its statements and transactions inside this open transaction */
 export function within(tx: Transaction): Database {
   const transaction = <T>(work: (tx: Transaction) => Promise<T>) => work(tx);
   return Object.assign(new Queries(tx.manager), { transaction }) as unknown as Database;

@@ -14,7 +14,7 @@ import { testDatabase } from '../stack/database.ts';
 
 type Table = 'facts' | 'wakes';
 
-/** @param inHand rows of a club that the relay is processing, none of them bulk */
+/** @param inHand for each club, the number of rows that the relay is processing; none of these rows is bulk */
 export const roomFor = (
   limit: number,
   perClub = 100,
@@ -36,7 +36,7 @@ export const countsOf = (rows: readonly { clubId: Id }[]): Record<Id, number> =>
   return counts;
 };
 
-/** A wake of a delivery. */
+/** A wake for the workflow of a delivery. */
 export const wakeOf = (subjectId: Id, clubId: Id | null): Run => ({
   workflowType: 'webhookDelivery',
   subjectId,
@@ -98,7 +98,7 @@ export function useRelayQueue() {
       source.query(
         `UPDATE ${table} SET lease_until = clock_timestamp() - interval '1 ms' WHERE lease_until IS NOT NULL`,
       ),
-    /** Expects the only row's lease or pause to end this many seconds after `work`, by the database's clock. */
+    /** Expects that the lease or the pause of the only row ends this many seconds after `work`, measured by the clock of the database. */
     async expectEnd(
       column: 'lease_until' | 'due_at',
       table: Table,

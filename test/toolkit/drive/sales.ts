@@ -28,7 +28,7 @@ export async function noticeDeps(changes: Partial<NoticeDeps> = {}): Promise<Not
   return { ...(await testDeps()), onOutcome() {}, async failpoint() {}, ...changes };
 }
 
-/** One step of a notice, now. */
+/** Makes one step of a notice at the current time. */
 export async function stepNotice(noticeId: Id, now = new Date()): Promise<NoticeStep> {
   return processNotice(await noticeDeps(), noticeId, Math.max(now.getTime(), Date.now()));
 }

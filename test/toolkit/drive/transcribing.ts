@@ -1,4 +1,4 @@
-/** Transcriptions in tests: the dependencies of the step, and its steps. */
+/** Runs transcriptions in tests: provides the dependencies of a transcription step, and makes the steps. */
 import { fileURLToPath } from 'node:url';
 import type { Id } from '../../../platform/core/ids.ts';
 import {

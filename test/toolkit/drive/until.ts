@@ -1,7 +1,7 @@
 /** Waits for effects of other processes: checks repeatedly, and fails with the name of the effect after a timeout. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Checks every 20 ms until a value exists. @throws Error that names the missing effect */
+/** Checks every 20 ms until a value exists. @throws Error with the missing effect, when the time is over */
 export async function until<T>(
   what: string,
   { timeoutMs }: { timeoutMs: number },

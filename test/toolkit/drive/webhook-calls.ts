@@ -101,8 +101,8 @@ export async function noDeliveriesOf({ club, subscription }: EndpointScene): Pro
 }
 
 /**
- * Requests that queue for the row of an endpoint. All requests begin and wait for the row in this order before the first request
- * continues.
+ * Sends requests that all need the row of an endpoint. Each request begins and waits for the row before the next request begins. Then all
+ * requests continue in this order.
  */
 export async function oneAfterAnother<const Begin extends readonly (() => Promise<Answer>)[]>(
   endpointId: Id,

@@ -1,6 +1,6 @@
 /**
- * Databases that wrap the real database. They run all statements in one transaction, count, record ends, lose connections, or observe
- * statements.
+ * Makes databases that wrap the real database. Some run all statements in one transaction or count statements. Others record how
+ * transactions end, lose connections, or observe statements.
  */
 import type { DataSource, EntityManager } from 'typeorm';
 import { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -47,8 +47,8 @@ export function recordingEnds(db: Database): Database & { ends: string[] } {
 type Loss = 'before' | 'after' | undefined;
 
 /**
- * @param fails called and awaited before each statement outside a transaction and before each transaction; `'after'` commits and then loses
- * the connection before the answer
+ * @param fails called and awaited before each transaction, and before each statement outside a transaction. The result `'after'` lets the
+ * commit succeed, but the connection is lost before the answer
  */
 export function unreliable(db: Database, fails: () => Loss | Promise<Loss>): Database {
   const connectionLoss = () => new Error('Connection terminated unexpectedly');
@@ -112,7 +112,10 @@ export function countingStatements(db: Database): Database & { statements: () =>
   return Object.assign(new Database(source, db.notifier), { statements: () => count });
 }
 
-/** @param onStatement called and awaited before each statement outside a transaction; its error replaces the statement */
+/**
+ * @param onStatement called and awaited before each statement outside a transaction. If it throws, the statement does not run, and the
+ * caller gets the error
+ */
 export function observing(db: Database, onStatement: (statement: Sql) => unknown): Database {
   const observed = (database: Database, method: 'rows' | 'one' | 'run') =>
     instead(database, method, async (call, [statement]) => {
@@ -124,7 +127,7 @@ export function observing(db: Database, onStatement: (statement: Sql) => unknown
 
 type Call = (...parameters: unknown[]) => unknown;
 
-/** @returns the same object, whose method of this name is replaced by `how` */
+/** @returns a proxy of the object; calls of the method with this name go to `how` */
 function instead<T extends object>(object: T, method: string, how: (call: Call, parameters: unknown[]) => unknown): T {
   return new Proxy(object, {
     get(target, key) {

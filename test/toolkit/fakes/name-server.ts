@@ -1,4 +1,4 @@
-/** A name server for tests: UDP on the loopback, which answers A, AAAA and TXT questions by a function. */
+/** A name server for tests. It uses UDP on the loopback address. A function of the test gives the answers to A, AAAA and TXT questions. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv4 } from 'node:net';

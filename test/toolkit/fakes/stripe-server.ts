@@ -1,7 +1,7 @@
 /**
- * A server with Stripe's API for this service's calls, and Stripe's documented idempotency keys. Every later call under a key gets the
- * answer to the first call, even if that answer was an error.
- * A different body under the same key, and a call during the first call, are refused.
+ * A server with the part of Stripe's API that this service calls, and with idempotency keys as Stripe documents them. A later call with the
+ * same key gets the answer to the first call, even if this answer was an error. The server refuses another body with the same key, and a
+ * call with this key during the first call.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';

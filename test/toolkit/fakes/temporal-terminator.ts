@@ -16,9 +16,9 @@ export interface TerminatorOptions {
   readonly clientsOf?: Authority;
   /** Replaces the server's version. */
   readonly serverVersion?: string;
-  /** Refuses an operator's calls and the creation of a namespace, like Temporal Cloud. */
+  /** Refuses calls of the operator service and the creation of a namespace, as Temporal Cloud does. */
   readonly refusesOperators?: boolean;
-  /** gRPC statuses in digits that replace the server's answers, by the names of calls. */
+  /** gRPC status codes that replace the server's answers. The key is the name of a call, and the value is the code in digits. */
   readonly statuses?: Readonly<Record<string, string>>;
 }
 

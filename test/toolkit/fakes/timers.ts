@@ -25,7 +25,7 @@ export async function withTimersStopped(
 
 /**
  * Stops the clocks of this process, `Date` and `performance.now`. Windows, lifetimes and durations then do not depend on the machine's
- * speed. The API's clock stops too; a test's shifts of that clock still count. Timers and Postgres continue.
+ * speed. The API's clock stops too, but a test can still move the API's clock. Timers and Postgres continue.
  * @param at the value of `Date`, in Unix milliseconds; now if absent
  */
 export async function withClockStopped<T>(work: (now: number) => Promise<T>, at = Date.now()): Promise<T> {
@@ -77,8 +77,9 @@ export function secondsToNextMinute(now: number): number {
 const neverMs = 2 ** 31 - 1;
 
 /**
- * Stops all timers of this process of at least this length: polls, heartbeats and timeouts never come. If `work` then gets its results,
- * a timer was not the cause, on any machine. Libraries that stored the timer functions earlier are not affected.
+ * Stops all timers of this process that have at least this length, so polls, heartbeats and timeouts never come. If `work` still gets its
+ * results, no such timer caused them. This is true even on a slow machine. Libraries that stored the timer functions earlier are not
+ * affected.
  */
 export async function withoutTimersOf<T>(leastMs: number, work: () => Promise<T>): Promise<T> {
   const { setTimeout: after, setInterval: every } = globalThis;

@@ -82,7 +82,7 @@ export async function startReceiver(
   return { ...(await listening(server)), requests, serverNames };
 }
 
-/** A receiver below TLS: a callback for each new TCP connection. */
+/** A receiver of TCP connections without TLS. The callback gets each new connection. */
 export async function startTcpReceiver(
   onConnection: (socket: net.Socket) => void,
 ): Promise<Omit<Receiver, 'requests'>> {

@@ -1,5 +1,7 @@
-/** Invariants after every step of the webhook engine: Postgres agrees with the model, and every open delivery has a workflow or another
- * watcher. */
+/**
+ * Checks invariants after every step of the webhook engine. Postgres must agree with the model. For every open delivery, a workflow, a
+ * gate, a wake or the sweeper must act later.
+ */
 import { expect } from 'chai';
 import { type Database, Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -11,10 +13,13 @@ import { WebhookEndpoint as Endpoints } from '../../../entities/webhooks/webhook
 import type { WebhookEngine } from './webhook-engine.ts';
 import { day, type ModelEndpoint } from './webhook-model.ts';
 
-/** The engine records an answer when it arrives, so the delay depends on the machine. */
+/** The model computes times exactly. The engine records an answer when the answer arrives, so its times may be later by this value. */
 const recordedWithinMs = 5_000;
 
-/** Copies times of the engine that are slightly later than the model's times, so that the model continues from them. */
+/**
+ * Compares the engine with the model. If a time of the engine is slightly later than the model's time, the model takes over the time of the
+ * engine.
+ */
 export async function expectAsInModel(engine: WebhookEngine, { source }: Database): Promise<void> {
   const rows = await source.manager.find(Deliveries);
   expect(rows.length, 'deliveries').to.equal(engine.model.deliveries.size);
@@ -51,7 +56,7 @@ function compareDelivery(engine: WebhookEngine, row: WebhookDelivery): void {
   const wasDropped =
     (row.status === 'canceled' && model.status === 'pending') || (row.requested === null && model.asked !== null);
   const givenUp = wasDropped && engine.model.isGivenUp(endpoint, engine.now + recordedWithinMs);
-  if (givenUp) return; // compared once the endpoint is disabled
+  if (givenUp) return; // the delivery is compared after the endpoint was disabled
   expect(
     {
       status: row.status,
@@ -69,7 +74,7 @@ function compareDelivery(engine: WebhookEngine, row: WebhookDelivery): void {
     asked: model.asked,
   });
   if (row.status === 'pending') {
-    // A due delivery that had to wait for its gate is due from its release.
+    // If a due delivery had to wait for its gate, its due time is the time when the gate released it.
     const released = row.nextAttemptAt.getTime() <= engine.now && model.nextAt <= engine.now;
     if (released) model.nextAt = Math.max(model.nextAt, row.nextAttemptAt.getTime());
     take(model, 'nextAt', row.nextAttemptAt);
@@ -119,8 +124,8 @@ function take<Key extends string>(model: { [K in Key]: number | null }, key: Key
 }
 
 /**
- * Every open delivery is watched: by a workflow with a correct wait, a wake in transit, a gate that will run, or the sweeper, which
- * finds due deliveries.
+ * Expects that no open delivery is forgotten. Its workflow waits for the correct time, or a wake for it is not sent yet. Otherwise its gate
+ * will run, or the sweeper will find the delivery.
  */
 export async function expectNothingStranded(engine: WebhookEngine, { source }: Database): Promise<void> {
   const [rows, endpoints, wakes] = await Promise.all([
@@ -159,7 +164,10 @@ export async function expectNothingStranded(engine: WebhookEngine, { source }: D
   if (!engine.lossy && !engine.relayAway && woken.size === 0) expectGatesAtWork(engine, endpoints, rows);
 }
 
-/** An open gate leaves no delivery parked. A gate whose wait is over has released one delivery, if any is parked. */
+/**
+ * If a gate is open, no delivery may be parked. If the wait of a gate is over and deliveries are parked, the gate must have released one
+ * delivery.
+ */
 function expectGatesAtWork(engine: WebhookEngine, endpoints: Endpoints[], rows: Deliveries[]): void {
   for (const endpoint of endpoints) {
     const parked = rows.filter(({ endpointId, parkedAt }) => endpointId === endpoint.id && parkedAt !== null);

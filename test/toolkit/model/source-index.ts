@@ -1,6 +1,6 @@
 /**
- * A model of the club's index of agents' material: its items, the required items, and how often the words of each item changed. Each act
- * changes the model and the database alike.
+ * A model of a club's index of agents' material. The model knows the lessons and files, which of them must be in the index, and how often
+ * the text of each has changed. Each act makes the same change in the model and in the database.
  */
 import * as fc from 'fast-check';
 import { updateAgent } from '../../../domain/agents/setup/agents.ts';
@@ -216,7 +216,7 @@ const performances: Performances = {
     const agent = at(model.agents, place);
     agent.courses = courses;
     agent.lessons = lessons.flatMap((lesson) => model.lessonAt(lesson)?.id ?? []);
-    // An archived file stays in its uses, but cannot be used again (MED-14).
+    // An agent that already uses an archived file keeps the file, but nothing else can begin to use the file (MED-14).
     agent.files = files
       .filter((file) => !at(model.files, file).archived || agent.files.includes(at(club.files, file).id))
       .map((file) => at(club.files, file).id);

@@ -1,4 +1,7 @@
-/** The rules for one upload: the content in the bucket, the record, and when each ends. Times are Unix milliseconds. */
+/**
+ * The rules for one upload: what the bucket contains, what the record says, and when the content and the record are removed. Times are Unix
+ * milliseconds.
+ */
 const minute = 60_000;
 const week = 7 * 24 * 60 * minute;
 
@@ -77,7 +80,9 @@ export class UploadModel {
     if (isExpired || isUnused || this.due || now >= this.#again) this.#erase(now);
   }
 
-  /** Erases again 5, 10, 20 … minutes after the end of the address, and for the last time after a day. */
+  /**
+   * Erases the file, and plans further erasures 5, 10, 20 … minutes after the upload address has expired. The last erasure is after a day.
+   */
   #erase(now: number): void {
     this.stored = undefined;
     this.due = false;

@@ -1,6 +1,7 @@
 /**
- * The webhook engine on a real Postgres, one event at a time. The real steps run in the real workflow loop, on the Temporal and the clock
- * of the simulation (test/proofs/simulation). The test carries wakes itself and can lose them. Receivers answer on request.
+ * The webhook engine with a real Postgres, for one event at a time. The real steps run in the real workflow loop, with the simulated
+ * Temporal and the simulated clock of test/proofs/simulation. The test itself sends wakes, and can lose wakes. Receivers answer when the
+ * test tells them to.
  */
 import { createSuccessWriter } from '../../../domain/webhooks/attempts/record-success.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
@@ -27,7 +28,7 @@ const timeLimitMs = 15 * second;
 const shortestWaitMs = second;
 /** After this many steps a run continues as new. */
 const stepsOfARun = 20;
-/** A limit of rounds that is larger than any sequence needs at one time. */
+/** The maximum number of rounds before the engine counts as stuck. No sequence of a test needs so many rounds. */
 const maxRounds = 3_000;
 
 interface Posted {
@@ -62,7 +63,7 @@ type Step = Awaited<ReturnType<typeof attemptDelivery>>;
 type Message = Parameters<DeliveryDeps['post']>[0];
 
 const worker: SimulatedProcess = { name: 'worker', alive: true, standsUntil: 0, skewMs: 0 };
-/** Lets the reactions to settled promises run. */
+/** Resolves after the code that waits for settled promises has run. */
 const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
 export class WebhookEngine {
@@ -106,7 +107,7 @@ export class WebhookEngine {
     });
   }
 
-  /** @param time the simulated time, which is installed and at its beginning */
+  /** @param time the simulated time, which already replaces the clock of the process and has not moved yet */
   static async open(deps: VaultDeps, clubId: Id, time: VirtualTime): Promise<WebhookEngine> {
     return new WebhookEngine(deps, clubId, time, await simulatedWorkflows());
   }
@@ -115,7 +116,7 @@ export class WebhookEngine {
     return this.time.now;
   }
 
-  /** @returns the time of the next step of a run in Unix milliseconds; 0 while it works; undefined without a run */
+  /** @returns the time of the next step of the run, in Unix milliseconds; 0 while the run works; undefined if there is no run */
   looksAt(type: WorkflowType, id: Id): number | undefined {
     return this.temporal.looksAt(workflowIdOf(type, id));
   }
@@ -153,7 +154,7 @@ export class WebhookEngine {
     await turn();
   }
 
-  /** @param smoothly all runs act at their time; otherwise all are late, as after an outage */
+  /** @param smoothly if true, every run acts at its planned time; if false, all runs act late, as after an outage */
   async pass(ms: number, smoothly: boolean): Promise<void> {
     const until = this.now + ms;
     this.relayAway = false;
@@ -167,7 +168,7 @@ export class WebhookEngine {
     if (!smoothly) await this.timeOut(until);
     this.time.moveTo(until, { withPolls: true });
     await this.settle();
-    // A step may return a past time. Its workflow still waits for the shortest delay.
+    // A step may return a time in the past. The workflow of the step then still waits for the shortest delay.
     if (!smoothly) await this.pass(shortestWaitMs, true);
   }
 
@@ -233,7 +234,7 @@ export class WebhookEngine {
     for (const { id } of createdDeliveries) this.start('webhookDelivery', id);
   }
 
-  /** A running workflow takes a step; without a run, one begins. */
+  /** Signals the run of the workflow to make a step. If there is no run, a run begins. */
   start(type: WorkflowType, id: Id): void {
     const run: Run = { workflowType: type, subjectId: id, clubId: this.clubId, attributes: {} };
     this.temporal.signalWithStart(run);

@@ -1,7 +1,7 @@
 /**
- * A reference model of endpoints and deliveries, written only from STATE-1 to STATE-15 and DEL-1 to DEL-9. It computes the allowed attempts
- * and their effects, and throws if the engine deviates. The rules do not order several due deliveries, so the engine reports attempts to
- * the model.
+ * A reference model of endpoints and deliveries, written only from STATE-1 to STATE-15 and DEL-1 to DEL-9. The model computes the allowed
+ * attempts and their effects, and throws if the engine differs. The rules do not say which of several due deliveries is first. So the
+ * engine tells the model which attempt it begins.
  */
 import type { Id } from '../../../platform/core/ids.ts';
 
@@ -23,11 +23,11 @@ export interface ModelEndpoint {
   failingSince: number | null;
   enabledAt: number;
   holdUntil: number | null;
-  /** The number of consecutive armings; above 0 the endpoint is throttled. */
+  /** The number of times that the breaker was armed since the last success. If the number is above 0, the endpoint is throttled. */
   armings: number;
-  /** The index in the sequence at which the breaker was last armed. */
+  /** The position of the last arming of the breaker in the sequence of events. */
   armedAt: number;
-  /** Newest first, with the end of the second secret's validity. */
+  /** The secrets of the endpoint, the newest first. The second secret is valid until `previousUntil`. */
   secrets: string[];
   previousUntil: number;
 }
@@ -35,7 +35,7 @@ export interface ModelEndpoint {
 export interface ModelAttempt {
   kind: Kind;
   startedAt: number;
-  /** The index in the sequence at which the attempt began. */
+  /** The position of the beginning of the attempt in the sequence of events. */
   moment: number;
   onSchedule: boolean;
   /** Whether the gate released the delivery while the endpoint was throttled. */
@@ -59,7 +59,7 @@ interface ModelDelivery {
   scheduled: number;
   nextAt: number;
   asked: Exclude<Kind, 'schedule'> | null;
-  /** Whether a resend hurried this recovery. It then needs none of the four slots. */
+  /** Whether a resend of the delivery made its recovery begin earlier. The recovery then needs none of the four slots. */
   hurried: boolean;
   attempt: ModelAttempt | undefined;
   interruptions: number;
@@ -105,7 +105,10 @@ export class WebhookModel {
     });
   }
 
-  /** A fact goes to every enabled subscriber. About a deleted student, only the deletion is sent. */
+  /**
+   * Makes a delivery of a fact, which every enabled endpoint with a subscription gets. For a deleted student, only the fact of the deletion
+   * is sent.
+   */
   created(id: Id, endpointId: Id, about: { studentId: Id | null; type: string }, now: number): void {
     expectThat(this.endpoint(endpointId).status !== 'disabled', 'a delivery for a disabled endpoint');
     const untold = about.studentId !== null && this.removed.has(about.studentId) && about.type !== 'student.removed';
@@ -127,7 +130,10 @@ export class WebhookModel {
     });
   }
 
-  /** The engine is about to send the body, or would send it if the attempt with this number had not been interrupted too often. */
+  /**
+   * Called when the engine is about to send the body. Also called if the engine does not send the body, because the attempt was interrupted
+   * too often.
+   */
   began(id: Id, kind: Kind, now: number): ModelAttempt {
     const delivery = this.delivery(id);
     const endpoint = this.endpoint(delivery.endpointId);
@@ -183,7 +189,9 @@ export class WebhookModel {
     else this.failed(delivery, attempt, reply.says === 'retry' ? reply.seconds : 0, true);
   }
 
-  /** After the fourth interruption, the attempt with this number counts as failed for the delivery, but not for the endpoint. */
+  /**
+   * Called after the fourth interruption of an attempt. The attempt then is a failure of the delivery, but not a failure of the endpoint.
+   */
   gaveUp(id: Id): void {
     const delivery = this.delivery(id);
     expectThat(delivery.interruptions === 4, `a number given up after ${delivery.interruptions} interruptions`);
@@ -205,7 +213,8 @@ export class WebhookModel {
     recorded(delivery);
     const at = attempt.startedAt;
     if (attempt.onSchedule) delivery.scheduled += 1;
-    // If the delivery was recovered while this attempt was in flight, the attempt of the recovery comes first.
+    // If a recovery was requested while this attempt was in flight, the result changes nothing here, because the attempt of the recovery
+    // comes next.
     if (delivery.status === 'pending' && delivery.asked !== 'recovery') {
       const wait = waits[delivery.scheduled - 1];
       if (attempt.onSchedule ? wait === undefined : attempt.kind === 'recovery') {
@@ -227,7 +236,10 @@ export class WebhookModel {
     if (this.isGivenUp(endpoint, at)) this.disable(delivery.endpointId, 'failing', at);
   }
 
-  /** Enabled, with failures, and without an accepted delivery for 5 days; time before the last enabling does not count. */
+  /**
+   * Whether an enabled endpoint has failed, and has accepted no delivery for 5 days. The time before the endpoint was last enabled does not
+   * count.
+   */
   isGivenUp({ status, failingSince, enabledAt }: ModelEndpoint, now: number): boolean {
     return status === 'enabled' && failingSince !== null && Math.max(failingSince, enabledAt) + 5 * day <= now;
   }
@@ -277,7 +289,9 @@ export class WebhookModel {
     }
   }
 
-  /** After an outage, the expiry of the delivery and the end of its endpoint may be due at the same time. Either may come first. */
+  /**
+   * After an outage, two things may be due at the same time: the delivery expires, and its endpoint is disabled. Either may happen first.
+   */
   expired(id: Id, now: number): void {
     const delivery = this.delivery(id);
     const { status, cancelReason, completedAt } = delivery;

@@ -71,7 +71,7 @@ interface Line {
   leadTo(port: number, bytes?: number): void;
   /** The number of bytes that the proxy forwarded since the last `leadTo`. */
   passed(): number;
-  /** Closes the client's side of every connection. The other side notices only after `hangUp`. */
+  /** Closes the connections between clients and the proxy. The API notices this only after a call of `hangUp`. */
   cut(): void;
   hangUp(): void;
 }

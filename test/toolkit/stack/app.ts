@@ -1,4 +1,7 @@
-/** A test's own API on the database of the run: the same app with some dependencies replaced, and its log. */
+/**
+ * Starts a separate API for one test, with the database of the test file. The test can replace some dependencies, and can read the API's
+ * log.
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { Writable } from 'node:stream';
@@ -49,7 +52,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
     masterKey: config.masterKey,
     clock: Date.now,
     onFailure() {},
-    deadlineMs: 10_000, // On a busy machine, a late counter must not let a call pass without a count.
+    deadlineMs: 10_000, // If the deadline were shorter, a call could pass uncounted on a busy machine.
   });
   const egress = createEgress({ allowedNetworks: [], ...(resolve && { resolve }) });
   const storage = createObjectStore(config.storage);

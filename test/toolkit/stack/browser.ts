@@ -20,7 +20,8 @@ export function useBrowser(): (width: number) => Promise<Page> {
     browser = await chromium.launch({
       executablePath: await locate(components.chromium),
       timeout: startTimeoutMs,
-      // Chromium resolves only names of this machine, whatever a page requests. A proxy would resolve other names.
+      // These settings let Chromium resolve only the names of this machine. Chromium uses no proxy, because a proxy would resolve other
+      // names.
       args: ['--no-proxy-server', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'],
     });
   });

@@ -60,7 +60,10 @@ function databaseUrl(name: string): Secret {
   return new Secret(url.href);
 }
 
-/** Tables that change independently of the tested request: each call changes them, or the first process that starts. */
+/**
+ * Tables that may change although the tested request changes nothing. Every call changes `rate_limit_counters`, and the first process that
+ * starts changes `vault_secrets`.
+ */
 const uncounted = new Set(['rate_limit_counters', 'vault_secrets']);
 
 /** The number of rows of each table, which a refused request must not change. */
@@ -73,7 +76,10 @@ export async function rowCounts(): Promise<Record<string, number>> {
   return counts ?? {};
 }
 
-/** The columns that contain a text: searches all tables, also bytes, ignoring case; a partition counts as its table. @returns `table.column` */
+/**
+ * Searches a text in all columns of all tables, also in bytes, in upper and lower case. @returns the columns that contain the text, as
+ * `table.column`; a column of a partition is named by its main table
+ */
 export async function columnsHolding(text: string): Promise<string[]> {
   const source = await testDatabase();
   const columns = await source.query<{ table: string; column: string; type: string }[]>(

@@ -129,7 +129,7 @@ function compiled({ tool, file }: Example, source: string, directory: string): s
   const program = path.join(directory, 'receiver');
   const { status, stderr } = spawnSync(tool, ['build', '-o', program, source], {
     encoding: 'utf8',
-    // Uses the installed toolchain: a test downloads none.
+    // Uses the installed Go toolchain, because a test must not download another toolchain.
     env: { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '' },
   });
   if (status !== 0) throw new Error(`${file} does not compile:\n${stderr}`);

@@ -10,13 +10,16 @@ export interface RelayHere {
   /** Resolves when every wake that was committed before the call has been sent. */
   carry(): Promise<void>;
   /**
-   * Wraps activities so that each ends only after its wakes were sent. The server skips no time during an activity, so it skips none
-   * between a commit and its signal.
+   * Wraps activities so that each activity ends only after its wakes were sent. The server skips no time during an activity. So it skips no
+   * time between a commit and the signal for the commit.
    */
   carryingAfterEach<Activities extends object>(activities: Activities): Activities;
 }
 
-/** @param workflowTypes the types that have a worker: a run without a worker would stop time forever */
+/**
+ * @param workflowTypes the types for which a worker runs. Wakes of other types are not sent, because a run without a worker would stop time
+ * forever
+ */
 export function relayHere(workflows: WorkflowClient, workflowTypes: readonly WorkflowType[]): RelayHere {
   const clubs = new Set<string>();
   let carried: Promise<void> = Promise.resolve();
@@ -31,7 +34,7 @@ export function relayHere(workflows: WorkflowClient, workflowTypes: readonly Wor
         [[...clubs], workflowTypes],
       );
       if (wakes.length === 0) return;
-      // Keeps the row of a wake that was raised again during the sending, and sends this wake again, as the real relay does.
+      // A wake may be raised again while it is sent. Its row then stays, and the wake is sent again, as the real relay does.
       await Promise.all(wakes.map((wake) => workflows.signalWithStart(wake).then(() => removeWake(source, wake))));
     }
   }

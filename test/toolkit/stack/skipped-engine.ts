@@ -31,7 +31,7 @@ export interface SkippedEngine {
   now(): Promise<Date>;
   /** Lets this much time pass, and runs everything that becomes due in this time. */
   pass(ms: number): Promise<void>;
-  /** Runs an API caller's act now, and carries its wakes. */
+  /** Does what a caller of the API does at the current time, and sends the wakes of this act. */
   act<T>(what: (deps: VaultDeps, now: Date) => Promise<T>): Promise<T>;
   /** An endpoint of a new club, at a receiver that gives this answer; by default it answers with 200. */
   endpoint(respond?: ReceiverOptions['respond']): Promise<{ receiver: Receiver; subscription: Subscription }>;
@@ -47,7 +47,7 @@ export interface SkippedEngine {
   runOf(delivery: { id: string }): DeliveryHandle;
   /** The run of an endpoint's gate that a delivery has woken. */
   gateOf(subscription: Subscription): GateHandle;
-  /** The ends of the deliveries, in order. */
+  /** The final states of the deliveries, in the order of the list. */
   outcomesOf(deliveries: readonly { id: string }[]): Promise<string[]>;
   /** A function that is called and awaited before each step of a gate. */
   beforeGate: (endpointId: string) => Promise<void>;
@@ -150,7 +150,7 @@ function createEngine(
     async deliverAll(subscription, count) {
       const deliveries: TestWebhookDelivery[] = [];
       while (deliveries.length < count) deliveries.push(await buildWebhookDelivery(subscription, await engine.now()));
-      // All start simultaneously. Otherwise the first could be due again before the last attempt.
+      // All deliveries start at the same time. Otherwise the first delivery could be due again before the last delivery has its attempt.
       await Promise.all(deliveries.map((delivery) => engine.start(delivery)));
       for (const { id } of deliveries) await untilTaken(id);
       return deliveries;

@@ -21,7 +21,7 @@ let mailbox: Promise<Mailbox> | undefined;
 
 /**
  * The stack with the database of the current test file. `process.env` then names this database, for `readConfig()` and for child processes.
- * @throws Error in a run of unit tests, which has no stack
+ * @throws Error in a run of unit tests, because such a run has no stack
  */
 export function testStack(): Promise<TestStack> {
   sharing ??= share();

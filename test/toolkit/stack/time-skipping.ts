@@ -28,8 +28,8 @@ export function useTimeSkipping(): () => TestWorkflowEnvironment {
     if (this.currentTest) repeatOnServerFault(this.currentTest, () => (isStuck = true));
   });
   after('stop the time-skipping server', async () => {
-    // A test that ran out of time still waits for an answer. If its server stopped, that wait would fail in the next file. So the server
-    // ends only with this process.
+    // A test that exceeded its time limit still waits for an answer of this server. If the server stopped now, the test's error would
+    // appear in the next test file. So the server runs until this process ends.
     if (!isStuck) await environment?.teardown();
   });
   return () => {
@@ -40,7 +40,8 @@ export function useTimeSkipping(): () => TestWorkflowEnvironment {
 
 async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
   quietRuntime();
-  // The SDK passes only a port to the server; the script takes its command from here.
+  // The SDK starts a script of this project as its server, and gives it only a port. This variable tells the script where the real server
+  // is.
   process.env[components.testServer.variable] = await locate(components.testServer);
   const start = () =>
     TestWorkflowEnvironment.createTimeSkipping({ server: { executable: { type: 'existing-path', path: guarded } } });
@@ -49,14 +50,14 @@ async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
 }
 
 /**
- * The test server sometimes refuses a workflow task with these words if a signal meets a timer that time-skipping has just fired. In this
- * case the run never continues. The real server has no such fault. A test that fails after this fault is repeated once, which the
- * reporter prints (test/run/reporter.cjs). No other failure is repeated.
+ * The message of a fault of the test server. A signal may arrive just when time skipping has fired a timer. The server then sometimes
+ * refuses a workflow task, and the run never continues. The real server has no such fault. A test that fails after this fault is repeated
+ * once, and the reporter prints the repetition (test/run/reporter.cjs). No other failure is repeated.
  */
 const serverFault = 'invalid history builder state for action';
 let serverFaults = 0;
 
-/** The time before mocha's limit at which a test fails by itself, with the cause in its message. */
+/** A test fails by itself this long before mocha's time limit. The message of its error then has the cause. */
 const aheadOfMochaMs = 500;
 
 function repeatOnServerFault(test: Test, onTimeOut: () => void): void {
@@ -82,7 +83,10 @@ function repeatOnServerFault(test: Test, onTimeOut: () => void): void {
   };
 }
 
-/** Limits the SDK's log to errors, and hides the known fault among its warnings. Another test may have set up the runtime already. */
+/**
+ * Prints only errors of the SDK's log, and counts the known fault of the test server in the warnings. If another test has already set up
+ * the runtime, the runtime does not change.
+ */
 export function quietRuntime(): void {
   const logger = new DefaultLogger('WARN', ({ level, message, meta }) => {
     const line = `${message} ${inspect(meta)}`;
@@ -95,6 +99,6 @@ export function quietRuntime(): void {
       telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} } },
     });
   } catch {
-    // The runtime keeps the settings of that test.
+    // Another test has set up the runtime, and its settings stay.
   }
 }

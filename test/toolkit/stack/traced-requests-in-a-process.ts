@@ -1,7 +1,7 @@
 /**
- * For telemetry/instrumentations.test.ts: requests to a Koa application that queries Postgres and other servers. The packages' own
- * instrumentations trace all of them. It prints the exported spans, and the headers that other servers received. Its argument is a text
- * that must not occur in a span.
+ * A script for telemetry/instrumentations.test.ts. It sends requests to a Koa application, which calls Postgres and other servers. The
+ * instrumentations of the packages trace all these calls. The script prints the exported spans, and the headers that the other servers
+ * received. Its argument is a text that no span may contain.
  */
 import net, { type AddressInfo } from 'node:net';
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace';
@@ -35,8 +35,10 @@ const listening = async (server: net.Server) => {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 };
 
-/** The names of headers that another server receives from the application. That server is not a server of Node, because Node servers are
- * traced. */
+/**
+ * The names of the headers that another server receives from the application. This server uses plain TCP, because an HTTP server of Node
+ * would be traced.
+ */
 const receivedHeaders: string[][] = [];
 const other = await listening(
   net.createServer((socket) =>

@@ -22,8 +22,8 @@ export interface ExportedSpan {
 
 /**
  * Call it in a `describe`: tracing is on during its tests.
- * @param now the time in Unix milliseconds, from which the age of causes is computed
- * @param reportLosses receives the owners of lost spans; in these tests no span is lost
+ * @param now the current time in Unix milliseconds, for the age of the cause of a span
+ * @param reportLosses gets the function to call if spans are lost; in these tests no span is lost
  * @returns the spans that have ended since the last test began
  */
 export function useTracing(

@@ -1,4 +1,7 @@
-/** Workers for tests: in this process, on any Temporal connection; or the real worker as a process that can be killed. */
+/**
+ * Starts workers for tests. A worker in the process of the test can use any Temporal connection. The real worker is a separate process,
+ * which a test can kill.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -82,7 +85,7 @@ export interface WorkerProcess extends ObservedWorker {
   log(): string;
 }
 
-const startTimeoutMs = 60_000; // The time limit of a start, which takes some seconds, and many on a busy machine.
+const startTimeoutMs = 60_000; // A start takes some seconds, and on a busy machine much longer.
 
 /**
  * Call it in a `describe`. Runs of earlier files are ended first, so that workers find only this file's runs. Workers that still run are
@@ -162,7 +165,7 @@ export function useWorker(): (env?: Readonly<Record<string, string>>) => Promise
 
   return async (env = {}) => {
     quietRuntime();
-    register.resetMetrics(); // A worker of an earlier file may have counted in this process.
+    register.resetMetrics(); // A worker of an earlier test file may have changed the metrics of this process.
     const settings = { WORKER_PORT: '0', LOG_LEVEL: 'silent', WORKFLOW_BUNDLE_FILE: await workflowBundleFile() };
     running = await startWorker(readConfig({ ...process.env, ...settings, ...env }));
     return observed(`http://127.0.0.1:${running.port}`);

@@ -97,7 +97,7 @@ function written(number: number, form: ListForm): string {
   }
 }
 
-/** After the last letter of the alphabet come pairs of letters. Numbers below 1 have no letters. */
+/** Writes a number in letters, as in a, b, … z, aa, ab. Numbers below 1 have no letters, so they are written in digits. */
 function inLetters(number: number, letters: string): string {
   let text = '';
   for (let remaining = number; remaining > 0; remaining = Math.floor((remaining - 1) / letters.length))

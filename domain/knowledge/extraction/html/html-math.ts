@@ -90,7 +90,7 @@ function whole(element: HtmlElement | undefined, text: string): string {
   return isCompound && !/^[([{|].*[)\]}|]$/su.test(text) ? `(${text})` : text;
 }
 
-/** Characters that plain text already shows raised. */
+/** Characters that are raised in plain text without any change, such as ′ and °. */
 const raisedSigns = /^[′″‴°†'"]+$/u;
 
 function up(text: string): string {
@@ -125,7 +125,11 @@ function fenced({ attributes }: HtmlElement, parts: readonly string[]): string {
   return (attributes.get('open') ?? '(') + inside.join('') + (attributes.get('close') ?? ')');
 }
 
-/** Writes lowered and raised scripts alternately behind their base. Scripts after `mprescripts` are written before the base. */
+/**
+ * Writes the scripts of an element after its base. The first script is lowered (below the line), the second is raised (above the line), the
+ * third is lowered, and so on. Scripts after
+ * `mprescripts` are written before the base.
+ */
 function withScripts(element: HtmlElement, depth: number): string {
   const [base, ...scripts] = elementsIn(element);
   const at = scripts.findIndex(({ tag }) => tag === 'mprescripts');

@@ -1,5 +1,6 @@
 /**
- * Names of HTML elements. If a text is not an HTML file, `<` before any name that is not listed is a plain character, as in `List<String>`.
+ * The names of HTML elements. In a text that is not an HTML file, `<` begins an element only before one of these names. Before any other
+ * name it is a plain character, as in `List<String>`.
  */
 
 const html = `a abbr acronym address applet area article aside audio b base basefont bdi bdo bgsound big blink blockquote body br button canvas
@@ -17,10 +18,16 @@ const mathml = `annotation annotation-xml maction menclose merror mfenced mfrac 
   mprescripts mroot mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover none semantics`;
 
 const namesIn = (text: string): string[] => text.split(/\s+/);
-/** The content of these elements, up to their end tag, is not HTML. Without an end tag they are not elements. */
+/**
+ * The content of these elements, up to their end tag, is not HTML. If a text has no end tag for such a name, the name does not count as an
+ * element.
+ */
 const needEnd = ['iframe', 'noembed', 'noframes', 'plaintext', 'script', 'style', 'textarea', 'title', 'xmp'];
 
-/** @returns the names of elements in this text; with the names of SVG and MathML if the text contains such an element */
+/**
+ * @returns the names of elements that the text may contain. The names of SVG and MathML are included only if the text contains `<svg` or
+ * `<math`
+ */
 export function elementNamesFor(text: string): ReadonlySet<string> {
   const names = new Set(namesIn(html));
   const lower = text.toLowerCase();

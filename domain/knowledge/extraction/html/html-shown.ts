@@ -40,7 +40,8 @@ export function shownFor(element: HtmlElement, into: Warned): string | undefined
     case 'textarea':
       return beside(textOf(element));
     default:
-      // Elements that a page repeats: a second form of a formula beside its MathML, and the arrow that links from a note back to its mark.
+      // These elements repeat other content of the page. One is a second form of a formula that also exists as MathML. The other is an
+      // arrow that leads from a note back to its mark in the text.
       return hasWord(element, 'class', ['katex-html', 'MathJax_Preview']) || isWayBack(element) ? '' : undefined;
   }
 }
@@ -145,7 +146,10 @@ function isWayBack(element: HtmlElement): boolean {
   return /^[\u2191\u21a9\u21b5\u21d1\u2934^]+[\ufe0e\ufe0f]?$/u.test(text);
 }
 
-/** Whether the element is the mark of a note: by its attributes, or because it is a raised link within the page. */
+/**
+ * Whether the element is the mark of a note in the text. Either its attributes say so, or it is a raised link to another position of the
+ * page.
+ */
 export function isNoteMark(element: HtmlElement): boolean {
   const { tag, attributes, children, parent } = element;
   if (tag === 'sup') return saysNoteMark(element) && elementsIn(element).length === 0;
@@ -164,7 +168,7 @@ function saysNoteMark(element: HtmlElement): boolean {
   );
 }
 
-/** Whether the raised letters are only marks of notes. */
+/** Whether the raised text is the mark of a note, and nothing else. */
 export function isOnlyNoteMark(element: HtmlElement): boolean {
   return elementsIn(element).some(isNoteMark);
 }

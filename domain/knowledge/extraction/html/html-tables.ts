@@ -39,7 +39,7 @@ type Section = (typeof sections)[number];
 
 /** The rows of an open table. */
 export class OpenTable {
-  /** The parts of the table. A cell does not extend beyond the rows of its part. */
+  /** The parts of the table, such as its head and its body. A cell ends at the last row of its part. */
   readonly #parts: { section: Section; rows: Row[] }[] = [];
   #part: HtmlElement | undefined;
 

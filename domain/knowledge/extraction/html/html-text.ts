@@ -46,16 +46,16 @@ class HtmlReader implements Visitor {
   /** The open elements, each with the action to run at its end. */
   readonly #ends: (() => void)[] = [];
   readonly #lists: OpenList[] = [];
-  /** The open tables. Undefined stands for a layout table, or for a table inside a cell that is read as text. */
+  /** The open tables. A table is undefined if it only serves for layout, or if it is inside a cell and is read as text. */
   readonly #tables: (OpenTable | undefined)[] = [];
   readonly #headings: number[] = [];
   /**
-   * Texts that change before they join the paragraph, such as texts of cells and raised letters. The innermost text is the last in the
-   * list.
+   * Texts that are changed before they are added to the paragraph, such as the text of a cell, or raised letters. The innermost text is the
+   * last in the list.
    */
   readonly #apart: string[][] = [];
   #paragraph: string[] = [];
-  /** The number of a list item, before its first words. */
+  /** The number of the current list item, until the first words of the item are read. */
   #mark = '';
   #sight: Sight = { isVisible: true, hasSize: true, hasWarned: false };
   /** The number of open elements that show line breaks. */
@@ -249,8 +249,8 @@ class HtmlReader implements Visitor {
   }
 
   /**
-   * @returns the reading in brackets. It follows its letters. A reading that continues an earlier reading is joined to it, in the same
-   *   brackets
+   * @returns the reading of ruby text, in brackets after its letters. If a reading continues an earlier reading, both are in the same
+   * brackets
    */
   #reading(text: string): string {
     if (text === '') return '';
@@ -339,7 +339,7 @@ function hasSizeBy(size: string | undefined, otherwise: boolean): boolean {
   return otherwise || !/(?:[^r]em|%)$|er$/.test(size);
 }
 
-/** @returns the text without the white space at its ends that contains a line break or is the whole text */
+/** @returns the text without outer white space that contains a line break. A text of only white space becomes empty */
 function withoutOuterBreaks(text: string): string {
   const words = text.trim();
   if (words === '') return '';

@@ -1,7 +1,7 @@
 /**
- * Builds the tree of HTML elements from the tokens of htmlparser2. The tree follows those rules of the standard that affect the visible
- * text. End tags may be absent, and no element inside a cell ends the table around it. Time and memory grow only with the text's length.
- * The standard's own rules for formatting elements do not guarantee that.
+ * Builds the tree of HTML elements from the tokens of htmlparser2. The tree follows the rules of the standard that affect the visible text.
+ * End tags may be absent, and no element inside a cell ends the table around it. Time and memory grow only with the length of the text. The
+ * tree does not follow the standard's rules for formatting elements, because time and memory could then grow much faster.
  */
 import { Tokenizer } from 'htmlparser2';
 
@@ -13,7 +13,7 @@ export interface HtmlElement {
   parent: HtmlElement | undefined;
 }
 
-/** The kinds of elements that another element may close. For each kind, an open element refers to the nearest open element. */
+/** The kinds of elements that other elements may close. For each kind, an open element knows the nearest open element around it. */
 type Kind = 'p' | 'heading' | 'li' | 'dd' | 'option' | 'cell' | 'row' | 'section' | 'table';
 
 /** An open element. */
@@ -21,7 +21,7 @@ interface Open {
   element: HtmlElement;
   parent: Open | undefined;
   nearest: Readonly<Partial<Record<Kind, Open>>>;
-  /** The number of open elements of each name inside the same cell. */
+  /** For each name, the number of open elements with this name in the same cell. */
   counts: Map<string, number>;
   /** Whether the element is inside SVG or MathML. There `<g/>` is a complete element. */
   isForeign: boolean;
@@ -31,7 +31,7 @@ interface Rule {
   /** The kind under which other elements may close this element. */
   is?: Kind;
   closes?: readonly Kind[];
-  /** The kinds of outer elements that no element inside this element may close. */
+  /** The kinds of outer elements that are protected: an element inside this element cannot close them. */
   hides?: readonly Kind[];
 }
 

@@ -50,7 +50,10 @@ function series(chart: XmlElement | undefined, is1904: boolean): Series[] {
     }));
 }
 
-/** Reads the points of a series or of its categories. Words of outer levels apply to all points up to the next word of the same level. */
+/**
+ * Reads the points of a series, or of its categories. Categories can have several levels. A word of an outer level applies to all points
+ * until the next word of this level.
+ */
 function points(data: XmlElement | undefined, is1904: boolean): Map<number, string> {
   const levels = [...descendantsOf(data, 'c:lvl')];
   if (levels.length > 0) return acrossLevels(levels.map((level) => pointsIn(level, 'c:pt', '', is1904)));

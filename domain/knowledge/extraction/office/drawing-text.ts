@@ -5,8 +5,9 @@ import { signsOf, Words, type Rise } from './words.ts';
 
 /**
  * @param paragraph `a:p`
- * @param options.usual the inherited properties, which apply to runs that do not set them; the nearest is first
- * @param options.onUnmapped is called when an unknown sign is left out
+ * @param options.usual the properties that the runs of the paragraph inherit. They apply to a run that does not set them itself. The
+ * nearest properties are first
+ * @param options.onUnmapped the function calls it when it leaves out an unknown sign
  */
 export function paragraphText(
   paragraph: XmlElement,

@@ -108,7 +108,10 @@ function below(text: string): string {
   return apart(text, lowered(text), '_');
 }
 
-/** In an equation each letter has a meaning: `xᵉ` must not become `xe`. In normal text, the form of raised words matters less. */
+/**
+ * In an equation the position of each letter has a meaning, so `xᵉ` must not become `xe`. In normal text a raised letter may become a
+ * normal letter.
+ */
 function apart(text: string, formed: string, sign: '^' | '_'): string {
   if (formed !== text || !/[\p{L}\p{N}]/u.test(text)) return formed;
   return sign + (Array.from(text).length === 1 ? text : `(${text})`);

@@ -10,7 +10,10 @@ import type { OfficeFile } from './office-file.ts';
 /** The blocks of each part, by the id that the document uses for the part. */
 export type Graphics = ReadonlyMap<string, readonly Block[]>;
 
-/** The elements that show a chart or a diagram. Each has the attribute that names the part, and the function that reads the part. */
+/**
+ * The elements that show a chart or a diagram. For each element: `id` is the attribute that names the file's part, and `read` reads this
+ * part.
+ */
 const readers: Record<string, { id: string; read: (root: XmlElement) => Block[] }> = {
   'c:chart': { id: 'r:id', read: chartBlocks },
   'cx:chart': { id: 'r:id', read: chartBlocks },

@@ -84,7 +84,7 @@ const latin = 'abcdefghijklmnopqrstuvwxyz';
 /**
  * @param number the number of the item
  * @param format the name of the format in Word; an unknown format counts as decimal
- * @param options.language the language of the document, for numbers in words
+ * @param options.language the language of the document. It decides the words if a number is written in words
  * @param options.pattern the first items of the format `custom`, such as `001, 002, ...`
  * @returns the number, without the text around the number; empty for `none` and `bullet`
  */
@@ -125,7 +125,7 @@ function signsOf(number: number, format: string): string | undefined {
   return format.startsWith('ideograph') ? alphabet[(number - 1) % alphabet.length] : repeated(number, alphabet);
 }
 
-/** Writes the number with as many digits as the first item has, in its script. */
+/** Writes the number in the same script as the first item, and with at least as many digits. */
 function likeFirst(number: number, first: string): string {
   const digits = /\p{Nd}+/u.exec(first)?.[0] ?? '1';
   const one = digits.codePointAt(

@@ -41,7 +41,7 @@ export class OfficeFile {
     return { name, root: await this.part(name) };
   }
 
-  /** @throws BrokenPart, if the part is broken or absent; Unreadable too_large, file_corrupt */
+  /** @throws BrokenPart when the part is broken or absent; Unreadable too_large, file_corrupt */
   async part(name: string): Promise<XmlElement> {
     const text = await this.#archive.text(name);
     if (text === undefined) throw new BrokenPart();
@@ -50,7 +50,7 @@ export class OfficeFile {
 
   /**
    * Reads a secondary part.
-   * @returns undefined if the part cannot be read, which also adds a warning
+   * @returns the part, or undefined if the part cannot be read. The function then also adds a warning
    * @throws Unreadable too_large, file_corrupt
    */
   async partBeside(name: string): Promise<XmlElement | undefined> {

@@ -40,7 +40,7 @@ export class Words {
     return this.#pieces.some(({ text }) => text.trim() !== '');
   }
 
-  /** @returns all words that were added, and removes them from this object. If all words are raised, they are written as normal words. */
+  /** @returns all words that were added since the last call. If all these words are raised, they are written as normal words */
   take(): string {
     const pieces = this.#pieces;
     this.#pieces = [];
@@ -61,8 +61,8 @@ const privateSigns = /[\uF000-\uF0FF]/g;
 
 /**
  * @param font the font in which the text is shown
- * @returns the letters for the signs that the font shows. Unknown signs are left out, and `isWhole` is then false. A private-use character
- *   in any other font is read as a sign of the font Symbol.
+ * @returns the text that a reader sees in this font. A sign that is unknown is left out, and `isWhole` is then false. If the font is not a
+ * symbol font, a private-use character is read as a sign of the font Symbol.
  */
 export function signsOf(text: string, font: string): { text: string; isWhole: boolean } {
   let isWhole = true;

@@ -1,6 +1,6 @@
 /**
- * Detects tables without drawn lines, and columns of prose. Their words are below each other. Columns of prose have many long lines, but
- * cells are short or leave empty space.
+ * Finds tables without drawn lines, and columns of prose. In both, words stand below each other. Columns of prose have many long lines. The
+ * cells of a table are short, or leave much empty space.
  */
 import { lineOf, type Line, type Segment } from './letters/pdf-lines.ts';
 import { linesOfCell } from './ruled-tables.ts';
@@ -55,10 +55,12 @@ function levelsOf(segments: readonly Segment[]): Level[] {
   return levels;
 }
 
-/** The maximum number of divisions of a run. After each division, the columns of each part are searched again. */
+/**
+ * The maximum depth of divisions. A line across several columns divides a group of lines. The columns of each part are then searched again.
+ */
 const maxDivisions = 3;
 
-/** Divides a run at a line that spans several columns. */
+/** Finds the regions in a group of lines. If a line spans several columns, it divides the group into parts. */
 function regionsIn(run: readonly Level[], divisions = 0): Region[] {
   const columns = columnsOf(run);
   if (columns.length < 2) return [];
@@ -74,13 +76,13 @@ function regionsIn(run: readonly Level[], divisions = 0): Region[] {
   return region ? [region] : [];
 }
 
-/** Drops single lines before the first row. */
+/** Drops the single lines above the first row of a table. */
 function trimmed(run: readonly Level[]): Level[] {
   const first = run.findIndex(({ segments }) => segments.length > 1);
   return first < 0 ? [] : run.slice(first);
 }
 
-/** Drops a paragraph after the last row if it is almost as near as a row. */
+/** Drops a paragraph below the last row of a table, if its distance is a little larger than the distance of the rows. */
 function withoutTail(run: readonly Level[]): Level[] {
   const steps = run.slice(1).map(({ y }, at) => (run[at]?.y ?? 0) - y);
   const usual = steps.toSorted((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
@@ -187,13 +189,14 @@ function rowsOf(run: readonly Level[], columns: readonly Column[]): Row[] {
 }
 
 /**
- * Distances in letter sizes. `line` is the maximum distance between two lines of a cell. Segments that are nearer than `beside` are in the
- * same row, although centring has moved one of them.
+ * Distances between lines, in letter sizes. `line` is the maximum distance between two lines of one cell. Two segments belong to the same
+ * row if their distance is smaller than `beside`. Such a distance occurs if a cell is centred vertically.
  */
 const steps = { line: 1.5, beside: 0.75 } as const;
 
 /**
- * Whether a line continues the cells of the previous row, because its words are wrapped or because it is beside the lines of another cell.
+ * Whether a line still belongs to the row before. Either the words of a cell continue in this line, or the line stands beside the lines of
+ * another cell.
  */
 function goesOn(
   before: Level,
@@ -204,7 +207,7 @@ function goesOn(
 ): boolean {
   const shared = cells.flatMap((cell, at) => (cell.length > 0 && (row[at] ?? []).length > 0 ? [at] : []));
   if (shared.length === 0) return before.y - level.y < level.size * steps.beside;
-  // A line with words in its first cell begins a new row, unless this cell is at the foot of the row.
+  // A line with words in its first column begins a new row. The exception is a row whose first cell stands at the bottom of the row.
   const isBegun = (row[0] ?? []).length > 0;
   const above = shared.map((at) => row[at]?.at(-1)?.y ?? Infinity);
   if (Math.min(...above) - level.y > level.size * steps.line) return false;

@@ -13,7 +13,7 @@ export interface Row {
 }
 
 export type Block =
-  /** Lines about which only the positions are known. The positions show where paragraphs and headings begin. */
+  /** Lines without tags. Only their positions show where paragraphs and headings begin. */
   | { kind: 'lines'; lines: Line[] }
   /** The lines of one paragraph, or of one row of a list. */
   | { kind: 'prose' | 'row'; lines: Line[] }

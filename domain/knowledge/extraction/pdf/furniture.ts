@@ -3,14 +3,14 @@ import { linesIn, type Block } from './blocks.ts';
 import { headingRules } from './manner.ts';
 import type { Line } from './letters/pdf-lines.ts';
 
-/** The number of lines at the head and at the foot of a page that may be a repeated header or footer. */
+/** A repeated header is among this number of lines at the top of a page. A repeated footer is among this number of lines at the bottom. */
 const edgeLines = 2;
 const longestRepeated = 150;
 
 /**
- * Drops headers and footers: lines at the head or foot that repeat, except for their numbers, on half of the pages. Half is enough because
- * left and right pages may differ. At least three pages must have the line. Lines with large letters are headings, which differ by their
- * numbers: "Chapter 2" does not repeat "Chapter 1". If the file has no other text, these lines stay.
+ * Drops headers and footers. These are lines at the top or bottom that are the same on half of the pages, except for their numbers. Half is
+ * enough, because left and right pages may differ. At least three pages must have the line. Lines with large letters are headings and stay,
+ * because "Chapter 2" is not a repetition of "Chapter 1". If the file has no other text, these lines stay.
  */
 export function withoutRepeated<Page extends PageBlocks>(pages: readonly Page[], size: number): Page[] {
   const edges = pages.map((page) => edgesOf(page, size * headingRules.larger));

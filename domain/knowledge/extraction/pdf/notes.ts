@@ -10,12 +10,15 @@ export interface Notes {
 /** The mark of a note at the beginning of a line. The first word of the note may follow without a space. */
 const start = /^\s*\[?(\d{1,3}|[*†‡§¶]{1,3})[\].)]?\s*(?=[\p{L}"“„«(])/u;
 /**
- * The mark of a note whose letters have the size of the text. The mark has no full stop, because a number with a full stop would begin a
- * list item.
+ * The beginning of a note whose letters are as large as the text. The number has no full stop, because a number with a full stop would
+ * begin a list item.
  */
 const startWithoutStop = /^\s*(?:\d{1,3}|[*†‡§¶]{1,3})\s*\p{L}/u;
 const startInWord = /^\s*(?:\d{1,3}|[*†‡§¶]{1,3})\p{Lu}/u;
-/** Notes have letters that are smaller than the text by this factor, and a gap of this many letter sizes to the text above. */
+/**
+ * Letters of notes are smaller than `smaller` times the size of the text. The gap between the text and a note is larger than `wideGap`
+ * letter sizes.
+ */
 const smaller = 0.96;
 const wideGap = 1.8;
 

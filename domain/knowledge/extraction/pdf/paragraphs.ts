@@ -12,7 +12,7 @@ import type { Line } from './letters/pdf-lines.ts';
 import { joined, type Words } from './letters/words.ts';
 
 /**
- * @param earlier the header of a table at the end of the previous page; the table may continue on this page
+ * @param earlier the header of the table with which the previous page ends. The table may continue on this page
  * @returns the header of the table at the end of this page
  * @throws Unreadable too_large
  */

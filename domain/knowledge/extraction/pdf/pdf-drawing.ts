@@ -83,12 +83,12 @@ export interface PageSource {
 }
 
 type Matrix = readonly [number, number, number, number, number, number];
-/** Marked content, with the properties that it has from the content around it. */
+/** Marked content. Its properties include the properties of the content around it. */
 interface Mark {
   mark: number | undefined;
   isArtifact: boolean;
   isHidden: boolean;
-  /** The text by which the file replaces the letters of the content, and the first of these letters. */
+  /** The text that replaces the letters of the content (ActualText), and the first of these letters. */
   spoken?: { text: string; glyph?: Glyph } | undefined;
 }
 
@@ -355,8 +355,9 @@ function codesOf(all: Map<string, FontCodes>, name: string): FontCodes {
 }
 
 /**
- * A font with multi-byte codes for which the file has no letters. pdf.js reads the codes as letters. The codes are the numbers of shapes
- * in the font. The first numbers are control characters, which never occur in text.
+ * A font whose codes have several bytes, and for which the file names no letters. pdf.js then uses each code as a letter, but the code is
+ * only the number of a shape in the font. This function detects such a font: its first numbers are control characters, which never occur in
+ * text.
  */
 function newCodes(): FontCodes {
   let isIdentity = true;

@@ -15,7 +15,10 @@ export interface Page {
   blocks: Block[];
   /** Lines in directions other than the main direction. */
   asides: Line[];
-  /** The number of pictures without alternative text, as far as the page contains this information. */
+  /**
+   * The pictures of a page without structure, because they may lack an alternative text. The list is empty if the page has a structure,
+   * which itself shows the pictures without such a text.
+   */
   pictures: Picture[];
   warnings: SourceWarningCode[];
   /** The number of characters. */
@@ -116,7 +119,7 @@ function taggedPage(root: TagNode, drawing: Drawing, { glyphs }: Direction, valu
   return read && { blocks: read.blocks, untold: read.untold };
 }
 
-/** A page with at least this many shapes is more than an empty sheet with a line. */
+/** A page with fewer shapes counts as empty, because an empty sheet may have some lines. */
 const manyShapes = 8;
 
 function showsSomething({ pictures, shapes }: Drawing): boolean {

@@ -50,7 +50,7 @@ export async function readPdf(
   return numPages;
 }
 
-/** Whether the warning of pdf.js says that it dropped the rest of a page. */
+/** Whether the warning of pdf.js says that pdf.js could not read the rest of a page. */
 function isBroken(message: string): boolean {
   return message.includes('getOperatorList - ignoring errors');
 }

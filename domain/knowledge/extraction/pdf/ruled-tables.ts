@@ -3,7 +3,7 @@ import type { Box } from './pdf-drawing.ts';
 import { lineOf, type Line, type Segment } from './letters/pdf-lines.ts';
 import type { Cell, Row } from './blocks.ts';
 
-/** The maximum distance, in points, between two lines that still count as meeting. */
+/** Two lines meet if their distance, in points, is at most this number. */
 const slack = 3;
 /** The maximum number of lines. A page with more lines is a drawing, and a comparison of all pairs of its lines would take too long. */
 const maxRules = 1_500;

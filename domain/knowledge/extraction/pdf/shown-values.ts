@@ -86,7 +86,10 @@ function linesOfText(value: unknown): string[] {
   return typeof value === 'string' ? value.split(/\r\n?|\n/).filter((line) => line.trim() !== '') : [];
 }
 
-/** Joins each line of values to the line at the same height. A line of values without such a line is inserted by its height. */
+/**
+ * Adds the values of form fields to the text. A line of values is joined to the text line at the same height. If there is none, it is
+ * inserted between the lines above and below.
+ */
 export function withValues(lines: readonly Line[], values: readonly Line[]): Line[] {
   const result = [...lines];
   for (const value of values) {

@@ -50,7 +50,7 @@ export function taggedBlocks(page: TaggedPage): { blocks: Block[]; untold: numbe
   const reader = new TagReader(byMark, page);
   reader.read(page.root);
   const rest = linesOf(own.filter(({ mark }) => mark === undefined || !named.has(mark)));
-  // For form values outside the structure, only their positions are known.
+  // The structure of the page does not contain all values of its form. Their place in the reading order is known only by their positions.
   if ([...page.values.keys()].some((id) => !reader.used.has(id) && !reader.used.has(annotationPrefix + id)))
     return undefined;
   const blocks: Block[] = rest.length > 0 ? [...reader.blocks, { kind: 'lines', lines: rest }] : reader.blocks;
@@ -118,7 +118,7 @@ class TagReader {
     if (readings.has(role)) return;
     if (notes.has(role)) this.#later.push(node);
     else if (inline.has(role)) for (const child of node.children ?? []) this.#child(child);
-    // The first block inside a list item continues the line with the number or bullet of the item.
+    // The number or bullet of a list item is already in the line. So the first block of the item continues this line.
     else if (role === 'LBody' || (this.#isAtItem() && isParagraph(role)))
       for (const child of node.children ?? []) this.#child(child);
     else this.#block(node);

@@ -21,8 +21,8 @@ export function readCsv(text: string, into: SectionBuilder): void {
 }
 
 /**
- * @returns the delimiter with which the largest number of the first rows have the same number of fields. If several delimiters qualify, the
- *   result is the delimiter with the most fields
+ * @returns the delimiter of the file. A delimiter is better if more of the first rows have the same number of fields. If several delimiters
+ * are equally good, the result is the one with the most fields
  */
 function delimiterOf(head: string): string {
   let best: { delimiter: string; score: number } = { delimiter: ',', score: 0 };

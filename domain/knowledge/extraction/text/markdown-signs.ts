@@ -10,7 +10,10 @@ export function hasSignOfMarkdown(text: string): boolean {
 
 /** Whether the text has `[label](address)` on one line. The label has no `]` and the address no white space. */
 function hasLink(text: string): boolean {
-  /** The end of the address in the last search. Addresses that begin before this position have the same end. */
+  /**
+   * The end of the address that the last search found. An address that begins before this position has the same end, so no new search is
+   * needed.
+   */
   let end = -1;
   for (let at = text.indexOf(']('); at >= 0; at = text.indexOf('](', at + 1)) {
     const start = at + 2;

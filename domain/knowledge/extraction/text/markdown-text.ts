@@ -13,7 +13,7 @@ const { escapeHtml } = markdown.utils;
 /** State of the parser for one text. */
 interface TextEnv {
   elementNames: ReadonlySet<string>;
-  /** For each end sign of a formula, the last line that was searched without success. */
+  /** For each sign that ends a formula, the last line up to which a search has not found it. A search there would fail again. */
   searchedTo: Map<string, number>;
 }
 const envOf = (state: { env: unknown }) => state.env as TextEnv;
@@ -58,7 +58,7 @@ const reference = ruleOfBlocks('reference');
 const lineAt = ({ src, bMarks, tShift, eMarks }: StateBlock, line: number): string =>
   src.slice((bMarks[line] ?? 0) + (tShift[line] ?? 0), eMarks[line]);
 
-// A line that begins with words in angle brackets is not an HTML block.
+// If a line begins with words in angle brackets that name no HTML element, it is not an HTML block.
 markdown.block.ruler.at(
   'html_block',
   (state, line, lastLine, silent) =>
@@ -86,7 +86,8 @@ function withoutOtherTags(content: string, names: ReadonlySet<string>): string {
 markdown.renderer.rules['html_block'] = markdown.renderer.rules['html_inline'] = (tokens, at, _options, env) =>
   withoutOtherTags(tokens[at]?.content ?? '', envOf({ env }).elementNames);
 
-// A picture without alternative text is not a decoration in Markdown. In HTML, an empty alternative text would mark a decoration.
+// In HTML, a picture with an empty alternative text is a decoration. In Markdown, it is a picture whose alternative text is missing. So the
+// HTML must have no alternative text.
 const image = markdown.renderer.rules['image'];
 markdown.renderer.rules['image'] = (tokens, at, options, env, renderer) =>
   tokens[at]?.content.trim() === '' ? '<img>' : (image?.(tokens, at, options, env, renderer) ?? '');
@@ -129,7 +130,7 @@ function endOfFormula(state: StateInline, begin: string, end: string): number {
   return -1;
 }
 
-/** For each end sign of a formula, the position from which the search for it failed. */
+/** For each sign that ends a formula, the position after which it does not occur. A search from there would fail again. */
 const unended = new WeakMap<StateInline, Map<string, number>>();
 
 /** A formula over several lines. */

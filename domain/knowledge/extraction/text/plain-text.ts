@@ -12,7 +12,7 @@ import { Unreadable } from '../unreadable.ts';
  */
 export function decodeText(bytes: Uint8Array): string {
   const encoding = encodingOf(bytes);
-  if (bytes.length > indexingRules.maxText * 4) throw new Unreadable('too_large'); // no encoding uses more bytes for one character
+  if (bytes.length > indexingRules.maxText * 4) throw new Unreadable('too_large'); // a character has at most four bytes
   const text = new TextDecoder(encoding).decode(bytes);
   // The share of bytes that are not letters. Files of unknown formats contain many such bytes, but texts contain hardly any.
   if (encoding !== 'utf-16le' && encoding !== 'utf-16be' && countControls(bytes) * 100 > bytes.length)
@@ -71,7 +71,7 @@ export type TextKind = 'html' | 'markdown' | 'csv' | 'plain' | 'other';
 /**
  * Returns the kind of the text. If no type is announced, HTML is recognized by its first element, and Markdown by a heading, a fence or a
  * link.
- * @param says the announced media type. An announced plain text or table is never another kind
+ * @param says the announced media type. If it announces plain text or a table, the text counts as this kind in any case
  */
 export function kindOfText(text: string, says: string | null): TextKind {
   if (says === 'text/plain') return 'plain';
@@ -92,7 +92,10 @@ const shortestFullLine = 50;
 /** The maximum length of a line. A longer line is a whole paragraph. */
 const longestLine = 200;
 
-/** Empty lines separate paragraphs. Lines that were not broken because of their length stay separate. @throws Unreadable too_large */
+/**
+ * Reads plain text. An empty line ends a paragraph. If lines were broken only because of their length, they are joined. Other lines stay
+ * separate. @throws Unreadable too_large
+ */
 export function readPlain(text: string, into: SectionBuilder): void {
   for (const paragraph of text.replace(/\r\n?/g, '\n').split(/\n[ \t]*(?:\n[ \t]*)+/)) {
     const lines = paragraph.split('\n');

@@ -157,7 +157,7 @@ function clock(ms: number): string {
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', nbsp: ' ', lrm: '', rlm: '' };
 
-/** The words of a cue as people read them: the speaker first, and readings in brackets after their letters. */
+/** The words of a cue as people read them. The speaker is first. Readings of ruby text are in brackets after their letters. */
 function plain(text: string): string {
   return text
     .replace(/<v(?:\.[^ <>]*)? ([^<>]+)>/g, '$1: ')

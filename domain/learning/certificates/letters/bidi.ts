@@ -33,8 +33,8 @@ export function baseDirectionOf(text: string, otherwise: Direction): Direction {
 }
 
 /**
- * Applies rule L2. For each level from the highest to the lowest odd level, it reverses every sequence of parts whose level is at least
- * this level.
+ * Applies rule L2 of the Unicode bidirectional algorithm. It handles the levels from the highest down to the lowest odd level. For each
+ * level, it reverses every sequence of parts that have this level or a higher level.
  * @returns the parts in visual order, from left to right
  */
 export function inVisualOrder<Part extends { level: number }>(parts: readonly Part[]): Part[] {

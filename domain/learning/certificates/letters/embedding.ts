@@ -1,4 +1,4 @@
-/** Fonts inside a PDF: composite fonts in which a code stands for a glyph and for the characters that the glyph shows. */
+/** Fonts inside a PDF. They are composite fonts: each code stands for a glyph, and for the characters that this glyph shows. */
 import type { LoadedFont } from './fonts.ts';
 import { subsetFont } from './subset.ts';
 
@@ -7,7 +7,7 @@ export interface EmbeddedFont {
   /** The name of the font in content streams. */
   readonly id: string;
   /**
-   * A glyph has several codes if it shows different characters, so that PDF readers extract exactly the written text.
+   * If a glyph shows different characters in different positions, it has several codes. So PDF readers extract exactly the written text.
    * @param width the width of the glyph, in ems @returns the code of the glyph, counted from 1
    */
   codeOf(glyph: number, text: string, width: number): number;
@@ -132,7 +132,7 @@ function glyphMap(codes: readonly Code[]): Uint8Array {
   return map;
 }
 
-/** The maximum number of entries of one range. The codes of a range also have the same first byte. */
+/** The maximum number of entries of one range. All codes of a range must also have the same first byte. */
 const rangeLength = 100;
 
 function unicodeMap(codes: readonly Code[]): string {

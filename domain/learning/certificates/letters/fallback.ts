@@ -59,7 +59,7 @@ async function findFont(
     .map((character) => character.codePointAt(0) ?? 0);
   const [first] = codePoints;
   if (first === undefined) return previous ?? boxFont(families);
-  // A space has the font of the word before it, because readers treat words of one font as one text.
+  // PDF readers treat neighbouring words of one font as one text. So a space gets the font of the word before it.
   if (previous && segment === ' ' && hasLetter(previous, first) && !isOfPictures(previous.file)) return previous;
   for (const family of families) {
     for (const file of family.filesFor(first)) {

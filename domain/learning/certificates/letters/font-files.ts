@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 
 const require = createRequire(import.meta.url);
 
-/** One file of one weight, for HarfBuzz. */
+/** A font file with one weight, as HarfBuzz needs it. */
 export interface FontFile {
   /** Identifies the file and its weight. Caches use it as their key. */
   readonly key: string;
@@ -22,7 +22,10 @@ export interface Family {
    * @param codePoint a Unicode scalar value
    */
   filesFor(codePoint: number): readonly FontFile[];
-  /** All files of the family, each with its code points. A single file has no ranges, so it is searched for all code points. */
+  /**
+   * All files of the family, with the code points that each file has. A family with only one file has no ranges, so each code point is
+   * searched in this file.
+   */
   readonly slices: readonly { file: FontFile; ranges?: readonly Range[] }[];
 }
 
@@ -118,7 +121,7 @@ export function familiesIn(style: Style, han: HanForm, isEmoji: boolean): readon
   return isEmoji ? [emoji, ...letters] : [...letters, emoji];
 }
 
-/** @returns whether the file is the emoji font, whose space is as wide as a picture */
+/** @returns whether the file is the emoji font. The space of this font is as wide as a picture, so it must not be used for normal spaces */
 export function isOfPictures({ path }: FontFile): boolean {
   return emoji.slices.some(({ file }) => file.path === path);
 }

@@ -53,7 +53,7 @@ function fits(prepared: PreparedText, from: number, to: number, width: number): 
 }
 
 /**
- * The function uses a binary search, because a longer line is always wider.
+ * Finds the position by a binary search. This is possible because a longer line is always wider.
  * @returns the last position at which the line still fits, or undefined
  */
 function lastOf(places: readonly number[], from: number, fitting: (at: number) => boolean): number | undefined {

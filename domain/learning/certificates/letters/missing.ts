@@ -1,7 +1,7 @@
 /** Detects letters that certificates cannot print. It loads no font, and uses the code points of the fonts' cmaps (CERT-5). */
 import { printedCodePoints } from './printed-code-points.ts';
 
-/** The first and the last code point of each range alternate, in ascending order. */
+/** The first and the last code point of each range, one after the other, in ascending order. */
 const bounds = readBounds(printedCodePoints);
 
 /** @param written the distances between consecutive bounds, in base 36 */

@@ -90,7 +90,7 @@ function shapeRun({ text, language }: PreparedText, run: Run, startX: number, in
   buffer.setFlags(hb.BufferFlag.REMOVE_DEFAULT_IGNORABLES | hb.BufferFlag.DO_NOT_INSERT_DOTTED_CIRCLE);
   hb.shape(font.font, buffer);
   const positions = buffer.getGlyphPositions();
-  // Only characters that need no glyph, such as a filler, may be without a glyph.
+  // A character can have no glyph only if it needs none, such as a filler.
   const shaped = buffer
     .getGlyphInfos()
     .map(({ codepoint, cluster }, index) => ({ glyph: codepoint, cluster: isMissing ? start : cluster, index }))
@@ -116,9 +116,9 @@ interface Clustered {
 }
 
 /**
- * Divides the characters of each cluster among its glyphs, so that the glyphs in order contain the whole text. Marks get no characters,
- * because their letter has them. In right-to-left text one glyph gets all characters in reverse order. The reason is that PDF readers read
- * a line from left to right, and then reverse right-to-left text character by character.
+ * Divides the characters of each cluster among the glyphs of the cluster. The glyphs in order then contain the whole text. Marks get no
+ * characters, because the glyph of their letter has them. In right-to-left text, one glyph gets all characters in reverse order. The reason
+ * is the way in which PDF readers read: they read a line from left to right, and then reverse right-to-left text character by character.
  * @param glyphs the glyphs from left to right
  */
 function textsOf(glyphs: readonly Clustered[], text: string, { start, end, level }: Run): string[] {

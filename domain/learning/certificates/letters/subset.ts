@@ -9,7 +9,7 @@ declare const WebAssembly: {
   Instance: new (module: object, imports: object) => { exports: unknown };
 };
 
-/** The functions of hb-subset that are called here. Pointers and numbers are both numbers. */
+/** The functions of hb-subset that are called here. TypeScript sees both pointers and numbers as `number`. */
 interface SubsetModule {
   memory: { buffer: ArrayBuffer };
   _initialize(): void;

@@ -7,7 +7,10 @@ import { StartProblem } from '../../../core/start-problem.ts';
 import type { Queries } from '../database.ts';
 import { raw } from '../sql.ts';
 
-/** Receivers of webhooks refuse a timestamp that differs by 5 minutes. The order of records is safe far within that limit. */
+/**
+ * The maximum difference between the clocks. It is far below the 5 minutes at which receivers of webhooks refuse a timestamp. It also keeps
+ * the order of records safe.
+ */
 const toleratedMs = 60_000;
 /** The interval at which the process asks Postgres. */
 const askEveryMs = 30_000;
@@ -35,9 +38,9 @@ const timeQuestion = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 100
 /**
  * @param ask returns Postgres's time
  * @param clock the clock of this process, in Unix milliseconds
- * @returns the milliseconds by which this process is ahead, negative if it is behind. It is 0 if Postgres's time is between the request and
- * the answer, however long that took. Postgres's time is rounded to whole milliseconds like this process's clock. Otherwise its fraction
- * could be later than an answer of the same millisecond.
+ * @returns the milliseconds by which this process is ahead, negative if it is behind. The result is 0 if Postgres's time is between the
+ * request and the answer, even if the answer took long. Postgres's time is rounded to whole milliseconds, like the clock of this process.
+ * Without rounding, Postgres's time could be later than an answer in the same millisecond.
  */
 export async function clockOffsetMs(
   ask: () => Promise<TimeOfPostgres | undefined>,

@@ -11,8 +11,8 @@ import { sql } from '../sql.ts';
 const lookEveryMs = 1_000;
 
 /**
- * Runs before the pending migrations. It waits until every running process is new enough for each of them. From then on older versions do
- * not start.
+ * Runs before the pending migrations. The function waits until every running process is new enough for all pending migrations. From then
+ * on, older versions cannot start.
  * @param withinMs the maximum wait in milliseconds
  * @throws StartProblem with the names of the processes that still run after the wait
  */
@@ -37,7 +37,8 @@ export async function untilMayContract(source: DataSource, withinMs: number): Pr
           sql`INSERT INTO schema_contractions (migration, needs) VALUES (${constructor.name}, ${least}) ON CONFLICT DO NOTHING`,
         );
       if ((await runningBefore(db, needs)).length === 0) return;
-      // An old process that started just before the change must also end. Such a process may restart before the wait is over.
+      // An old process started just before the contraction was recorded, and must also end. Until its end it may restart, so this function
+      // deletes the records again.
       for (const { constructor } of pending)
         await db.run(sql`DELETE FROM schema_contractions WHERE migration = ${constructor.name}`);
     } else if (performance.now() > deadline) {
@@ -51,8 +52,8 @@ export async function untilMayContract(source: DataSource, withinMs: number): Pr
 }
 
 /**
- * Records in Postgres that the process runs, and checks the schema again. Either a contracting migration has seen this heartbeat, or this
- * check sees the migration.
+ * Records in Postgres that the process runs, and checks the schema again. If a contracting migration runs at the same time, at least one of
+ * them notices the other: the migration sees this heartbeat, or this check sees the migration.
  * @param process.name `api` or `worker`
  * @param process.build the running build; undefined in a checkout
  * @param onFailure receives the error of a later heartbeat

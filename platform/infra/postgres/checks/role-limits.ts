@@ -5,8 +5,9 @@ import { limitsOfTime } from '../../../../entities/data-source.ts';
 const names = Object.keys(limitsOfTime) as (keyof typeof limitsOfTime)[];
 
 /**
- * Sets our limits for the role of this address, which each role may do for itself. Existing connections keep their old limits.
- * @param where `here`: in this database; `everywhere`: on the whole server, for the many databases of tests
+ * Sets our limits for the role of this address. Postgres lets each role set its own limits. Existing connections keep their old limits.
+ * @param where `here`: the limits apply in this database. `everywhere`: the limits apply on the whole server, because tests use many
+ * databases
  */
 export async function limitRole(databaseUrl: string, where: 'here' | 'everywhere' = 'here'): Promise<void> {
   await withClient(databaseUrl, async (client) => {

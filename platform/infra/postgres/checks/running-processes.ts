@@ -5,7 +5,7 @@ import type { Queries } from '../database.ts';
 import { sql } from '../sql.ts';
 
 const beatEveryMs = 10_000;
-/** A process without a heartbeat for this long has ended: six heartbeats are missing. */
+/** If a process sends no heartbeat for this time, it counts as ended. Six of its heartbeats are then missing. */
 const goneAfterSeconds = 60;
 
 /** A process with a heartbeat within the last minute. */

@@ -12,10 +12,13 @@ import { missingLimits, withClient } from './role-limits.ts';
 
 /** The time that the NOTIFY of the check may take to arrive. */
 const hearWithinMs = 3_000;
-/** The number of tries of the check of poolers. One try is not enough, because other clients of the pooler may hide the fault once. */
+/**
+ * The number of times that the check of poolers is made. One time is not enough, because other clients of the pooler may hide the fault
+ * that time.
+ */
 const tries = 3;
 
-/** SQLSTATEs of Postgres: the prepared statement already exists; it does not exist. */
+/** SQLSTATEs of Postgres. The first says that a prepared statement already exists. The second says that it does not exist. */
 const preparedTwice = ['42P05', '26000'];
 const noSuchTable = '42P01';
 const noRight = '42501';
@@ -139,7 +142,7 @@ export async function mixesStatements(first: Session, second: Session): Promise<
 }
 
 /**
- * Checks that a listener receives its own NOTIFY, which goes through the other address like any NOTIFY.
+ * Checks that a listener receives its own NOTIFY. This NOTIFY is sent through DATABASE_URL, like every NOTIFY of the service.
  * @param notifying connected to DATABASE_URL
  */
 export async function listeningMistakes(

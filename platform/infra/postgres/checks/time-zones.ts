@@ -12,7 +12,7 @@ const dayMs = 86_400_000;
 const comparedDays = 730;
 /** The maximum number of zones to compare, more than the IANA database has. */
 const mostZones = 1_000;
-/** The maximum number of zones that a message names. It counts the rest. */
+/** The maximum number of zones that a message names. The message only counts the other zones. */
 const namedZones = 20;
 
 /** An instant for the comparison, with Node's UTC offset in seconds. */
@@ -72,8 +72,8 @@ export async function compareZones(database: DatabaseSettings, now: Date): Promi
 }
 
 /**
- * Returns an instant of each day, and the instants before and after each clock change that Node knows. These samples show a change that
- * Postgres makes on another day or at another hour.
+ * Returns an instant of each day, and the instants before and after each clock change that Node knows. If Postgres makes a clock change on
+ * another day or at another hour, its offset differs at some of these instants.
  */
 function samplesOf(zone: string, now: Date): Sample[] {
   const end = now.getTime() + comparedDays * dayMs;

@@ -8,9 +8,12 @@ import type { Id } from '../../../core/ids.ts';
 export interface Tallied {
   list: TalliedList;
   clubId: Id;
-  /** Limits the count to the records of this delivery (enrollments) or course (certificates). */
+  /** Limits the count to one subject. The subject is a delivery if the list has enrollments, and a course if the list has certificates. */
   subjectId?: Id | undefined;
-  /** Limits the count to verified or unverified students, or to revoked or valid enrollments or certificates. */
+  /**
+   * Limits the count to records with the mark (true) or without the mark (false). Students can be marked as verified. Enrollments and
+   * certificates can be marked as revoked.
+   */
   marked?: boolean | undefined;
 }
 
@@ -53,7 +56,7 @@ export async function countEach(
 }
 
 /**
- * Records changes of counts, for lists that no trigger counts. Changes of one count are summed first.
+ * Records changes of counts. Use this function for lists that no trigger counts. Several changes of the same count are first added up.
  * @param changes the changes of counts, in any order
  */
 export async function addToTallies(
@@ -75,7 +78,7 @@ export async function addToTallies(
 const key = raw('club_id, list, subject_id, marked');
 
 /**
- * Rolls changes up into the tallies, at most `limit` of them, in any order. A tally that reaches zero is deleted.
+ * Adds at most `limit` recorded changes to the tallies, in any order, and deletes these changes. Deletes each tally that reaches zero.
  * @returns the number of changes that were rolled up
  */
 export async function rollUpListTallies(db: Database, limit: number): Promise<number> {

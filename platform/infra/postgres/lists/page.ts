@@ -23,7 +23,7 @@ export interface PagedList<Row> {
   columns: Columns<Row>;
   /** FROM and WHERE. */
   from: Sql;
-  /** The order, which must be total. */
+  /** The order. It must be total: two different rows never have the same place. */
   orderBy: Sql;
   /** FROM and WHERE of the count, if the page joins tables that do not change the number of rows. */
   counted?: Sql;
@@ -31,7 +31,7 @@ export interface PagedList<Row> {
   total?: number | (() => Promise<number>);
 }
 
-/** Reads one page of the list. Counts the list unless the page already shows its length. */
+/** Reads one page of the list. Also counts the list, unless the page itself shows how long the list is. */
 export async function listPage<Row>(
   db: Queries,
   request: PageRequest,

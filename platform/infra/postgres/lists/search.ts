@@ -5,11 +5,14 @@ import type { Id } from '../../../core/ids.ts';
 import { windowOf, type PageRequest } from './page.ts';
 
 export interface SearchRules {
-  /** The maximum number of records that a search finds, the newest first. Its total counts only these. */
+  /** A search finds at most this number of records, and prefers the newest. Its total counts only the found records. */
   readonly max: number;
-  /** The number of newest records that are searched first. */
+  /** A search first reads this number of the newest records. */
   readonly probe: number;
-  /** If at least this number of the newest records match, the text is common. Reading further is then faster than the index. */
+  /**
+   * If at least this number of the newest records match, the text is common. It is then faster to read more of the newest records than to
+   * use the index.
+   */
   readonly common: number;
   /** The number of records that are read for a common text. */
   readonly walk: number;
@@ -21,7 +24,7 @@ export const searchRules: SearchRules = {
   max: 1_000,
   probe: 1_000,
   common: 30,
-  walk: 40_000, // this is enough to find 1,000 records if one of 30 records matches
+  walk: 40_000, // if one of 30 records matches, these records contain more than 1,000 matches
   walkWithoutIndex: 10_000,
 };
 
@@ -67,7 +70,7 @@ export async function search(
 
 const newestFirst = ({ alias, orderedBy }: SearchedList) => raw(`${alias}.${orderedBy} DESC, ${alias}.id DESC`);
 
-/** The newest records of the list, under the list's own alias. */
+/** The newest records of the list, as a subquery. It has the list's alias, so that the list's conditions can be used on it. */
 const newest = (list: SearchedList, length: number) =>
   sql`(SELECT * FROM ${raw(list.from)} WHERE ${list.conditions} ORDER BY ${newestFirst(list)} LIMIT ${length}) AS ${raw(list.alias)}`;
 
@@ -93,8 +96,8 @@ async function walk(db: Queries, list: SearchedList, length: number, max: number
 }
 
 /**
- * An outer query sorts the matches. Otherwise Postgres may choose a plan that reads the whole list in its order, because it expects an
- * early match.
+ * An outer query sorts the matches. Without it, Postgres may expect an early match, and choose a plan that reads the whole list in the
+ * requested order.
  */
 async function findByIndex(db: Queries, list: SearchedList, max: number): Promise<Id[]> {
   const alias = raw(list.alias);

@@ -50,7 +50,7 @@ class Model {
 
   ended = ({ endsAt }: Modelled) => endsAt !== null && endsAt <= this.now;
   #stands = (one: Modelled) => !one.revoked && !one.superseded;
-  /** The student's current enrollment of this delivery. An ended enrollment can be replaced. */
+  /** Whether the student has a current enrollment in this delivery. An ended enrollment does not count, and is marked as superseded. */
   #blocked(delivery: number, self?: Modelled): boolean {
     const standing = this.enrollments.find((one) => one.delivery === delivery && this.#stands(one) && one !== self);
     if (standing && !this.ended(standing)) return true;

@@ -287,7 +287,7 @@ describe('an import of students', () => {
       ]);
     });
 
-    it('is refused for a delivery of an ended cohort, and fails if the cohort ends before the import runs', async () => {
+    it('is refused if the cohort has ended, and fails if the cohort ends before the import runs', async () => {
       const course = await buildCourse(club.id);
       const cohort = async (endsAt: Date) => (await buildCohort(club.id, course.id, { endsAt })).id;
       const delivery = async (cohortId: string) =>
@@ -306,7 +306,7 @@ describe('an import of students', () => {
     });
   });
 
-  it('records its facts, invitations and wakes with bulk priority', async () => {
+  it('gives its facts, invitations and wakes bulk priority', async () => {
     await importFile(club, `${header}bulk@example.com,Bulk\n`, 'invite=true');
     const source = await testDatabase();
     const priorities = await source.query<unknown[]>(

@@ -34,7 +34,7 @@ describe('an open import of students', () => {
   const remove = async (studentId: string) => removeStudent(await testDeps(), club.id, studentId, new Date());
   const emails = async () => (await studentsOf(club)).map(({ email }) => email);
 
-  /** Checks that no table contains the name or the address, and that the import has deleted its records of addresses. */
+  /** Checks that no table contains the person's name or address, and that the import has deleted its stored addresses. */
   async function expectNothingLeft(): Promise<void> {
     for (const text of [person.name, person.email]) expect(await columnsHolding(text), text).to.deep.equal([]);
     expect(await storedOf(club)).to.deep.equal([]);
@@ -92,7 +92,7 @@ describe('an open import of students', () => {
       ['before its row', ''],
       ['after its row', others(600)],
     ] as const)
-      it(`clears the rows of the file at the end of the import if the student was removed ${when} (DEC-57)`, async () => {
+      it(`leaves no trace of the student after the import if the student was removed ${when} (DEC-57)`, async () => {
         const student = await buildStudent(club.id, person);
         const file = `email,name,${person.name}\n${`${row}${rows}`.replaceAll('\n', ',x\n')}`;
         const importId = await begin(file, `file_name=${encodeURIComponent(`${person.name}.csv`)}`);
@@ -110,7 +110,7 @@ describe('an open import of students', () => {
       ['before the import was canceled', true],
       ['after the import was canceled', false],
     ] as const)
-      it(`clears the rows of a file that was not read if the student was removed ${when} (DEC-57)`, async () => {
+      it(`leaves no trace of the student in an unread file if the student was removed ${when} (DEC-57)`, async () => {
         const student = await buildStudent(club.id, person);
         const file = `email,name,${person.name}\n${row.replaceAll('\n', ',x\n')}`;
         const importId = await begin(file, `file_name=${encodeURIComponent(`${person.name}.csv`)}`);
@@ -122,7 +122,7 @@ describe('an open import of students', () => {
         await expectNothingLeft();
       });
 
-    it('imports neither the old nor the new address of a student who was corrected and then removed', async () => {
+    it('imports neither the old nor the new address of a removed student whose address was corrected', async () => {
       const student = await buildStudent(club.id, { ...person, email: 'former@example.com' });
       const importId = await begin(`${header}${row}former@example.com,${person.name}\n`);
       await updateStudent(await testDeps(), club.id, student.id, { email: person.email }, 'owner', new Date());
@@ -141,7 +141,7 @@ describe('an open import of students', () => {
       expect(await shortReport(club, importId)).to.deep.equal(['2 existing', '3 created']);
     });
 
-    it('makes the removal wait for the open batch, so that the removal also removes the granted access', async () => {
+    it('lets the removal wait until the batch is stored, so that the removal also deletes the new access', async () => {
       const student = await buildStudent(club.id, person);
       const importId = await begin(`${header}${row}new@example.com,N\n`);
       let removal: Promise<void> = Promise.resolve();

@@ -1,10 +1,10 @@
-/** Tests the exact reports of broken and hostile files, for each division of a file into pieces. */
+/** Tests the exact reports of broken and hostile files. The reports must not depend on the division of a file into pieces. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { readHeader } from '../../../../domain/access/imports/header.ts';
 import { readRows, type FileRow } from '../../../../domain/access/imports/rows.ts';
 
-/** Reads a whole file like the import step: `pieceBytes` at a time, and at most `most` rows of each piece. */
+/** Reads a whole file as the import step does: in pieces of `pieceBytes` bytes, and with at most `most` rows of each piece. */
 function readFile(file: Buffer, { pieceBytes = 128 * 1_024, most = 500 } = {}): FileRow[] {
   const { format, end, nextRow } = readHeader(file.subarray(0, 65_536), file.length <= 65_536);
   const rows: FileRow[] = [];
@@ -175,7 +175,7 @@ describe('rows of an import file', () => {
     );
   });
 
-  it('returns the same rows for any division of the file into pieces that can contain the longest row', () => {
+  it('returns the same rows for every size of the pieces, if each piece can contain the longest row', () => {
     const most = fc.integer({ min: 1, max: 4 });
     const pieceBytes = fc.integer({ min: 32, max: 200 });
     fc.assert(

@@ -88,7 +88,9 @@ describe('feed of answers', function () {
     return follower;
   };
 
-  /** Runs the test with another feed, which does not poll and reads only after a NOTIFY. @param work receives the index of the new feed */
+  /**
+   * Runs the test with another feed. This feed does not poll: it reads only after a NOTIFY. @param work receives the index of the new feed
+   */
   const withoutPolls = (work: (feed: number) => Promise<void>) =>
     withoutTimersOf(1_000, async () => {
       const feed = createAnswerFeed({
@@ -189,16 +191,16 @@ describe('feed of answers', function () {
       const looks = looksAt(source);
       for (let count = 0; count < 6; count++) {
         await appendWords(other, 'words');
-        await sleep(60); // longer than the pause in which the feed combines several NOTIFYs
+        await sleep(60); // The feed combines NOTIFYs for a shorter time than this sleep.
       }
       await endAnswer(own);
       expect(await follower.over).to.equal(true);
-      // One read finds the end of the answer. The NOTIFY of the first words may arrive late and cause a second read.
+      // One read is enough to find the end of the answer. A second read is allowed, because the NOTIFY of the first words may arrive late.
       expect(looks.stop()).to.have.length.below(3);
     });
   });
 
-  it('reads at most once in 50 ms for followers that have words, despite many NOTIFYs', async () => {
+  it('reads at most once in 50 ms, despite many NOTIFYs, for a follower that has received words', async () => {
     const source = await testDatabase();
     const answerId = await buildCharge(asker, 1n, new Date());
     await withoutPolls(async (feed) => {

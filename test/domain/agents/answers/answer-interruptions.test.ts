@@ -22,7 +22,7 @@ describe('the step of an answer whose stream has begun', function () {
   };
   for (const [how, script] of Object.entries(breaks))
     for (let after = 1; after <= 8; after++)
-      it(`fails with the received words, after one call and one charge, if ${how} follows event ${after}`, async () => {
+      it(`fails with the received words, one call and one charge if event ${after} is followed by ${how}`, async () => {
         const { question } = await answer({ answer: deltas, ...script(after) });
         expect(await answerRow(question.answerId)).to.include({
           status: 'failed',

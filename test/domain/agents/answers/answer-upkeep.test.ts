@@ -108,7 +108,7 @@ describe('upkeep of answers', function () {
       expect(await monthOf(question.clubId)).to.deep.equal({ spent: 0, reserved: 0 });
     });
 
-    describe('after the model request, but before the stream is recorded as begun', () => {
+    describe('a deletion between the model request and the record of its stream', () => {
       /** A step whose conversation is deleted when the first event arrives. @param then the next action of the step */
       const deletedAtFirstEvent = async (question: TestQuestion, then: () => Promise<void> = async () => {}) => {
         const { db } = await testDeps();
@@ -226,7 +226,7 @@ describe('upkeep of answers', function () {
       };
     });
 
-    it('leaves no words if it commits just before the end of the answer, and charges the use', async () => {
+    it('leaves no words, but charges the use, if it is committed just before the answer ends', async () => {
       const question = await buildQuestion();
       answering.model().next({ answer: ['One ', 'two'] });
       const deps = await answering.deps({

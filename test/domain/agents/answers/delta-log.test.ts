@@ -65,7 +65,7 @@ describe('writer of answer logs', function () {
     answer.release();
   });
 
-  it('writes the first words of an answer immediately, and reports them once', async () => {
+  it('writes the first words of an answer immediately, and calls the callback once', async () => {
     const writes: number[] = [];
     const { log } = await writer({
       statements: {
@@ -121,7 +121,7 @@ describe('writer of answer logs', function () {
     answer.release();
   });
 
-  describe('when its call no longer owns the answer', () => {
+  describe('a writer whose call no longer owns the answer', () => {
     const endings: Record<string, string> = {
       'the answer was ended': `status = 'failed', error_code = 'student_removed', completed_at = created_at`,
       'another call of the answer has begun': `call_no = 2`,
@@ -219,7 +219,7 @@ describe('writer of answer logs', function () {
       gate.breakAfterCommit();
       await answer.append('once');
       await until('two lost answers', { timeoutMs: 5_000 }, async () => state.errors >= 2);
-      await answer.append(' more'); // this append follows the words of the repeated write
+      await answer.append(' more'); // these words must follow the words that the writer writes again
       gate.mend();
       await untilLogged(answerId, 'once more');
       answer.release();
@@ -245,7 +245,7 @@ describe('writer of answer logs', function () {
     });
   });
 
-  it('renews the lease while the answer is open, even without words, and stops after its release', async () => {
+  it('renews the lease while the answer is open, even without words, and stops when it is released', async () => {
     const { log } = await writer({ leaseMs: 1_000 });
     const answerId = await claimed();
     const source = await testDatabase();
@@ -321,7 +321,7 @@ describe('writer of answer logs', function () {
   }).timeout(60_000);
 });
 
-/** The statements of the writer, which wait while the test closes the gate. */
+/** The statements of the writer. While the test keeps the gate closed, the statements wait. */
 function gated() {
   let shut: PromiseWithResolvers<void> | undefined;
   let broken: 'no' | 'before' | 'after' = 'no';

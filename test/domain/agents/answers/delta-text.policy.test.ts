@@ -17,7 +17,7 @@ describe('text of an answer’s deltas', () => {
     expect(cleaned(['\ud83e', '', '\udd8a'])).to.deep.equal(['', '', '\u{1F98A}', '']);
   });
 
-  it('replaces half a character that no later chunk completes', () => {
+  it('replaces half of a surrogate pair if no later chunk contains the other half', () => {
     expect(cleaned(['a\ud83e', 'b'])).to.deep.equal(['a', '\uFFFDb', '']);
     expect(cleaned(['a\udd8a'])).to.deep.equal(['a\uFFFD', '']);
     expect(cleaned(['a\ud83e'])).to.deep.equal(['a', '\uFFFD']);
@@ -28,7 +28,7 @@ describe('text of an answer’s deltas', () => {
     expect(cleaned(['a\u0000b'])).to.deep.equal(['a\uFFFDb', '']);
   });
 
-  it('holds back the first half of a character, and never a second half', () => {
+  it('keeps the first half of a surrogate pair until the next chunk, but never keeps a second half', () => {
     expect(cleaned(['\ud800', '\udc00'])).to.deep.equal(['', '\u{10000}', '']);
     expect(cleaned(['\udbff', '\udfff'])).to.deep.equal(['', '\u{10FFFF}', '']);
     expect(cleaned(['\ud7ff', '\udc00'])).to.deep.equal(['\ud7ff', '\uFFFD', '']);

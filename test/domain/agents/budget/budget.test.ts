@@ -32,11 +32,11 @@ const outcomeOf = (asking: Promise<unknown>) =>
     (error: unknown) => (error as { code?: string }).code,
   );
 
-describe('the month of an AI budget, if Node and Postgres interpret the time zone differently (DEC-154)', () => {
+describe('the month of an AI budget (DEC-154)', () => {
   // Postgres reads CET as an abbreviation without summer time. Node reads it as a zone with summer time.
   const at = new Date('2026-03-31T22:30:00Z');
 
-  it('follows Node’s rules', async () => {
+  it('follows Node’s rules for the time zone if Postgres has other rules', async () => {
     const asker = await buildAsker((await buildClub()).id);
     await timeZone(asker.clubId, 'CET');
     expect((await standing(asker, at)).month).to.equal('2026-04-01');
@@ -49,7 +49,7 @@ describe('the month of an AI budget, if Node and Postgres interpret the time zon
     expect((await standing(asker, at)).limit, 'paid in April').to.equal(budget + 10n * dollar);
   });
 
-  it('follows UTC if neither Node nor Postgres knows the zone', async () => {
+  it('follows UTC if neither Node nor Postgres knows the time zone', async () => {
     const asker = await buildAsker((await buildClub()).id);
     await timeZone(asker.clubId, 'Mars/Olympus');
     expect((await standing(asker, at)).month).to.equal('2026-03-01');
@@ -130,7 +130,7 @@ describe('AI budget of a club and month', () => {
     expect(await standing(asker, next)).to.include({ spent: 0n, reserved: 2n * dollar });
   });
 
-  it('counts the tokens of an answer’s last call for the agent, but not the tokens of an abandoned call', async () => {
+  it('adds to the agent the tokens of an answer’s last call, but not the tokens of an abandoned call', async () => {
     const source = await testDatabase();
     const settle = async (outcomes: readonly string[]) => {
       const answer = await buildCharge(asker, dollar, now);
@@ -160,7 +160,7 @@ describe('AI budget of a club and month', () => {
     expect(String(failure)).to.equal(`Error: There is no club ${clubId}`);
   });
 
-  it('is the plan’s amount plus add-ons of this month, or the club’s own limit if the limit is lower', async () => {
+  it('is the plan’s amount plus this month’s add-ons, unless the club’s own limit is lower', async () => {
     const source = await testDatabase();
     const { clubId } = asker;
     const buy = (settledAt: string, status = 'active', kind = 'ai_budget') =>
@@ -209,7 +209,7 @@ describe('AI budget of a club and month', () => {
                 if (outcome === 'accepted') answers.push({ id: await asking, reserved: one.micros, costs: [] });
                 return outcome;
               }
-              // Chooses from all earlier answers, so that two acts may end one answer at the same time.
+              // The test chooses from all earlier answers, so that two acts can end the same answer at the same time.
               const answer = answers[one.which % Math.max(1, known)];
               if (known === 0 || !answer) return 'nothing';
               answer.costs.push(one.cost);
@@ -224,7 +224,7 @@ describe('AI budget of a club and month', () => {
               const cost = await costOf(answer);
               expect(
                 answer.costs.includes(cost),
-                'the recorded cost is the cost of one of the acts that ended the answer',
+                'one of the acts that ended the answer had the recorded cost',
               ).to.equal(true);
               spent += cost;
             }
@@ -233,7 +233,7 @@ describe('AI budget of a club and month', () => {
           const accepted = answers.slice(known);
           if (accepted.length > 0) expect(before.spent < budget).to.equal(true);
           if (outcomes.includes('club_budget_exhausted')) expect(spent >= budget).to.equal(true);
-          // The spent and reserved amounts were never higher than this during the round.
+          // During the round, the sum of the spent and the reserved amounts was never higher than `most`.
           const most = answers.reduce(
             (sum, { reserved: micros, costs }) =>
               sum + [micros, ...costs].reduce((max, one) => (one > max ? one : max)),
@@ -266,7 +266,7 @@ describe('a question to a club whose budget is completely reserved', () => {
     asker = await buildAsker((await buildClub()).id);
     filling = await buildCharge(asker, budget, now);
   });
-  /** Creates questions of the club, and a promise that resolves after the given number of refused tries. */
+  /** Prepares questions of the club. The promise `refused` resolves after the given number of refused tries. */
   const askers = (refusals = 1, questions = 1) => {
     const refused = Promise.withResolvers<void>();
     const inLine = Promise.withResolvers<void>();
@@ -332,7 +332,7 @@ describe('a question to a club whose budget is completely reserved', () => {
     expect(await standing(asker)).to.deep.equal(before);
   });
 
-  it('waits in line after its first try, so that only one of ten questions tries at a time', async () => {
+  it('waits in line after its first try, and only one of ten questions tries at a time', async () => {
     const { ask, inLine, atOnce } = askers(1, 10);
     const questions = Array.from({ length: 10 }, () => ask());
     await inLine;

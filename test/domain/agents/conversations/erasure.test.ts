@@ -20,7 +20,7 @@ describe('deletion of a conversation during its answer', function () {
     { at: 'its end', charged: true, status: 'complete' },
   ];
   for (const { at, charged, status } of places)
-    it(`leaves no words of a ${status} answer at ${at}, and charges ${charged ? 'the use' : 'nothing'}`, async () => {
+    it(`leaves no words of a ${status} answer (moment: ${at}), and charges ${charged ? 'the use' : 'nothing'}`, async () => {
       const { db } = await testDeps();
       const word = `word${crypto.randomUUID()}`;
       const question = await buildQuestion({ content: `Question ${word}` });

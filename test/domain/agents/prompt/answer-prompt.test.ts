@@ -132,7 +132,7 @@ describe('prompt of an answer', function () {
       expect(citation).to.include({ citedText: 'One. ', sourceId: null, sourceTitle: 'Handbook', pageFrom: 1 });
     });
 
-    it('lose the link to a source whose deletion is not committed yet', async () => {
+    it('contain no link to a source that an uncommitted transaction has deleted', async () => {
       const conversation = await buildConversation();
       const { id, passages: found } = await passages(conversation);
       const question = await buildQuestion({}, conversation);
@@ -149,7 +149,7 @@ describe('prompt of an answer', function () {
       expect(citation).to.include({ citedText: 'One. ', sourceId: null });
     });
 
-    it('copy their text from the blocks of the prompt, and are dropped if the prompt lacks these blocks', async () => {
+    it('copy their text from the prompt, and are dropped if the prompt does not contain the cited blocks', async () => {
       const conversation = await buildConversation();
       const { passages: found } = await passages(conversation);
       const question = await buildQuestion({}, conversation);

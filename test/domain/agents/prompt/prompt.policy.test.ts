@@ -70,7 +70,7 @@ const prose = (maxLength: number) =>
   });
 
 describe('estimated tokens of a prompt', () => {
-  it('are at least as many as the real tokens of any prompt of prose', () => {
+  it('are never fewer than the real tokens if the prompt consists of prose', () => {
     const passage = fc.record({
       sourceId: fc.uuid(),
       sourceKind: fc.constant('lesson' as const),
@@ -100,11 +100,11 @@ describe('estimated tokens of a prompt', () => {
     );
   });
 
-  it('count three characters per token, two bytes per token beyond ASCII, and the maximum for unknown text', () => {
+  it('count a token for three ASCII characters or two other bytes, and the maximum for unknown text', () => {
     const nothing = likelyPromptTokens(parts);
     expect(nothing).to.equal(1_500 + 20 + 12 * 600);
     expect(likelyPromptTokens({ ...parts, question: 'abcdef' }) - nothing).to.equal(2);
-    expect(likelyPromptTokens({ ...parts, question: 'ação' }) - nothing).to.equal(3); // 2/3 token for two letters and 2 tokens for two accented letters, rounded up
+    expect(likelyPromptTokens({ ...parts, question: 'ação' }) - nothing).to.equal(3); // “ao” 2/3 token, “çã” 2 tokens, rounded up
     expect(likelyPromptTokens({ ...parts, instructions: '\u{1F98A}' }) - nothing).to.equal(2);
     expect(likelyPromptTokens({ ...parts, history: [turn('ab', 'é')] }) - nothing).to.equal(1 + 1 + 2 * 20);
     expect(likelyPromptTokens({ ...parts, images: 2 }) - nothing).to.equal(2 * 5_000);

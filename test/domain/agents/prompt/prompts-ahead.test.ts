@@ -34,7 +34,7 @@ describe('prompts that are prepared while their runs start', function () {
     );
   const stateOf = async (questionId: string) => (await readAnswerState(deps.db, questionId)) as AnswerRow;
 
-  it('equal the prompts that the step would prepare, so that the step reads only the answer’s row', async () => {
+  it('equal the prompts of the step, so that the step reads only the row of the answer', async () => {
     const ahead = createPromptsAhead(deps);
     const { questionId, answerId } = await buildQuestion({ content: 'How do I tie it?' });
     ahead.begin(questionId);
@@ -99,7 +99,7 @@ describe('prompts that are prepared while their runs start', function () {
     expect(await ahead.take(await stateOf(questionId))).to.equal(undefined);
   });
 
-  it('are discarded after 2 s, and are at most 64 at a time', async () => {
+  it('are kept for at most 2 s, and at most 64 prompts are kept at a time', async () => {
     const ahead = createPromptsAhead(deps);
     const answers: AnswerRow[] = [];
     while (answers.length < 66) answers.push(await stateOf((await buildQuestion()).questionId));

@@ -109,7 +109,7 @@ describe('the beginning of a digest (COMM-17)', () => {
     await deps.db.run(sql`UPDATE clubs SET time_zone = 'UTC' WHERE id = ${other.id}`);
   });
 
-  it('happens at 8:00 in the club’s zone, once for each date, and records a wake of the digest’s run', async () => {
+  it('happens once for each date at 8:00 in the club’s time zone, and records a wake for its run', async () => {
     await begin(before(1));
     expect(await datesOf()).to.deep.equal([]);
     await begin();
@@ -151,7 +151,7 @@ describe('the beginning of a digest (COMM-17)', () => {
     ['Europe/Berlin', '2026-10-24T00:00:00Z', hour, ['2026-10-24 08:00:00', '2026-10-25 08:00:00']],
     ['Asia/Kathmandu', '2026-05-01T22:00:00Z', 15 * minute, ['2026-05-02 08:00:00', '2026-05-03 08:00:00']],
   ] as const)
-    it(`happens once for each date at 8:00 local time, through each clock change: ${zone}, ${times[1]}`, async () => {
+    it(`happens once a day at 8:00 local time, even when the clocks change: ${zone}, ${times[1]}`, async () => {
       await setZone(zone);
       const startTimes: string[] = [];
       for (let at = Date.parse(from); startTimes.length < 2; at += every) {
@@ -171,7 +171,7 @@ describe('the beginning of a digest (COMM-17)', () => {
       ['America/New_York', 'Asia/Tokyo', '2026-03-02T13:30:00Z', ['2026-03-02', '2026-03-03']],
       ['Pacific/Kiritimati', 'Pacific/Pago_Pago', '2026-03-01T18:30:00Z', ['2026-03-02', '2026-03-03']],
     ] as const)
-      it(`creates no second digest of a date, and no digest of an earlier date: ${from} to ${to}`, async () => {
+      it(`creates no digest of the same or an earlier date if the zone changes from ${from} to ${to}`, async () => {
         await setZone(from);
         await begin(new Date(at));
         await runDigest(sending, digestIdOf(club.id, '2026-03-02'), new Date(at));
@@ -255,7 +255,7 @@ describe('the recipients of a digest (COMM-18)', () => {
     { title: 'an unconfirmed address', getsMail: false, unconfirmed: true },
   ];
 
-  it('depend on membership, access, posts and read mark, and include no student without new posts', async () => {
+  it('are only members with access to a new post that they have not read', async () => {
     const readers = new Map<Id, string>();
     for (const { title, space: options, membership, post = {}, access, unconfirmed } of cases) {
       const reader = await buildStudent(club.id, { verified: !unconfirmed });
@@ -375,7 +375,7 @@ describe('the recipients of a digest (COMM-18)', () => {
       expect(messages).to.deep.equal([]);
     });
 
-    it('omits posts that the student can no longer read, and goes to the student’s current address', async () => {
+    it('omits posts that the student can no longer read, and is sent to the student’s current address', async () => {
       await paged();
       await buildPost(space, { at: before(2 * hour), title: 'Secret', hidden: true });
       await updateStudent(deps, club.id, ada.id, { email: 'ada@new.example' }, 'owner', morning);
@@ -384,7 +384,7 @@ describe('the recipients of a digest (COMM-18)', () => {
       expect(messages.map(({ to, text }) => [to, text.includes('Secret')])).to.deep.equal([['ada@new.example', false]]);
     });
 
-    it('leads to a suppression after a complaint, so that the next digest skips the student', async () => {
+    it('suppresses the student’s address after a complaint, so that the next digest skips the student', async () => {
       await paged();
       await run();
       const [mail] = await deps.db.manager.findBy(Mail, { clubId: club.id });
@@ -412,7 +412,7 @@ describe('the recipients of a digest (COMM-18)', () => {
     expect(mail).to.include({ studentName: 'Removed student', studentEmail: '', addressKey: null, lastError: null });
   });
 
-  it('omit a student who is removed while the page of members is read, and include the other members', async () => {
+  it('omit a student who is removed while the members are being read, but include the other members', async () => {
     const bea = await buildStudent(club.id);
     await join(ada);
     await join(bea);
@@ -519,7 +519,7 @@ describe('the sending of a digest (COMM-17)', () => {
     expect(messages).to.deep.equal([]);
   });
 
-  it('ends with its date: unsent mails are skipped, and mails in flight are completed', async () => {
+  it('skips unsent mails when the date of the digest ends, but completes mails that are being sent', async () => {
     const bob = await buildStudent(club.id);
     await join(bob);
     answer = ({ to }) =>

@@ -65,7 +65,7 @@ Unsubscribe: ${unsubscribeUrl}
       unsubscribeUrl,
     ])
       expect(html).to.contain(`href="${address}"`);
-    // A right-to-left name must not change the order of the characters of the time.
+    // The time follows the name. A right-to-left name must not change the order of the characters in the time.
     expect(html).to.contain('<bdi>Ada</bdi> · 2 March at 12:05');
     expect(html).to.contain('Knots &amp; Co<br>Quay 1<br>Harbour').and.to.contain('max-width');
     expect(html).to.not.match(/[\uE000-\uE0FF]|\{\{/);
@@ -122,7 +122,7 @@ describe('the text of a post (COMM-18)', () => {
       expect(wordsOf(markdown, 280)).to.equal(words);
     });
 
-  it('is cut after a whole word if possible, and never inside a character', () => {
+  it('is cut between words if possible, and otherwise between characters', () => {
     expect(wordsOf('one two three', 9)).to.equal('one two…');
     expect(wordsOf('one two three', 13)).to.equal('one two three');
     expect(plainLine('👩‍👩‍👧'.repeat(5), 3)).to.equal('👩‍👩‍👧👩‍👩‍👧…');

@@ -41,7 +41,7 @@ describe('a CSV file', () => {
     // prettier-ignore
     it(what, async () => expect(await textsAs('csv', csv)).to.deep.equal(texts));
 
-  it('uses the first row as the header of all other rows, even if the first row has a number', async () => {
+  it('uses its first row as the header of the other rows, even if this row contains a number', async () => {
     const { sections } = await readAs('csv', 'Country,2026\nPortugal,5');
     expect(sections[0]?.paragraphs).to.deep.equal([
       { text: 'Country | 2026', kind: 'row' },

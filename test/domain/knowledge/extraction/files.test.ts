@@ -167,7 +167,7 @@ describe('reading text from documents', function () {
   });
 
   describe('detection of the file type', () => {
-    it('uses the stated type only to tell Markdown from plain text', async () => {
+    it('uses the stated type only to distinguish Markdown from plain text', async () => {
       const text = 'a *word* <b>';
       expect(shortly(await readFrom(text))[0]?.blocks).to.deep.equal(['a *word* <b>']);
       expect(shortly(await readFrom(text, { says: 'text/markdown' }))[0]?.blocks).to.deep.equal(['a word']);

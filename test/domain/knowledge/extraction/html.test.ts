@@ -63,12 +63,12 @@ describe('the reader of HTML files', () => {
         texts: ['Dear Ada', 'Knot | Minutes', 'Reef | 5', 'after', 'Bye'],
       },
       {
-        what: 'reads a table with the role presentation as paragraphs',
+        what: 'reads the cells of a table as paragraphs if the table has role=presentation',
         html: '<table role=presentation><tr><td>One<td>Two</table>',
         texts: ['One', 'Two'],
       },
       {
-        what: 'keeps a table inside a cell of a data table in that cell',
+        what: 'keeps the text of a nested table in the outer cell, if the outer table contains data',
         html: '<table><tr><th>Knot<th>Use<tr><td>Reef<td>in <table><tr><td>sails</table>and ropes</table>',
         texts: ['Knot | Use', 'Reef | in sails and ropes'],
       },
@@ -119,7 +119,7 @@ describe('the reader of HTML files', () => {
         '<sup role="doc-noteref">1</sup>',
       ].map((mark) => ({ what: `separates the mark of a note from the word: ${mark}`, html: `about 45${mark} km`, texts: ['about 45 [1] km'] })),
       {
-        what: 'omits the arrow that links from a note back to the text',
+        what: 'omits the arrow of a note that leads back to the text',
         html: '<ol><li id=fn1>Since 1990. <a href="#ref1">↩︎</a></ol>',
         texts: ['1. Since 1990.'],
       },
@@ -181,13 +181,13 @@ describe('the reader of HTML files', () => {
       { what: 'reads the words in a drawing', html: '<svg><defs><text>no</text></defs><title>t</title><text>Bow</text><text><tspan>St</tspan><tspan>ern</tspan></text></svg>', texts: ['Bow Stern'] },
       { what: 'warns of parts that are not read', html: 'a<iframe src=x>no</iframe><object>no</object><canvas>no</canvas><video>no</video><audio></audio><embed>', texts: ['a'], warnings: ['part_skipped 6'] },
       { what: 'omits the elements that no browser shows', html: 'a<noscript>no</noscript><template>no</template><style>no</style><!-- no --><datalist><option>no</datalist>', texts: ['a'] },
-      { what: 'keeps the lines of code, and of text whose style preserves lines', html: '<pre>a\n  b</pre><div style="white-space: pre-line">c\nd</div>', texts: ['a\n  b', 'c\nd'] },
+      { what: 'keeps the line breaks of code, and of elements whose style preserves line breaks', html: '<pre>a\n  b</pre><div style="white-space: pre-line">c\nd</div>', texts: ['a\n  b', 'c\nd'] },
       { what: 'joins the lines of a paragraph in the source', html: '<p>漢字\n漢字\n\tかな</p><p>한국\n어</p><p>one\ntwo</p>', texts: ['漢字漢字かな', '한국 어', 'one two'] },
       { what: 'reads unknown elements like plain text', html: '<my-card>a <x-b>b</x-b></my-card> <o:p>c</o:p>', texts: ['a b c'] },
       { what: 'keeps angle brackets and other signs that are not part of a tag', html: 'a < b, 3<4, &lt;b&gt; &amp;lt; AT&T', texts: ['a < b, 3<4, <b> &lt; AT&T'] },
     ]); // prettier-ignore
 
-    it('reads headings, also inside cells and lists, and by their role', async () => {
+    it('recognizes headings by their element or their role, even inside cells and lists', async () => {
       const html =
         '<hgroup><h1>Knots</h1><p>by Ada</p></hgroup><div role=heading aria-level=2>Bends</div><p>a<ol><li><h3>Reef</h3>b</ol>';
       const { sections } = await readAs('html', html);

@@ -67,7 +67,7 @@ describe('the number of a list', () => {
     expect(formatNumber(2, 'ordinalText', { language: 'de' })).to.equal('2');
   });
 
-  it('has the number of digits of the first item in a custom format', () => {
+  it('has at least as many digits as the first number of a custom format', () => {
     expect(formatNumber(7, 'custom', { pattern: '001, 002, 003, ...' })).to.equal('007');
     expect(formatNumber(12, 'custom', { pattern: '١, ٢, ٣, ...' })).to.equal('١٢');
     expect(formatNumber(12, 'custom', { pattern: '' })).to.equal('12');
@@ -126,7 +126,7 @@ describe('numbered paragraphs of a Word file', () => {
     ]);
   });
 
-  it('continue their count after other text, and in the next list of one kind without a start number', async () => {
+  it('continue their count after other text, and in a later list that sets no start number', async () => {
     const override = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="7"/></w:lvlOverride>';
     const numbering = abstract(0, level(0, 'decimal', '%1.')) + num(1, 0) + num(2, 0, override) + num(3, 0);
     const body = [item('a', 1), plain('text'), item('b', 1), item('c', 2), item('d', 2), item('e', 3), item('f', 9)];
@@ -146,7 +146,7 @@ describe('numbered paragraphs of a Word file', () => {
     expect(await read(body, restarts(1))).to.deep.equal(['1. a', '[1] b', '1) c', '[2] d', '2. e', '[1] f']);
   });
 
-  it('may be headings, with numbers in digits only, from a style, without a gap, or in Chinese', async () => {
+  it('may be headings that get their numbers from a style, also without a gap or in Chinese', async () => {
     const numbering =
       abstract(
         0,

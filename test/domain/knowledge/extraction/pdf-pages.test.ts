@@ -32,7 +32,7 @@ describe('the visible content of a PDF page', function () {
       expect(await linesOf(content)).to.deep.equal(['A cube has 10³ m² of H₂O.']);
     });
 
-    it('are also recognized if only a text rise moves the letters', async () => {
+    it('are also recognized if only the text rise operator (Ts) moves them', async () => {
       expect(await linesOf('BT /F1 12 Tf 50 700 Td (area 10) Tj 5 Ts (2) Tj 0 Ts ( km) Tj ET')).to.deep.equal([
         'area 10² km',
       ]);
@@ -44,7 +44,7 @@ describe('the visible content of a PDF page', function () {
       ]);
     });
 
-    it('become marks of notes if a note with this mark is at the foot of the page', async () => {
+    it('are read as marks of notes if a note with this mark is at the foot of the page', async () => {
       const foot = written(['1', 50, 60, 6], ['Counted at the gate.', 54, 57, 9], ['2', 50, 48, 6], ['Without guests.', 54, 45, 9]); // prettier-ignore
       const body = written(['We had 45', 50, 700], ['1', 106, 704, 7], [' members', 110, 700], ['2', 163, 704, 7], [' in 10', 167, 700], ['3', 198, 704, 7], [' m', 202, 700], ['2', 215.5, 704, 7], ['.', 219, 700]); // prettier-ignore
       expect((await linesOf(`${prose(760)}\n${body}\n${foot}`)).slice(1)).to.deep.equal([
@@ -168,13 +168,13 @@ describe('the visible content of a PDF page', function () {
   });
 
   describe('words in another direction', () => {
-    it('on a rotated page are read in the order in which people see the page', async () => {
+    it('are read in the order that people see, if the page is rotated', async () => {
       const content = 'BT /F1 12 Tf 0 1 -1 0 100 50 Tm (This page lies) Tj 0 1 -1 0 114 50 Tm (on its side.) Tj ET';
       expect(await linesOf([{ content, entries: '/Rotate 90' }])).to.deep.equal(['This page lies on its side.']);
       expect(await linesOf([{ content }])).to.deep.equal(['This page lies on its side.']);
     });
 
-    it('in a slanted watermark are recognized and omitted', async () => {
+    it('are omitted if they belong to a slanted watermark', async () => {
       const mark = 'BT 0.8 g /F1 80 Tf 0.7071 0.7071 -0.7071 0.7071 150 250 Tm (DRAFT) Tj 0 g ET';
       const { lines, headings } = await read([{ content: `${mark}\n${prose(700)}` }]);
       expect(lines).to.deep.equal([
@@ -193,14 +193,14 @@ describe('the visible content of a PDF page', function () {
     expect(await linesOf(written(['Bold words', 50, 700], ['Bold words', 50.3, 700]))).to.deep.equal(['Bold words']);
   });
 
-  it('has widely spaced letters joined into words, because the gaps between words are even wider', async () => {
+  it('joins widely spaced letters into words, because the gaps between words are even wider', async () => {
     const spaced = Array.from('SAFE BOATS').flatMap((letter, at): [string, number, number][] => letter === ' ' ? [] : [[letter, 50 + 14 * at, 700]]); // prettier-ignore
     expect(await linesOf(written(...spaced))).to.deep.equal(['SAFE BOATS']);
     expect(await linesOf('BT /F1 12 Tf 6 Tc 50 700 Td (SAFE BOATS) Tj ET')).to.deep.equal(['SAFE BOATS']);
     expect(await linesOf(written(['1 2 3 4 5 6', 50, 700]))).to.deep.equal(['1 2 3 4 5 6']);
   });
 
-  it('has a large initial letter joined with the rest of its word', async () => {
+  it('joins a large initial letter with the rest of its word', async () => {
     const content = written(['O', 50, 672, 40], ['nce there was a boat that', 84, 700], ['sailed around the world in', 84, 686], ['a year, and came back to its', 84, 672], ['harbour.', 50, 658]); // prettier-ignore
     expect(await linesOf(content)).to.deep.equal([
       'Once there was a boat that sailed around the world in a year, and came back to its harbour.',
@@ -243,7 +243,7 @@ describe('the visible content of a PDF page', function () {
       });
     });
 
-    it('is listed for OCR by page number if a page is only a picture', async () => {
+    it('is listed for OCR with the number of its page if the page is only a picture', async () => {
       const pictures = Array.from({ length: 102 }, (_, at) => at + 1).filter((page) => page !== 50);
       const { scanned, warnings } = await readFrom(await scannedPdf(pictures, 102));
       expect([scanned?.pageCount, scanned?.pages.length, scanned?.pages.at(-1)]).to.deep.equal([102, 101, 102]);
@@ -400,7 +400,7 @@ describe('the visible content of a PDF page', function () {
       ]);
     });
 
-    it('is ignored if the structure does not contain all words', async () => {
+    it('is ignored if some words of the page are missing in the structure', async () => {
       const content = `${mark('P', 0, written(['Told.', 50, 700]))}\n${prose(600)}`;
       const objects = [
         '<< /Type /StructTreeRoot /K [101 0 R] /ParentTree 102 0 R >>',

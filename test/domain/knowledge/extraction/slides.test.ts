@@ -66,7 +66,7 @@ describe('reading slides', () => {
     expect(await blocksOf(furniture.join('') + shape(p(contents)))).to.deep.equal(['Slide 7 of 9']);
   });
 
-  it('separates raised and lowered letters that the run or the style of its paragraph sets', async () => {
+  it('reads raised and lowered letters that are set at the text or in the style of its paragraph', async () => {
     expect(
       await blocksOf(
         shape(p(run('10') + run('3', ' baseline="30000"') + run(' H') + run('2', ' baseline="-25000"') + run('O'))),
@@ -208,7 +208,7 @@ describe('reading slides', () => {
       expect(await readChart(chart(levels))).to.deep.equal(['a', '2026 May | 1', '2026 June | 2', '2027 May | 3']);
     });
 
-    it('of points show both values of a point, and become several tables if the categories differ', async () => {
+    it('show both values of each point, and become several tables if the categories differ', async () => {
       const point = (name: string, x: string[], y: string[]) =>
         `<c:ser><c:tx><c:v>${name}</c:v></c:tx><c:xVal><c:numLit>${points(x)}</c:numLit></c:xVal><c:yVal><c:numLit>${points(y)}</c:numLit></c:yVal></c:ser>`;
       expect(await readChart(chart(point('A', ['1', '2'], ['10', '20']) + point('B', ['3'], ['30'])))).to.deep.equal([
@@ -221,7 +221,7 @@ describe('reading slides', () => {
       ]);
     });
 
-    it('of the newer format are read instead of their fallback text', async () => {
+    it('are read in their newer format, and not as the fallback text', async () => {
       const xml = partXml(
         'cx:chartSpace',
         `<cx:chartData><cx:data id="0"><cx:strDim type="cat"><cx:lvl><cx:pt idx="0">Bow</cx:pt><cx:pt idx="1">Stern</cx:pt></cx:lvl></cx:strDim><cx:numDim type="val"><cx:lvl formatCode="General"><cx:pt idx="0">3</cx:pt><cx:pt idx="1">5</cx:pt></cx:lvl></cx:numDim></cx:data></cx:chartData><cx:chart><cx:title><cx:tx><cx:rich>${p(run('Knots'))}</cx:rich></cx:tx></cx:title><cx:plotArea><cx:plotAreaRegion><cx:series><cx:tx><cx:txData><cx:v>Used</cx:v></cx:txData></cx:tx><cx:dataId val="0"/></cx:series></cx:plotAreaRegion></cx:plotArea></cx:chart>`,
@@ -254,7 +254,7 @@ describe('reading slides', () => {
       );
     }).timeout(30_000);
 
-    it('of nodes have each node once and in order, even if the nodes form a circle', async () => {
+    it('contain each node of a diagram once and in order, even if the links form a circle', async () => {
       const node = (id: string, words: string, type = 'node') =>
         `<dgm:pt modelId="${id}" type="${type}"><dgm:t>${words === '' ? '' : p(run(words))}</dgm:t></dgm:pt>`;
       const leads = (from: string, to: string, order: number, type = 'parOf') =>
@@ -274,7 +274,7 @@ describe('reading slides', () => {
   });
 
   describe('content that is hidden or cannot be read', () => {
-    it('in hidden slides and shapes is omitted with a warning, and slides keep their numbers', async () => {
+    it('is omitted with a warning if its slide or shape is hidden, and slides keep their numbers', async () => {
       const file = await read([
         { shapes: text('one') },
         { shapes: text('two'), attributes: ' show="0"', notes: text('said') },

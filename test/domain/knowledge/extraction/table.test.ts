@@ -52,7 +52,7 @@ describe('a table in a file', () => {
     ]);
   });
 
-  it('contains the words of a cell that spans the whole row only once', () => {
+  it('contains the words of a cell once, even if the cell spans the whole row', () => {
     expect(textsOf([['a', 'b'], [{ text: 'Prices of 2027', colspan: 2 }], ['c', 'd']])).to.deep.equal([
       'a | b',
       'Prices of 2027',

@@ -25,7 +25,7 @@ describe('a plain text file', () => {
     ]);
   });
 
-  it('does not join full lines that begin list items or that are whole paragraphs', async () => {
+  it('keeps a full line separate if the line begins a list item or is a whole paragraph', async () => {
     expect(await paragraphsOf(full.map((line) => `- ${line}`).join('\r\n'))).to.deep.equal([
       ['lines', full.map((line) => `- ${line}`).join('\n')],
     ]);
@@ -98,7 +98,7 @@ describe('the bytes of a text file', () => {
     expect(() => decodeText(Buffer.from('a\0b\0\0c'))).to.throw('unsupported_type');
   });
 
-  it('are read as UTF-8 or Latin-1 if the page names no usable encoding', () => {
+  it('are read as UTF-8 or Latin-1 if the file names no usable encoding', () => {
     expect(decodeText(Buffer.from('<meta charset=windows-1252>Nó'))).to.contain('Nó');
     expect(decodeText(bytes('<meta charset=utf-8>N', [0xf3]))).to.contain('Nó');
     expect(decodeText(bytes('<meta charset=no-such>N', [0xf3]))).to.contain('Nó');

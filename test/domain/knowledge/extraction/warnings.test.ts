@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { SectionBuilder } from '../../../../domain/knowledge/extraction/sections.ts';
 
 describe('warnings about content that could not be read', () => {
-  it('are joined into one warning for each kind, with the number of cases and the pages', () => {
+  it('become one warning for each kind, with the number of cases and the pages', () => {
     const into = new SectionBuilder();
     into.startPage(2, false);
     into.warn('picture_without_text');

@@ -49,11 +49,11 @@ describe('reading a Word file', function () {
         '_rels/.rels': relationsXml({ r: ['officeDocument', 'word/my%20document.xml'] }),
         'word/my document.xml': document,
       },
-      'a main part that only the list of content types names': {
+      'a main part whose name stands only in the list of content types': {
         '[Content_Types].xml': contentTypesXml({ 'a/b.xml': type }),
         'a/b.xml': document,
       },
-      'a main part that nothing names, with the usual name': { 'word/document.xml': document },
+      'a main part with the usual name that no other part mentions': { 'word/document.xml': document },
       'the strict relation': {
         '_rels/.rels': `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r" Type="http://purl.oclc.org/ooxml/officeDocument/relationships/officeDocument" Target="word/document2.xml"/></Relationships>`,
         'word/document2.xml': document,
@@ -139,7 +139,7 @@ describe('reading a Word file', function () {
     const restart = '<w:vMerge w:val="restart"/>';
     const goesOn = '<w:vMerge/>';
 
-    it('keep the column of each cell, also beside empty, wide, high and late cells', async () => {
+    it('keep the column of each cell, even in rows with empty, missing or merged cells', async () => {
       const rows = [
         row(cell('Day') + cell('Morning') + cell('Noon') + cell('Evening')),
         row(cell('Monday', restart) + cell('') + cell('Sail', '<w:gridSpan w:val="2"/>')),
@@ -242,7 +242,7 @@ describe('reading a Word file', function () {
       expect(await textOf(contents)).to.equal('one two three four five co-op catamaran');
     });
 
-    it('of symbol fonts become the visible signs, and unknown signs cause a warning', async () => {
+    it('become the visible signs if their font is a symbol font, and unknown signs cause a warning', async () => {
       const sym = (font: string, code: string) => `<w:r><w:sym w:font="${font}" w:char="${code}"/></w:r>`;
       expect(await textOf(run('Turn ') + sym('Symbol', 'F062'))).to.equal('Turn β');
       expect(await textOf(run('a \uF0B3 b'))).to.equal('a ≥ b');
@@ -253,7 +253,7 @@ describe('reading a Word file', function () {
       expect(warnings).to.deep.equal([{ code: 'letters_unmapped', count: 1, pages: [] }]);
     });
 
-    it('with furigana are followed once by their reading, in brackets after the word', async () => {
+    it('are followed once by their furigana, in brackets after the word', async () => {
       const ruby = (base: string, reading: string) =>
         `<w:r><w:ruby><w:rubyPr/><w:rt><w:r><w:t>${reading}</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>${base}</w:t></w:r></w:rubyBase></w:ruby></w:r>`;
       expect(await textOf(run('毎朝、') + ruby('港', 'みなと') + run('で'))).to.equal('毎朝、港(みなと)で');
@@ -267,7 +267,7 @@ describe('reading a Word file', function () {
       expect(await textOf(`<w:sdt><w:sdtPr/><w:sdtContent>${run('Ana')}</w:sdtContent></w:sdt>`)).to.equal('Ana');
     });
 
-    it('in an enlarged initial are joined with the rest of the word', async () => {
+    it('are joined with the rest of the word if they are an enlarged initial', async () => {
       const body = para('O', '<w:framePr w:dropCap="drop" w:lines="3"/>') + para('nce upon a time');
       expect(await blocksOf(body)).to.deep.equal(['Once upon a time']);
     });
@@ -308,7 +308,7 @@ describe('reading a Word file', function () {
   });
 
   describe('changes, comments and hidden words', () => {
-    it('are read as if all changes were accepted and without comments', async () => {
+    it('are read with all changes accepted, and without the comments', async () => {
       const contents =
         run('opens at ') +
         `<w:del><w:r><w:delText>nine</w:delText></w:r></w:del><w:ins>${run('ten')}</w:ins>` +
@@ -368,7 +368,7 @@ describe('reading a Word file', function () {
       ]);
     });
 
-    it('have marks with the format and the first number that the document sets', async () => {
+    it('have marks in the format and with the first number that the document sets', async () => {
       const settings = '<w:footnotePr><w:numFmt w:val="lowerLetter"/><w:numStart w:val="3"/></w:footnotePr>';
       expect(await blocksOf(p(run('a') + refer('footnote', 1)), { ...parts, settings })).to.deep.equal([
         'a [c]',
@@ -376,7 +376,7 @@ describe('reading a Word file', function () {
       ]);
     });
 
-    it('of a table are read after the table', async () => {
+    it('are read after the table if a cell of the table refers to them', async () => {
       const body = `<w:tbl><w:tr><w:tc>${para('a')}</w:tc><w:tc>${p(run('45') + refer('footnote', 1))}</w:tc></w:tr></w:tbl>`;
       expect(await blocksOf(body, parts)).to.deep.equal(['a | 45 [1]', '[1] Measured in 2024.']);
     });
@@ -406,7 +406,7 @@ describe('reading a Word file', function () {
       expect(await warningsOf(p(vml('')))).to.deep.equal(['picture_without_text 1']);
     });
 
-    it('include text boxes once, after their paragraph, with and without fallback', async () => {
+    it('include each text box once, after its paragraph, in every form that Word stores', async () => {
       const shapes: Record<string, string> = {
         'with fallback': `<mc:AlternateContent><mc:Choice Requires="wps">${drawing(box(para('Never.')))}</mc:Choice><mc:Fallback>${old(para('Never.'))}</mc:Fallback></mc:AlternateContent>`,
         'without fallback': `<mc:AlternateContent><mc:Choice Requires="wps">${drawing(box(para('Never.')))}</mc:Choice></mc:AlternateContent>`,

@@ -67,7 +67,7 @@ describe('cutting sections into passages', () => {
     return sections.map((original) => ({ original, passages: cut([original]) }));
   }
 
-  it('keeps every word in order, and each passage within one section', () => {
+  it('keeps every word in order, and makes each passage from one section', () => {
     fc.assert(
       fc.property(builtSections, (sections) => {
         for (const { original, passages } of bySection(sections)) {
@@ -99,7 +99,7 @@ describe('cutting sections into passages', () => {
     );
   });
 
-  it('makes non-empty blocks of one line, which together equal the trimmed text', () => {
+  it('makes blocks of one line that are not empty, and that together are the trimmed text', () => {
     fc.assert(
       fc.property(builtSections, (sections) => {
         for (const { blocks, text: whole } of cut(sections)) {
@@ -162,7 +162,7 @@ describe('cutting sections into passages', () => {
     expect(cut([section(blocks.join(''))])[0]?.blocks).to.deep.equal(blocks);
   });
 
-  it('keeps an item’s number of at most three digits with the item’s first sentence', () => {
+  it('keeps a number of at most three digits together with the first sentence of its list item', () => {
     for (const [prose, blocks] of [
       ['3. Tie it. Pull.', ['3. Tie it. ', 'Pull.']],
       ['123. Tie it. Pull.', ['123. Tie it. ', 'Pull.']],
@@ -172,7 +172,7 @@ describe('cutting sections into passages', () => {
       expect(cut([section(prose)])[0]?.blocks).to.deep.equal(blocks);
   });
 
-  describe('of lines and rows with given lengths', () => {
+  describe('cutting lines and rows with given lengths', () => {
     const line = (length: number) => 'x'.repeat(length);
     const row = (length: number): Paragraph => ({ kind: 'row', text: line(length) });
     const lines = (...lengths: number[]): Paragraph => ({ kind: 'lines', text: lengths.map(line).join('\n') });
@@ -312,7 +312,7 @@ describe('sections', () => {
     ]);
   });
 
-  it('keep the headings of the document on later pages, but not the headings of a single page', () => {
+  it('keep a heading on later pages only if the heading belongs to the whole document', () => {
     const of = (keepsHeadings: boolean) =>
       sectionsOf((builder) => {
         builder.startPage(1, keepsHeadings);
@@ -331,7 +331,7 @@ describe('sections', () => {
     ]);
   });
 
-  it('contain their heading as text if the heading is too long', () => {
+  it('contain a heading as ordinary text if the heading is too long', () => {
     const long = 'word '.repeat(60).trim();
     expect(sectionsOf((builder) => builder.heading(1, long))).to.deep.equal([
       { page: null, headings: [], texts: [long] },

@@ -8,7 +8,7 @@ import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { buildSource } from '../../../toolkit/builders/sources.ts';
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 
-describe('a new reading of sources that older readers have read', () => {
+describe('the renewed reading of sources that an older version of the reader has read', () => {
   const now = new Date('2027-03-01T12:00:00Z');
   const again = async (version?: number) =>
     readOldSourcesAgain((await testDeps()).db, now, { readsScans: false, ...(version !== undefined && { version }) });
@@ -37,7 +37,7 @@ describe('a new reading of sources that older readers have read', () => {
     return { clubId, ids: ids.toSorted() };
   }
 
-  it('makes the sources due, wakes their runs with bulk priority, and keeps the old passages', async () => {
+  it('makes the sources pending with bulk priority, and keeps their old passages', async () => {
     const { clubId, ids } = await oldSources(2);
     expect(await again()).to.equal(2);
     expect(await rowsOf(clubId)).to.deep.equal(ids.map((id) => ({ id, status: 'pending', due: true })));
@@ -56,7 +56,7 @@ describe('a new reading of sources that older readers have read', () => {
     expect(await rowsOf(clubId)).to.deep.equal([{ id, status: 'ready', due: false }]);
   });
 
-  describe('of sources that wait for OCR', () => {
+  describe('the renewed reading of sources that wait for OCR', () => {
     const withOcr = async () => readOldSourcesAgain((await testDeps()).db, now, { readsScans: true });
     const waiting = async (dueAt: string) => {
       const { id: clubId } = await buildClub();
@@ -65,7 +65,7 @@ describe('a new reading of sources that older readers have read', () => {
       return { clubId, id };
     };
 
-    it('makes due sources pending again, with bulk priority, if the deployment has OCR', async () => {
+    it('makes a source pending again when its OCR is due, but only if the deployment has OCR', async () => {
       const { clubId, id } = await waiting('2027-03-01T11:59:00Z');
       expect([await again(), await withOcr()]).to.deep.equal([0, 1]);
       expect(await rowsOf(clubId)).to.deep.equal([{ id, status: 'pending', due: true }]);
@@ -88,7 +88,7 @@ describe('a new reading of sources that older readers have read', () => {
     });
   });
 
-  it('makes sources due, one club after the other, until 100 sources are waiting', async () => {
+  it('makes the sources of one club after another pending, until 100 sources are waiting', async () => {
     const [one, two] = [await oldSources(70), await oldSources(70)];
     const { id: waiting } = await buildClub();
     for (let at = 0; at < 10; at++) await buildSource(waiting, { status: 'pending' });

@@ -34,7 +34,7 @@ describe('indexing of scanned pages', function () {
     return passages.map(({ page, text }) => [page, text] as const);
   };
 
-  /** @param mode of the fake @returns the step's answer, and how OCR ended */
+  /** @param mode of the fake @returns the answer of the step, the outcomes of OCR, the row of the source, and the reported progress */
   async function indexed(source: TestSource, mode: string, changed: Partial<OcrDeps> = {}, takesPages = true) {
     const outcomes: OcrOutcome[] = [];
     const ocr = ocrDeps(ocrCommand(mode, { takesPages }), {
@@ -208,7 +208,7 @@ describe('indexing of scanned pages', function () {
     expect(row).to.include({ attempts: 3, ocrDueAt: null });
   });
 
-  it('waits for a permit without using up a try, and reads no byte without the permit', async () => {
+  it('waits for a permit without using up a try, and reads no byte before it has the permit', async () => {
     const permit = createSinglePermit();
     const release = permit.tryAcquire('another club');
     const source = await buildFileSource(await scannedPdf([1], 1));

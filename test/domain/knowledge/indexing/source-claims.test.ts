@@ -86,7 +86,7 @@ describe('the claim of a source', function () {
       expect(lease.signal.reason).to.be.instanceOf(LeaseLost);
     });
 
-  it('records nothing if the content of the source changes, which makes the source due immediately', async () => {
+  it('records nothing if the source’s content changes during the step, and the source is due again', async () => {
     const source = await buildLessonSource('Old.');
     const step = await stepSource(
       source,
@@ -99,7 +99,7 @@ describe('the claim of a source', function () {
     expect(await textsOf(source)).to.deep.equal(['New.']);
   });
 
-  it('does not fail a source with new content because of a fault of the old content', async () => {
+  it('keeps a source pending if its old content has a fault but new content has arrived', async () => {
     const source = await buildFileSource(null);
     const step = await stepSource(
       source,
@@ -167,7 +167,7 @@ describe('the claim of a source', function () {
     expect(await textsOf(source)).to.deep.equal(['Old.']);
   });
 
-  describe('on a source that is removed while its passages are replaced', () => {
+  describe('the claim of a source that is removed while its passages are replaced', () => {
     const passages = Array.from({ length: 400 }, (_, page) =>
       withWords({ page, headings: [], blocks: ['New.'], text: 'New.', seconds: null }),
     );
@@ -185,7 +185,7 @@ describe('the claim of a source', function () {
       await tx.manager.query(`DELETE FROM agent_sources WHERE id = $1`, [id]);
     };
 
-    it('is lost and leaves no passage if the removal commits before the recording', async () => {
+    it('is lost and leaves no passage if the removal is committed before the passages are recorded', async () => {
       const { source, claim, db } = await claimed();
       let recording: Promise<unknown> = Promise.resolve();
       await withOpenTransaction(
@@ -199,7 +199,7 @@ describe('the claim of a source', function () {
       expect(await passagesOf(source)).to.deep.equal([]);
     });
 
-    it('leaves no passage if the recording of the passages commits first', async () => {
+    it('leaves no passage if the passages are recorded first', async () => {
       const { source, claim, db } = await claimed();
       let taking: Promise<unknown> = Promise.resolve();
       await withOpenTransaction(

@@ -132,7 +132,7 @@ describe('indexing', function () {
       { what: 'of over 100 MB', build: () => buildFileSource('x', { sizeBytes: 104_857_601 }), code: 'too_large' },
     ];
     for (const { what, build, code } of refused)
-      it(`fails with ${code} at the first try: a file ${what}`, async () => {
+      it(`fails without a second try, with ${code}, for a file ${what}`, async () => {
         const source = await build();
         expect(await stepSource(source)).to.deep.equal(failed(code));
         const row = { status: 'failed', errorCode: code, attempts: 1, looksAt: null, leaseUntil: null };

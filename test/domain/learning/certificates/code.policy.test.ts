@@ -30,7 +30,7 @@ describe('certificate codes', () => {
       .and.to.not.match(/[01ILO]/);
   });
 
-  it('keep the check characters of codes that were printed in the past', () => {
+  it('have the same check character as in old printed codes', () => {
     expect(['22222222222', 'ZZZZZZZZZZZ', 'K7QM4XPA9T2', '23456789ABC'].map(completeCode)).to.deep.equal([
       '222222222222',
       'ZZZZZZZZZZZH',
@@ -39,7 +39,7 @@ describe('certificate codes', () => {
     ]);
   });
 
-  it('are read back as they were generated', () => {
+  it('do not change when they are read', () => {
     fc.assert(fc.property(code, (original) => void expect(readCode(original)).to.equal(original)));
   });
 
@@ -131,7 +131,7 @@ describe('certificate codes', () => {
     );
   });
 
-  it('are searched only by a part that has at least the length of one printed group', () => {
+  it('are found only by a part of at least four characters, the length of a printed group', () => {
     const parts = {
       k7qm: 'K7QM',
       'k7qm-4': 'K7QM4',

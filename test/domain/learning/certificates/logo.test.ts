@@ -252,7 +252,7 @@ describe('the logo on certificates (DEC-186)', function () {
         expect(await storedKeys()).to.have.length(1);
       });
 
-    it('does not prevent a certificate if the logo is deleted, and appears again when it is restored', async () => {
+    it('is omitted while its file is missing, and appears again after the file is restored', async () => {
       const bytes = await (await testBucket()).contentOf(key, bucket);
       await deps.storage.remove(key);
       expect(await showsLogo(await print())).to.equal(false);

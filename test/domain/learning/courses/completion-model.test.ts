@@ -28,14 +28,14 @@ const acts = fc.array(
 );
 type Act = typeof acts extends fc.Arbitrary<(infer One)[]> ? One : never;
 
-/** A model of EVT-14, EVT-15 and DEC-153. In the model, the run ends after each act. */
+/** A model of EVT-14, EVT-15 and DEC-153. In the model, the run ends before the next act begins. */
 class Model {
   readonly facts: string[] = [];
   #open = true;
   #courseCompleted = false;
   #lessons = Array.from({ length: lessons }, () => ({ state: 'published', completed: false, told: false }));
 
-  /** @returns whether the act is refused */
+  /** @returns true if the model refuses the act */
   do(act: Act): boolean {
     if (act.kind === 'open' || act.kind === 'close') {
       this.#open = act.kind === 'open';

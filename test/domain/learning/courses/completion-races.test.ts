@@ -34,7 +34,7 @@ const courseFact = () => `course.completed ${course.id}`;
 const times = <T>(count: number, begin: () => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, begin));
 
-/** Starts `begin` after `first` has run and before it commits. `begin` must wait for the commit. @returns its answer */
+/** Calls `begin` while the transaction of `first` is open. `begin` must wait for the commit of this transaction. @returns the answer of `begin` */
 async function begunDuring<T>(first: (tx: Transaction) => Promise<unknown>, begin: () => Promise<T>): Promise<T> {
   let second: Promise<T> | undefined;
   await withOpenTransaction(first, async () => {
@@ -81,7 +81,7 @@ describe('concurrent completions', () => {
   });
 
   for (const undoneFirst of [true, false]) {
-    it(`${undoneFirst ? 'do not ' : ''}complete the course if another lesson is undone ${undoneFirst ? 'before' : 'afterwards'}`, async () => {
+    it(`${undoneFirst ? 'do not ' : ''}complete the course if the student undoes another lesson ${undoneFirst ? 'before' : 'after'} the completion`, async () => {
       const { publicUrl } = await testDeps();
       const [first = '', second = ''] = await start(2);
       await classroom.complete(first);
@@ -99,7 +99,7 @@ describe('concurrent completions', () => {
   }
 });
 
-describe('a completion of a lesson beside a change that withdraws the lesson', () => {
+describe('a completion of a lesson at the same time as a change that withdraws the lesson', () => {
   /** Runs the act of an administrator or a removal of the student in a transaction that stays open. */
   const takings: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = {
     'the lesson is unpublished': (tx) =>
@@ -113,7 +113,7 @@ describe('a completion of a lesson beside a change that withdraws the lesson', (
   };
 
   for (const [what, take] of Object.entries(takings)) {
-    it(`is answered with 404 and records nothing if ${what} first`, async () => {
+    it(`returns 404 and records nothing if ${what} before the completion`, async () => {
       const [only = ''] = await start(1);
       let before: Record<string, number> = {};
       const answer = await begunDuring(
@@ -143,7 +143,7 @@ describe('a completion of a lesson beside a change that withdraws the lesson', (
   };
 
   for (const [what, begin] of Object.entries(later)) {
-    it(`makes ${what} wait, and both changes are kept`, async () => {
+    it(`makes ${what} wait, and then both changes are stored`, async () => {
       const { publicUrl } = await testDeps();
       const [only = ''] = await start(1);
       const answer = await begunDuring(
@@ -155,7 +155,7 @@ describe('a completion of a lesson beside a change that withdraws the lesson', (
     });
   }
 
-  it('makes the revocation of access wait, and both changes are kept', async () => {
+  it('makes the revocation of access wait, and then both changes are stored', async () => {
     const { publicUrl } = await testDeps();
     const [only = ''] = await start(1);
     await begunDuring(
@@ -166,7 +166,7 @@ describe('a completion of a lesson beside a change that withdraws the lesson', (
     expectError(await classroom.lesson(only), 'not_found');
   });
 
-  it('does not complete the course if another lesson is published before the completion', async () => {
+  it('does not complete the course if an administrator publishes another lesson first', async () => {
     const [only = ''] = await start(1);
     const further = { title: 'Further', published: true };
     const { body } = await begunDuring(

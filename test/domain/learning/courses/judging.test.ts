@@ -72,7 +72,7 @@ async function expectCompleted(completed: boolean): Promise<void> {
   expect(await certificates()).to.equal(completed ? 1 : 0);
 }
 
-describe('a withdrawal of the last open lesson', () => {
+describe('the withdrawal of the last lesson that a student has not completed', () => {
   const takings: Readonly<Record<string, () => Promise<unknown>>> = {
     unpublished: () => publish(1, false),
     removed: () => write('DELETE', `/lessons/${lessonId(1)}`),
@@ -88,7 +88,7 @@ describe('a withdrawal of the last open lesson', () => {
     },
   };
   for (const [how, take] of Object.entries(takings)) {
-    it(`completes the course once and issues its certificate by a run, if the lesson is ${how}`, async () => {
+    it(`wakes a run that completes the course once and issues the certificate, if the lesson is ${how}`, async () => {
       await start();
       expect(await wakesBy(club.id, take)).to.include(run());
       await expectCompleted(false);
@@ -117,7 +117,7 @@ describe('a withdrawal of the last open lesson', () => {
     ]);
   });
 
-  it('completes no course of a student with an open lesson, an undone lesson or an earlier completion', async () => {
+  it('completes no course for a student who has another open lesson or an earlier completion', async () => {
     await start();
     const lacking = await buildLearner(course);
     const undone = await buildLearner(course);
@@ -180,7 +180,7 @@ describe('a withdrawal of the last open lesson', () => {
 });
 
 describe('changes while the run continues', () => {
-  it('complete no course if a lesson is published again before the run reaches the student', async () => {
+  it('prevent the completion if a lesson is published again before the run reaches the student', async () => {
     await start();
     await publish(1, false);
     let isAgain = false;
@@ -225,7 +225,7 @@ describe('changes while the run continues', () => {
     ['a student who is removed', async () => removeStudent(await testDeps(), club.id, learner.id, new Date())],
     ['a course that is withdrawn', () => write('PATCH', `/courses/${course.id}`, { status: 'draft' })],
   ] as const)
-    it(`do not complete the course for the student: ${what}`, async () => {
+    it(`prevent the completion of the course for the student: ${what}`, async () => {
       await start();
       await publish(1, false);
       await judgeOnce(course.id, Date.now(), async (name) => void (name === 'course_page_read' && (await take())));
@@ -248,7 +248,7 @@ describe('changes while the run continues', () => {
     }
   });
 
-  it('make a withdrawal wait for a completion, which alone completes the course', async () => {
+  it('make a withdrawal wait for a completion, and only the completion completes the course', async () => {
     await start();
     const { publicUrl } = await testDeps();
     let withdrawn: Promise<unknown> | undefined;
@@ -271,7 +271,7 @@ describe('changes while the run continues', () => {
     expect(await certificates()).to.equal(1);
   });
 
-  it('start a new pass of the run, which a page of the old pass neither moves nor ends', async () => {
+  it('start a new pass of the run, and a page of the old pass does not change the new pass', async () => {
     await start();
     await publish(1, false);
     let isAnew = false;
@@ -321,7 +321,7 @@ describe('an access that is restored or extended', () => {
       ),
   };
   for (const [how, give] of Object.entries(returns))
-    it(`completes the course if all lessons of the course are completed (${how})`, async () => {
+    it(`completes the course if the student lacks no lesson of the course (access ${how})`, async () => {
       await startWithout();
       expect(await wakesBy(club.id, give)).to.include(run());
       expect(await judge(course.id)).to.deep.equal(judged);
@@ -342,7 +342,7 @@ describe('an access that is restored or extended', () => {
     await expectCompleted(true);
   });
 
-  it('makes one run wait for the later beginning of the access of one or two students', async () => {
+  it('makes one run wait until the later access of one or two students begins', async () => {
     await startWithout();
     const [tomorrow, later] = [1, 2].map((days) => new Date(Math.floor(Date.now() / 1_000) * 1_000 + days * dayMs));
     const other = await buildLearner(course);
@@ -386,13 +386,13 @@ describe('an access that is restored or extended', () => {
     expect((await wakesBy(club.id, again)).filter((id) => id === run())).to.deep.equal([]);
   });
 
-  it('makes the run wait and then complete the course if access is granted during a step of the run', async () => {
+  it('makes the run complete the course later if access is restored during a step of the run', async () => {
     await start();
     await withDb((db) =>
       db.transaction((tx) => revokeAccess(tx, club.id, learner.enrollmentId, 'revocation', new Date())),
     );
     let running: Promise<CourseCompletionStep> | undefined;
-    // The restoration reads the lessons before the withdrawal commits. So the restoration itself does not request the run.
+    // The restoration reads the lessons before the withdrawal is committed. Therefore the restoration itself does not request the run.
     await withOpenTransaction(
       (tx) => restoreAccess(tx, club.id, learner.enrollmentId, new Date()),
       async () => {

@@ -21,19 +21,19 @@ describe('the daily limits of mails (DEC-65)', () => {
     ['professional', 9, null],
     ['business', 9, null],
   ] as const)
-    it(`of a ${plan} club on day ${days} are ${most ?? 'unlimited'}`, () => {
+    it(`are ${most ?? 'unlimited'} for a ${plan} club on day ${days}`, () => {
       expect(mailsOfDay({ plan, createdAt: daysAgo(days) }, [10, 20, 40], today)).to.equal(most);
     });
 
   const warmUps = { clubs: [100, 200], domains: [50, 150] };
   for (const [what, clubDays, domainDays, most] of [
-    ['of a new club and a new domain are those of the domain', 0, 0, 50],
-    ['of a new club and an old domain are those of the club', 0, 9, 100],
-    ['of an old club and a new domain are those of the domain', 9, 1, 150],
-    ['of a new club are the lower of the two limits', 0, 1, 100],
-    ['of an old club and an old domain are unlimited', 9, 9, null],
-    ['of a new club without a domain are the limits of the club', 1, null, 200],
-    ['of an old club without a domain are unlimited', 9, null, null],
+    ['are the limits of the domain for a new club and a new domain', 0, 0, 50],
+    ['are the limits of the club for a new club and an old domain', 0, 9, 100],
+    ['are the limits of the domain for an old club and a new domain', 9, 1, 150],
+    ['are the lower of the two limits for a new club', 0, 1, 100],
+    ['are unlimited for an old club and an old domain', 9, 9, null],
+    ['are the limits of the club for a new club without a domain', 1, null, 200],
+    ['are unlimited for an old club without a domain', 9, null, null],
   ] as const)
     it(`${what} (CAMP-41)`, () => {
       const club = { plan: 'starter', createdAt: daysAgo(clubDays) } as const;
@@ -93,7 +93,7 @@ describe('the retries of bulk mail (CAMP-6)', () => {
     ['a@b@c.example', false],
     ['a@b.c.example', true],
   ] as const)
-    it(`${mailable ? 'goes' : 'does not go'} to ${address.length > 40 ? `${address.length} characters` : JSON.stringify(address)} (${address.indexOf('@')})`, () => {
+    it(`${mailable ? 'are allowed' : 'are refused'} for the address ${address.length > 40 ? `of ${address.length} characters` : JSON.stringify(address)} (@ at ${address.indexOf('@')})`, () => {
       expect(isMailable(address)).to.equal(mailable);
     });
 });

@@ -15,7 +15,10 @@ import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const [before, after] = [new Secret(randomBytes(32)), new Secret(randomBytes(32))];
-/** The keys of a process: before the change, with a readable new key, with the new key as current key, and without the old key. */
+/**
+ * The vaults of four processes. `first` knows only the old key. `openable` can also read values of the new key. `changed` seals with the
+ * new key. `alone` does not know the old key.
+ */
 const first = createVault(before);
 const openable = createVault(before, { former: [after] });
 const changed = createVault(after, { former: [before] });
@@ -80,10 +83,10 @@ describe('the mail of a one-time token, while the master key changes', () => {
 
   for (const [who, issuer, sender] of [
     ['issued before the change, and sent when the new key is current', first, changed],
-    ['issued with the new key, and sent by a process that still seals with the old key', changed, openable],
+    ['issued with the new key, and sent by a process whose current key is still the old key', changed, openable],
     ['issued and sent with the new key', changed, alone],
   ] as const)
-    it(`contains the same valid token at each attempt if the token is ${who}`, async () => {
+    it(`contains the same valid token at each attempt, for a token ${who}`, async () => {
       await ask(issuer, 'student_reset_password');
       const refused = await attempt(issuer, { refused: true });
       const { isSent, token } = await attempt(sender, { at: minute });
@@ -92,14 +95,14 @@ describe('the mail of a one-time token, while the master key changes', () => {
       expect(await spend(token)).to.equal('token_gone');
     });
 
-  it('contains the token of an old release that recorded no key, which the hash identifies', async () => {
+  it('contains the valid token even if an old release recorded no key for the token', async () => {
     await ask(first, 'student_reset_password');
     await db.run(sql`UPDATE one_time_tokens SET key_id = NULL WHERE student_id = ${student.id}`);
     const { token } = await attempt(changed);
     expect(await spend(token)).to.equal(student.id);
   });
 
-  it('contains a new token of the current key if the old key is gone, and the old token is invalid', async () => {
+  it('contains a new token if the old key no longer exists, and the old token is then invalid', async () => {
     const id = await ask(first, 'student_reset_password');
     const { token } = await attempt(alone);
     expect(token).to.equal(tokenText(alone, 'student_reset_password', id ?? ''));
@@ -131,7 +134,7 @@ describe('the mail of a one-time token, while the master key changes', () => {
       ['of the old key', first, [first, openable, changed]],
       ['of the new key', changed, [openable, changed, alone]],
     ] as const)
-      it(`mails a code ${who}, which every process accepts`, async () => {
+      it(`contains a code ${who}, and every process accepts the code`, async () => {
         const codeId = (await ask(issuer, 'student_code')) ?? '';
         const { code } = await attempt(openable);
         expect(code).to.equal(tokenText(issuer, 'student_code', codeId));
@@ -155,7 +158,7 @@ describe('the mail of a one-time token, while the master key changes', () => {
       expect(await enter(alone, codeId, code)).to.equal(student.id);
     });
 
-    it('derives the code of an old release that recorded no key from the current key', async () => {
+    it('derives the code from the current key if an old release recorded no key for the code', async () => {
       const codeId = (await ask(first, 'student_code')) ?? '';
       await db.run(sql`UPDATE one_time_tokens SET key_id = NULL WHERE id = ${codeId}`);
       const { code } = await attempt(first);

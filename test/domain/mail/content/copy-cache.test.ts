@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { CopiesToMake, RenderedCopy } from '../../../../domain/mail/content/email-thread.ts';
 import { cacheCopies } from '../../../../domain/mail/content/copy-cache.ts';
 
-describe('the cache of previewed copies', () => {
+describe('the cache of rendered copies for previews', () => {
   const copies = (subject: string, more: Partial<CopiesToMake> = {}): CopiesToMake => ({
     content: { subject, blocks: [] },
     letterhead: { clubName: 'Club', postalAddress: 'Street 1', language: 'en' },
@@ -36,7 +36,7 @@ describe('the cache of previewed copies', () => {
     ]);
   });
 
-  it('renders again for other images, but not for new signatures of the same images', async () => {
+  it('renders the copies again if an image changes, but not if only the signature of its address changes', async () => {
     let renderings = 0;
     const make = cacheCopies(() => Promise.resolve([rendered(String((renderings += 1)))]));
     await make('a', copies('One', { imageUrls: { one: 'https://files/one?signature=1' } }));

@@ -85,7 +85,7 @@ describe('contentProblems (CAMP-4)', () => {
     });
   }
 
-  it('checks a link that has a variable whose fallback contains spaces', () => {
+  it('checks a link that contains a variable, even if the variable’s fallback contains spaces', () => {
     expect(problems(withBlocks({ kind: 'text', text: '[x](javascript:{{student_name|a b}})' }))).to.deep.equal([
       '$.blocks[0].text invalid_url',
     ]);

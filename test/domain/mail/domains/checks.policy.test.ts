@@ -10,7 +10,7 @@ describe('the result of a mail domain’s check (CAMP-40)', () => {
   const unproven: DomainStanding = { status: 'unproven', statusSince: start, firstProvenAt: null, answeredAt: null };
   const proven: DomainStanding = { status: 'proven', statusSince: start, firstProvenAt: start, answeredAt: start };
 
-  it('proves the domain, records the first proof, and checks again in a day', () => {
+  it('makes the domain proven with its first proof, and plans the next check in a day', () => {
     const once = afterCheck(unproven, 'proven', later(hour));
     expect(once).to.deep.equal({
       status: 'proven',

@@ -35,7 +35,7 @@ describe('the records of a mail domain (CAMP-40)', () => {
     [['v=DKIM1; t=y; p=AAAA'], 'wrong'],
     [['v=DKIM1; p=AAAA', 'v=DKIM1; p=BBBB'], 'wrong'],
   ] as const)
-    it(`have a key that is ${state} for the texts ${JSON.stringify(texts)}`, () =>
+    it(`contain a key with the state ${state} if the texts are ${JSON.stringify(texts)}`, () =>
       expect(dkimState(texts, 'AAAA')).to.equal(state));
 
   for (const [texts, state] of [
@@ -50,7 +50,7 @@ describe('the records of a mail domain (CAMP-40)', () => {
     [['v=spf1 include:spf.platform.example.evil ~all'], 'wrong'],
     [['v=spf1 include:spf.platform.example', 'v=spf1 -all'], 'wrong'],
   ] as const)
-    it(`have a list of servers that is ${state} for the texts ${JSON.stringify(texts)}`, () =>
+    it(`contain a list of servers with the state ${state} if the texts are ${JSON.stringify(texts)}`, () =>
       expect(spfState(texts, 'spf.platform.example')).to.equal(state));
 
   for (const [texts, state] of [
@@ -65,7 +65,7 @@ describe('the records of a mail domain (CAMP-40)', () => {
     [['v=DMARC1; p=all'], 'wrong'],
     [['v=DMARC1; p=none', 'v=DMARC1; p=none'], 'wrong'],
   ] as const)
-    it(`have a policy that is ${state} for the texts ${JSON.stringify(texts)}`, () =>
+    it(`contain a policy with the state ${state} if the texts are ${JSON.stringify(texts)}`, () =>
       expect(dmarcState(texts)).to.equal(state));
 
   it('include a policy of the domain or of any parent, except the top-level domain', () => {

@@ -13,7 +13,7 @@ const day = 86_400_000;
 describe('the identification of a mail in a notice (CAMP-15)', () => {
   const mailId = newId();
 
-  it('uses the first valid id, alone or at the start of a Message-ID', () => {
+  it('uses the first valid id, which may stand alone or at the start of a Message-ID', () => {
     expect(mailIdIn(mailId.toUpperCase())).to.equal(mailId);
     expect(mailIdIn(undefined, `<${mailId}@news.example>`)).to.equal(mailId);
     expect(mailIdIn(` ${mailId}@news.example `)).to.equal(mailId);
@@ -71,7 +71,7 @@ describe('reports of SES (CAMP-15)', () => {
     });
   });
 
-  it('become a bounce if permanent, a soft bounce if temporary, or a complaint', () => {
+  it('become a bounce, a soft bounce or a complaint, depending on their type', () => {
     const kindOf = (bounceType: string) => readSesReport(sesReport('Bounce', at, { mailId, bounceType }), now)?.kind;
     expect(['Permanent', 'Transient', 'Undetermined'].map(kindOf)).to.deep.equal([
       'bounced',
@@ -81,7 +81,7 @@ describe('reports of SES (CAMP-15)', () => {
     expect(readSesReport(sesReport('Complaint', at, { mailId }), now)?.kind).to.equal('complained');
   });
 
-  it('are ignored if they are invalid or about opens, and get the current time if they state none', () => {
+  it('are ignored if they are invalid or report an opening, and get the current time if they have no time', () => {
     expect(readSesReport(sesReport('Open', at, { mailId }), now)).to.equal(undefined);
     for (const none of [
       '',

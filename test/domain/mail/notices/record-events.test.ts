@@ -56,7 +56,7 @@ interface Row {
   times: Record<(typeof kinds)[number], number | null>;
 }
 
-describe('events of mails, in any order, early and twice (CAMP-14, CAMP-15)', function () {
+describe('events of mails that come early, repeatedly and in any order (CAMP-14, CAMP-15)', function () {
   this.timeout(60_000);
   let deps: Awaited<ReturnType<typeof testDeps>>;
   let club: TestClub;
@@ -69,7 +69,7 @@ describe('events of mails, in any order, early and twice (CAMP-14, CAMP-15)', fu
 
   const timeOf = (minutes: number) => start.getTime() + minutes * 60_000;
 
-  /** The expected rows and suppressions, from the requests in the order of their commits. */
+  /** Calculates the expected rows and suppressions from the requests, in the order of their commits. */
   function model(outcomes: readonly HandOver[], requests: readonly (readonly ReportedEvent[])[]) {
     const eventsOfMails: ReportedEvent[][] = Array.from({ length: recipients }, () => []);
     const suppressed = new Map<number, string>();
@@ -156,7 +156,7 @@ describe('events of mails, in any order, early and twice (CAMP-14, CAMP-15)', fu
     return { campaignId, committed };
   }
 
-  it('leave exactly the rows, tallies and suppressions of a model', async () => {
+  it('lead to exactly the rows, tallies and suppressions that a model calculates', async () => {
     await fc.assert(
       fc.asyncProperty(run, async (one) => {
         const { campaignId, committed } = await carryOut(one);

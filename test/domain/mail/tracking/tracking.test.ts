@@ -17,7 +17,7 @@ describe('tokens of tracked mails (CAMP-13)', () => {
     expect(readOpeningToken(vault, openingToken(vault, followed.mailId))).to.equal(followed.mailId);
   });
 
-  it('are invalid with a changed bit, another use, another key, extra characters or another spelling', () => {
+  it('are invalid if a bit, the use, the key or the spelling is different', () => {
     const token = linkToken(vault, followed);
     const bytes = Buffer.from(token, 'base64url');
     for (let bit = 0; bit < bytes.length * 8; bit++) {
@@ -94,7 +94,7 @@ describe('clicks of machines (CAMP-13)', () => {
     });
   });
 
-  it('exclude exactly the links without another click nearby, for any order of events', () => {
+  it('exclude exactly the links for which no other link was clicked at nearly the same time', () => {
     const clicks = fc.array(
       fc.record({
         linkId: fc.constantFrom('one', 'two', 'three'),

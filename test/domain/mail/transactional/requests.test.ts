@@ -133,7 +133,7 @@ describe('mail requests', () => {
     expect(await mailsTo(student.id)).to.have.length(5);
   });
 
-  it('count a mail in the hour after its hand-over', async () => {
+  it('count a mail in the hour after the mail was handed over to the mail server', async () => {
     const source = await testDatabase();
     const club = await buildClub();
     const student = await buildStudent(club.id);
@@ -181,7 +181,7 @@ describe('mail requests', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('are delayed, not refused, above the limit if the club invites one student or many students', async () => {
+  it('are delayed, but not refused, if the invitations of a club exceed the limit', async () => {
     const { db, vault } = await testDeps();
     const club = await buildClub();
     const student = await buildStudent(club.id);

@@ -12,7 +12,7 @@ import { testObjectStore } from '../../../toolkit/stack/storage.ts';
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-/** The library file is removed alone. The image is removed with its student. */
+/** The library file is removed by itself. The image is removed together with its student. */
 const files = {
   library: { fileName: 'notes.md', mime: 'text/markdown', bytes: Buffer.from('# Knots\n') },
   image: { fileName: 'knot.png', mime: 'image/png', bytes: png(4, 4) },
@@ -81,7 +81,7 @@ const steps: Record<string, (world: World) => Promise<void>> = {
 };
 
 describe('erasure of uploads, compared with a model', () => {
-  it('keeps ready files unchanged, and keeps only images that a question shows', async function () {
+  it('keeps ready files unchanged, but keeps an image only if a question shows the image', async function () {
     this.timeout(240_000);
     const happening = fc.tuple(
       fc.constantFrom('library' as const, 'image' as const),
@@ -106,7 +106,7 @@ describe('erasure of uploads, compared with a model', () => {
         const store = await testObjectStore();
         const original = `media/${club.id}/${mediaId}`;
         if (purpose === 'library') return void expect(await store.read(original, 0, good.length)).to.deep.equal(good);
-        // For an image for agents, only its picture is kept (MED-22).
+        // The service keeps only the picture of an image for agents (MED-22).
         expect(await store.size(original)).to.equal(0);
         const pictureKeys = (await keysOf(club))
           .filter((key) => key !== mediaId)

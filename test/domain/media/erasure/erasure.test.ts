@@ -29,7 +29,7 @@ describe('erasure of files', () => {
     club = await buildClub();
   });
 
-  describe('of an upload without a completion', () => {
+  describe('the erasure of an upload that was never completed', () => {
     it('fails the upload with upload_expired 75 minutes after the reservation', async () => {
       const { media } = await uploadBytes({ club }, notes);
       await eraseAll(later(74 * minute));
@@ -40,7 +40,7 @@ describe('erasure of files', () => {
       expect(body.data).to.include({ status: 'failed', error: 'upload_expired' });
     });
 
-    it('is repeated at growing intervals until no upload can arrive, and then removes the key from the row', async () => {
+    it('is repeated at growing intervals until no upload can arrive any more', async () => {
       const { media, upload } = await reserve({ club }, notes);
       await eraseAll(afterTheEnd(upload, hour));
       for (const hours of [2, 4, 8, 16, 24]) {
@@ -60,7 +60,7 @@ describe('erasure of files', () => {
     });
   });
 
-  describe('of a reservation that was deleted (MED-29)', () => {
+  describe('the erasure after a reservation was deleted (MED-29)', () => {
     it('erases a later upload five minutes after the address of the upload expires', async () => {
       const { media, upload } = await reserve({ club }, notes);
       await removeMedia(await mediaDeps(), club.id, media.id, new Date());
@@ -72,7 +72,7 @@ describe('erasure of files', () => {
       expect(await leftOf(club, media.id)).to.deep.equal(['failed upload_expired removed key due', []]);
     });
 
-    it('erases a late upload after a wait that is shorter than the delay of the upload', async () => {
+    it('erases a file that a slow request uploads after the first erasure', async () => {
       const { media, upload } = await reserve({ club }, notes);
       await removeMedia(await mediaDeps(), club.id, media.id, new Date());
       await eraseAll(afterTheEnd(upload, 5 * minute));
@@ -81,7 +81,7 @@ describe('erasure of files', () => {
       expect(await filesOf(club)).to.deep.equal([]);
     });
 
-    it('erases an upload after a renewal when the renewed address has expired', async () => {
+    it('erases an upload with a renewed address after this address has expired', async () => {
       const { media, upload } = await reserve({ club }, notes);
       const [owner, renewedAt] = [{ clubId: club.id }, later(10 * minute)];
       const renewed = await renewUpload(await mediaDeps(), owner, media.id, renewedAt);
@@ -156,7 +156,7 @@ describe('erasure of files', () => {
     const completedWhile = async (mediaId: string, meanwhile: () => Promise<unknown>) =>
       completed({ clubId: club.id }, mediaId, { deps: await whileLookedAt(meanwhile) });
 
-    it('takes precedence after the deadline, so that the upload has expired', async () => {
+    it('wins if the deadline has passed, so that the upload counts as expired', async () => {
       const { media } = await uploadBytes({ club }, notes);
       const outcome = await completedWhile(media.id, () => eraseAll(later(75 * minute)));
       expect(outcome).to.equal('failed upload_expired');
@@ -164,7 +164,7 @@ describe('erasure of files', () => {
       expect(await completed({ clubId: club.id }, media.id)).to.equal('failed upload_expired');
     });
 
-    it('also erases another file that was uploaded under the expired file’s key', async () => {
+    it('also erases a file that was uploaded with the key of an expired file', async () => {
       const { media, upload } = await uploadBytes({ club }, notes);
       const outcome = await completedWhile(media.id, async () => {
         await eraseAll(later(75 * minute));

@@ -97,7 +97,7 @@ describe('the type of a file', () => {
     }
   });
 
-  it('is the announced type for text in UTF-8 or UTF-16 with a mark, and no other encoding is accepted', async () => {
+  it('is the announced type for a text in UTF-8, or in UTF-16 with a byte-order mark', async () => {
     for (const announced of textTypes) {
       for (const text of [
         'a',
@@ -238,7 +238,7 @@ describe('the size of a file', () => {
 });
 
 describe('a file that was announced as an image', () => {
-  it('is an image or a PDF, and never an archive, so no directory is read', async () => {
+  it('is an image or a PDF but never an archive, so that the service reads no archive directory', async () => {
     for (const announced of ['image/png', 'image/jpeg', 'image/gif', 'image/webp']) {
       expect(await found(png(), announced)).to.include({ mime: 'image/png' });
       expect(await found(await pdf('Knots'), announced)).to.include({ mime: pdfType });
@@ -256,19 +256,19 @@ describe('an archive', () => {
     expect(await found(zip([...names, ...parts]), docxType)).to.include({ mime: docxType });
     const tooMany = await found(zip([...parts, ...names, 'one more']), docxType);
     expect(tooMany).to.include({ error: 'content_not_allowed' });
-    expect(tooMany.requests, 'the reads are the head of the file and the end of the directory').to.equal(2);
+    expect(tooMany.requests, 'the service reads only the head of the file and the end of the directory').to.equal(2);
     expect(await found(zip([...parts, ...names, 'one more']), zipType)).to.include({ error: 'content_not_allowed' });
     expect(await found(archiveOfManyEntries(), zipType)).to.include({ error: 'content_not_allowed' });
   });
 
-  it('is not read to the end if its directory has more entries than it states', async () => {
+  it('is not read completely if its directory contains more entries than the directory states', async () => {
     const lying = zip(Array.from({ length: 5_000 }, (_, at) => String(at)));
     lying.writeUInt16LE(4_000, lying.length - 14);
     lying.writeUInt16LE(4_000, lying.length - 12);
     expect(await found(lying, zipType)).to.include({ mime: zipType });
   });
 
-  it('gets its type from its parts or first entry, and is a plain archive only if announced as one', async () => {
+  it('has the type that its parts show, and is a plain archive only if it was announced as an archive', async () => {
     const archives: Record<string, Buffer> = {
       [docxType]: await docx('Knots'),
       [xlsxType]: zip(['[Content_Types].xml', 'xl/workbook.xml']),
@@ -297,7 +297,7 @@ describe('an office file whose main part has an unusual name', () => {
   const packed = (parts: Record<string, string>) => Buffer.from(packageOf(parts));
   const document = { 'word/document2.xml': '<a/>' };
 
-  it('is detected by its relation or content types, in any letter case and with few requests', async () => {
+  it('is detected by the relation or the content type of its main part, with few requests', async () => {
     const named = types({ 'word/document2.xml': word });
     const files: Record<string, [string, Buffer]> = {
       'a relative target': [docxType, packed({ ...named, ...relation('word/document2.xml'), ...document })],
@@ -348,7 +348,7 @@ describe('an office file whose main part has an unusual name', () => {
     }
   });
 
-  it('is a plain archive if it contains an office file, is a template or has macros', async () => {
+  it('counts as a plain archive if it is a template, has macros or only contains an office file', async () => {
     const named = types({ 'word/document2.xml': word });
     const files: Record<string, Buffer> = {
       'parts in a folder': packed({ 'a/[Content_Types].xml': '', 'a/word/document.xml': '' }),
@@ -356,7 +356,7 @@ describe('an office file whose main part has an unusual name', () => {
       'no types of contents': packed({ ...relation('word/document2.xml'), ...document }),
       'a part that is missing': packed({ ...named, ...relation('word/document2.xml') }),
       'a part of another type': packed({ ...types({}), ...relation('word/document2.xml'), ...document }),
-      'a relation to another kind': packed({ ...types({}), ...relation('word/document2.xml', 'image'), ...document }),
+      'a relation of another kind': packed({ ...types({}), ...relation('word/document2.xml', 'image'), ...document }),
       'a template': packed({ ...types({ 'word/document2.xml': 'wordprocessingml.template.main+xml' }), ...document }),
       macros: packed({
         '[Content_Types].xml': contentTypesXml({ 'word/document2.xml': 'x' }).replace(
@@ -372,7 +372,7 @@ describe('an office file whose main part has an unusual name', () => {
     }
   });
 
-  it('is a plain archive if a part with types is over a megabyte, or longer than its stated size', async () => {
+  it('counts as a plain archive if its list of types exceeds a megabyte or the size that it states', async () => {
     const long = contentTypesXml({ 'word/document2.xml': word }) + ' '.repeat(megabyte);
     const bomb = { begin: contentTypesXml({ 'word/document2.xml': word }), megabytes: 100, end: '' };
     const entries = [{ name: 'word/document2.xml', content: '' }];
@@ -382,7 +382,7 @@ describe('an office file whose main part has an unusual name', () => {
     }
   });
 
-  it('causes an error if the store fails, and is not judged as a plain archive', async () => {
+  it('causes an error if the store fails, and does not count as a plain archive', async () => {
     const bytes = packed({
       ...types({ 'word/document2.xml': word }),
       'x.bin': randomBytes(300_000).toString('latin1'),
@@ -409,7 +409,7 @@ describe('audio and video', () => {
     return rest;
   };
 
-  it('are detected by their containers, with duration and size, if either kind is announced', async () => {
+  it('are detected by their containers if the file was announced as audio or as video', async () => {
     const size = { width: 320, height: 240, durationMs: 2_000, kind: 'video', hasWideColors: false };
     expect(await measures(await video('mp4'), 'video/webm')).to.deep.equal({ mime: 'video/mp4', ...size });
     expect(await measures(await video('mov'), 'video/mp4')).to.deep.equal({ mime: 'video/quicktime', ...size });
@@ -442,10 +442,10 @@ describe('audio and video', () => {
   });
 });
 
-describe('an image beyond PNG, JPEG, GIF and WEBP', () => {
+describe('an image in another format than PNG, JPEG, GIF and WEBP', () => {
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"/>';
 
-  it('is detected as SVG by its root element if it is announced as SVG, and as a text otherwise', async () => {
+  it('is detected as SVG by its root element, but counts as a text if it was announced as a text', async () => {
     const heads = ['', '\ufeff', '<?xml version="1.0"?>\n<!-- a knot -->\n<!DOCTYPE svg>\n'];
     for (const head of heads)
       expect(await found(Buffer.from(head + svg), 'image/svg+xml')).to.include({
@@ -476,7 +476,7 @@ describe('the identification of a file', () => {
   const identified = (store: Pick<Store, 'read'>, bytes: Buffer, mime: string) =>
     identify(contentsOf(store), fileOf(bytes, mime), { signal });
 
-  it('fails an image as broken and a document as forbidden at the time limit of its thread', async () => {
+  it('refuses an image as broken and a document as forbidden if the thread takes too long', async () => {
     const threads = identificationThreads({ ...identificationRules, workMs: 0 });
     const ended = async (mime: string, bytes: Buffer) => {
       const finding = await identify(contentsOf(storeOf(bytes)), fileOf(bytes, mime), { signal, threads });
@@ -522,7 +522,7 @@ describe('the identification of a file', () => {
     expect(await identified({ read: async () => undefined as never }, png(), 'image/png')).to.equal(undefined);
   });
 
-  it('has two permits on up to three cores, three permits on four cores, and four on more cores', () => {
+  it('gets two permits on up to three cores, three permits on four cores, and four permits above', () => {
     expect([1, 2, 3, 4, 64].map(mediaPermits)).to.deep.equal([2, 2, 2, 3, 4]);
   });
 });

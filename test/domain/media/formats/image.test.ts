@@ -78,8 +78,8 @@ describe('a rotated photo', () => {
     });
 });
 
-describe('an image with false data', () => {
-  it('is refused if a chunk, a segment, a block or the container ends after the file', () => {
+describe('an image with wrong data', () => {
+  it('is refused if a part of the image ends after the end of the file', () => {
     const lying: [ImageType, Buffer, number, number][] = [
       ['image/png', png(3, 3), 8, 0x7f], // the length of IHDR
       ['image/png', png(3, 3, { extra: 9 }), 33, 0x7f],
@@ -134,7 +134,7 @@ describe('an image with false data', () => {
     expect(imageTypeOf(Buffer.from('RIFF\0\0\0\0WAVE', 'latin1'))).to.equal(undefined);
   });
 
-  it('does not include lossy or lossless simple WebP images of a real encoder', () => {
+  it('is not a simple WebP image of a real encoder, whether lossy or lossless', () => {
     const simple = (name: string, data: string) => {
       const bytes = Buffer.from(`RIFF____WEBP${name}____${'\0'.repeat(data.length / 2)}`, 'latin1');
       bytes.writeUInt32LE(bytes.length - 8, 4);

@@ -39,7 +39,7 @@ describe('the root of a drawing', () => {
     expect(others.filter((other) => beginsAsSvg(other))).to.deep.equal([]);
   });
 
-  it('is found if and only if an equivalent regular expression finds it', () => {
+  it('is found exactly as by an equivalent regular expression', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...fragments), { maxLength: 8 }), (parts) => {
         const head = parts.join('');

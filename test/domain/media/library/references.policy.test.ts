@@ -23,7 +23,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
     for (const text of pasted) expect(externalIdOf('videosite1', text), text).to.equal(id);
   });
 
-  it('accept ids and pasted addresses of the second video site, with the key of an unlisted video', () => {
+  it('accept ids and addresses of the second video site, including the key of an unlisted video', () => {
     const pasted: [string, string][] = [
       ['76979871', '76979871'],
       ['https://vimeo.com/76979871', '76979871'],

@@ -70,7 +70,7 @@ describe('files that newer rules examine again (MED-30)', function () {
       expect(await catchUp(id)).to.equal(0);
     });
 
-    it('of an old release later gets its size after rotation only once, and keeps its pictures', async () => {
+    it('gets its rotated size later, and only once, if an old release processed it', async () => {
       const id = await libraryFile('knot.jpg', 'image/jpeg', await rotatedPhoto());
       await alter('media', id, { examined: 0, width: 400, height: 200 });
       const before = await keysOf(club);
@@ -86,7 +86,7 @@ describe('files that newer rules examine again (MED-30)', function () {
       expect(await catchUp(id)).to.equal(0);
     });
 
-    it('in a submission or a post also gets its size after rotation', async () => {
+    it('gets its rotated size even if it belongs to a submission or a post', async () => {
       for (const purpose of ['assignment', 'post']) {
         const id = await libraryFile('knot.jpg', 'image/jpeg', await rotatedPhoto());
         await alter('media', id, { purpose, owner_id: student.id, examined: 0, width: 400, height: 200 });
@@ -140,7 +140,7 @@ describe('files that newer rules examine again (MED-30)', function () {
       expect(body.data).to.include({ kind: 'video', status: 'ready' }).and.to.not.have.property('mp4');
     });
 
-    it('has a pending MP4 without ffmpeg, and while an old video waits for newer rules', async () => {
+    it('shows its MP4 as `pending` if ffmpeg is missing, or if newer rules must still examine the video', async () => {
       const bytes = await realVideo('320x240', { format: 'mov' });
       const { media } = await uploadBytes({ club }, { fileName: 'k.mov', mime: 'video/quicktime', bytes });
       await sayingArrived({ club }, media.id);
@@ -161,7 +161,7 @@ describe('files that newer rules examine again (MED-30)', function () {
       expect(await read(broken)).to.include({ mp4: 'impossible' });
     });
 
-    it('of an old release keeps its MP4, but a replaced HDR MP4 stays only until its addresses expire', async () => {
+    it('keeps its old MP4, and keeps a replaced HDR MP4 until the addresses of that MP4 expire', async () => {
       const plain = await libraryFile('p.mov', 'video/quicktime', await realVideo('320x240', { format: 'mov' }));
       const coding = { says: { primaries: 'bt2020', transfer: 'arib-std-b67' }, matrix: 'bt2020nc' } as const;
       const copyOptions = ['-c', 'copy', '-movflags', 'write_colr', '-tag:v', 'hvc1'];
@@ -295,7 +295,7 @@ describe('files that newer rules examine again (MED-30)', function () {
       expect(await keysOf(club)).to.deep.equal([]);
     });
 
-    it('of an old release gets its MP4 later, even if an older worker has processed it again', async () => {
+    it('gets its MP4 later if a worker of an older release processed it last', async () => {
       const id = await handedVideo(await hevc());
       await processOnce(await processingDeps(), id);
       // The state after an older worker processed it.

@@ -80,7 +80,7 @@ describe('an upload that has arrived (MED-16)', () => {
     );
   const wakesOf = async (id: string) =>
     (await testDatabase()).query<object[]>(`SELECT workflow_id, raised FROM wakes WHERE subject_id = $1`, [id]);
-  /** The keys of the renditions that the claim with this fence made of an image. */
+  /** The object keys of an image's renditions, if the claim with this fence made the renditions. */
   const picturesBy = (id: string, fence: number) =>
     ['mail', 'preview', 'thumbnail'].map((role) => `${id}.${fence}-${role}-1`);
   /** A step whose process dies after it has claimed the file. */
@@ -96,7 +96,7 @@ describe('an upload that has arrived (MED-16)', () => {
     await endLease(id);
   }
 
-  describe('complete', () => {
+  describe('the call `complete`', () => {
     it('moves the file once for fifty simultaneous calls, with one wake', async () => {
       const id = await upload();
       const deps = { ...(await mediaDeps()), watchMs: 0 };
@@ -160,7 +160,7 @@ describe('an upload that has arrived (MED-16)', () => {
         return `${outcome}, charged ${charges}`;
       }
 
-      it('is made once, for the call that changes the upload', async () => {
+      it('is made only once, by the call that changes the upload', async () => {
         const id = await upload();
         const calls = await Promise.all(Array.from({ length: 5 }, () => charged(id)));
         expect(calls.filter((call) => call.endsWith('1'))).to.deep.equal(['processing, charged 1']);
@@ -231,7 +231,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await claimOf(id)).to.deep.equal({ fence: 4, faults: 0, leased: false });
     });
 
-    it('fails a file without an eighth try if seven workers died during its processing', async () => {
+    it('fails the file if seven workers died, and does not try an eighth time', async () => {
       const id = await arrived();
       for (let died = 0; died < 7; died++) await dieOnce(id);
       const unread = () => Promise.reject(new Error('The file was read'));
@@ -431,7 +431,7 @@ describe('an upload that has arrived (MED-16)', () => {
       }
     });
 
-    it('of an old release gets its picture for e-mails later, in addition to other pictures (DEC-157)', async () => {
+    it('gets its e-mail picture later if an old release processed it, and keeps its other pictures (DEC-157)', async () => {
       const ready = await uploadFile({ club }, await photo());
       const source = await testDatabase();
       await source.query(`DELETE FROM media_renditions WHERE media_id = $1 AND role = 'mail'`, [ready.id]);
@@ -451,7 +451,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await processOldFiles(db, new Date())).to.equal(0);
     });
 
-    it('shows the reason if it has no picture for e-mails, also for an old release (DEC-157)', async () => {
+    it('shows why it has no picture for e-mails, even if an old release processed it (DEC-157)', async () => {
       const ready = await uploadFile({ club }, { ...image, bytes: png(3_000, 2_000) });
       const problem = () => rowOf(ready.id, 'mail_picture');
       expect(await problem()).to.deep.equal({ mail_picture: 'image_unreadable' });
@@ -573,7 +573,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await keysOf(club)).to.have.length(2);
     });
 
-    it('of an old release gets its picture later, and only once', async () => {
+    it('gets its picture later, and only once, if an old release processed it', async () => {
       const { id } = await uploadFile({ club }, await book());
       const source = await testDatabase();
       await source.query(`DELETE FROM media_renditions WHERE media_id = $1`, [id]);
@@ -597,7 +597,7 @@ describe('an upload that has arrived (MED-16)', () => {
     const stored = async (key: string) =>
       (await testObjectStore()).read(`media/${club.id}/${key}`, 0, 10_000_000).catch(() => undefined);
 
-    it('is kept only as an upright picture without metadata, and the original is emptied (MED-22)', async () => {
+    it('is kept only as an upright picture without metadata, and its original becomes empty (MED-22)', async () => {
       const bytes = await photo();
       const { media, upload: address } = await uploadBytes(uploader(), {
         fileName: 'my knot.jpeg',
@@ -682,7 +682,7 @@ describe('an upload that has arrived (MED-16)', () => {
       return id;
     }
 
-    it('becomes a picture only once, and its original is emptied after the addresses expire', async () => {
+    it('is replaced by a picture only once, and its original becomes empty after the addresses expire', async () => {
       const bytes = await photo();
       const id = await oldImage(bytes);
       const goesAt = new Date(Date.now() + 5 * 24 * hour);
@@ -742,7 +742,7 @@ describe('an upload that has arrived (MED-16)', () => {
     });
   });
 
-  it('of an old release is processed later and only once, in rounds of at most fifty files', async () => {
+  it('is processed later and only once if an old release stored it, in rounds of at most fifty files', async () => {
     const { db } = await processingDeps();
     const old = await Promise.all(
       Array.from({ length: 53 }, async (_, at) => (await buildMedia(club.id, { bytes: `knot ${at}` })).id),

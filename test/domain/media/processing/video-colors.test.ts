@@ -1,4 +1,7 @@
-/** Tests the colours of videos. For the coding of any camera, the MP4 and the picture are BT.709 with 8 bits, which every screen shows correctly (MED-31). */
+/**
+ * Tests the colours of videos (MED-31). For any coding of the camera, the MP4 and the picture are BT.709 with 8 bits. Every screen shows
+ * these colours correctly.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

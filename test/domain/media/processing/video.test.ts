@@ -139,7 +139,7 @@ describe('a video of the library (MED-24)', () => {
     }
   });
 
-  it('waits for disk space and for a permit, and counts no wait as a fault', async () => {
+  it('waits for disk space and for a permit, and does not count a wait as a fault', async () => {
     const id = await readyVideo(large);
     const needed = large.length + videoBounds(2_000).fileBytes + videoRules.reserveBytes;
     const waits = { disk: { freeBytes: async () => needed - 1 }, place: { permits: { tryAcquire: () => undefined } } };

@@ -45,7 +45,7 @@ async function reserveFile(clubId: Id, sizeBytes: number, mime = 'application/pd
   return (await reserveMedia(await bucketless(), clubId, announced, now)).data.id;
 }
 
-/** Ends an upload. The lock of its row is held while the file is admitted and the end is recorded. */
+/** Ends an upload. The transaction locks the upload's row, admits the file, and records the end. */
 async function settle(clubId: Id, id: Id, sizeBytes: number, at = now, further?: (tx: Transaction) => Promise<void>) {
   const { db } = await bucketless();
   return db.transaction(async (tx) => {
@@ -113,7 +113,7 @@ describe('the storage of a club', function () {
       expect(row).to.deep.equal({ files: 17, held: 17 * megabyte });
     });
 
-    it('is refused with the name of the plan only to an administrator, not to a student (AUTH-10)', async () => {
+    it('mentions the plan in its refusal to an administrator, but not to a student (AUTH-10)', async () => {
       await buildPlan(clubId, 'trial');
       await buildStored(clubId, included('trial'));
       const student = await buildStudent(clubId);
@@ -146,7 +146,7 @@ describe('the storage of a club', function () {
       expect((await usage()).limit_bytes).to.equal(included('starter') + megabyte);
     });
 
-    it('cannot use the bytes that an open transaction released before its commit', async () => {
+    it('cannot use bytes that another transaction has released but not committed', async () => {
       await buildPlan(clubId, 'starter');
       const id = await reserveFile(clubId, 100);
       await buildStored(clubId, included('starter') - 100);
@@ -169,7 +169,7 @@ describe('the storage of a club', function () {
       await buildStored(clubId, included('starter') - 100);
     });
 
-    it('keeps the bytes of a deleted reservation counted until five minutes after the address expires', async () => {
+    it('occupies the bytes of its reservation until five minutes after the address expires', async () => {
       await removeMedia(await bucketless(), clubId, await reserveFile(clubId, 60), now);
       expect(await reserve(41)).to.equal('limit_reached');
       await eraseAt(19.9);
@@ -178,7 +178,7 @@ describe('the storage of a club', function () {
       expect(await reserve(100)).to.not.equal('limit_reached');
     });
 
-    it('keeps the bytes counted only once if the bucket fails during the deletion', async () => {
+    it('occupies its bytes only once if the bucket fails during the deletion', async () => {
       const id = await reserveFile(clubId, 60);
       const away = await bucketless(() => Promise.reject(new Error('The store is away.')));
       await removeMedia(away, clubId, id, now);
@@ -186,7 +186,7 @@ describe('the storage of a club', function () {
       expect(await reserve(40)).to.not.equal('limit_reached');
     });
 
-    it('keeps its reserved size counted after the bytes of a ready or failed file are erased', async () => {
+    it('occupies its reserved size after the bytes of a ready or failed file are erased', async () => {
       const [ready, failed] = [await reserveFile(clubId, 60), await reserveFile(clubId, 30)];
       expect(await settle(clubId, ready, 60)).to.equal('ready');
       expect(await settle(clubId, failed, 200)).to.equal('storage_full');
@@ -197,7 +197,7 @@ describe('the storage of a club', function () {
       expect(await reserve(10)).to.not.equal('limit_reached');
     });
 
-    it('stays with its content if two files exchange their contents (MED-18)', async () => {
+    it('occupies the size of its own content after two files exchanged their contents (MED-18)', async () => {
       const [one, other] = [await reserveFile(clubId, 60), await reserveFile(clubId, 30)];
       for (const [id, bytes] of [
         [one, 60],
@@ -249,7 +249,7 @@ describe('the storage of a club', function () {
       expect(await ending(reserveFile(clubId, 1))).to.equal('limit_reached');
     });
 
-    it('admits a file within its reservation even if the plan has become smaller', async () => {
+    it('admits a file that fits into its reservation, even if the plan has become smaller', async () => {
       const id = await reserveFile(clubId, 50);
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter'));
@@ -285,7 +285,7 @@ describe('the storage of a club', function () {
       const student = await buildStudent(clubId);
       const file = await buildMedia(clubId, { bytes: null, sizeBytes: 70 });
       await buildMedia(clubId, { bytes: null, sizeBytes: 5, studentId: student.id });
-      await buildMedia(clubId); // a file without an object, like a reference to content elsewhere
+      await buildMedia(clubId); // a file without an object, such as a reference to content outside the bucket
       const both = [
         { kind: 'image', bytes: 5, files: 1 },
         { kind: 'document', bytes: 70, files: 1 },
@@ -303,7 +303,7 @@ describe('the storage of a club', function () {
       expect((await usage()).by_kind).to.deep.equal([both[0]]);
     });
 
-    it('are released when the bucket has erased the file, although the key stays for late uploads', async () => {
+    it('are released when the bucket has erased the file, although the row keeps the key for late uploads', async () => {
       const id = await reserveFile(clubId, 20);
       await settle(clubId, id, 20);
       expect(await usage()).to.include({ bytes: 20, files: 1 });
@@ -317,7 +317,7 @@ describe('the storage of a club', function () {
     });
   });
 
-  it('has equal numbers before and after its rollup in maintenance', async () => {
+  it('has the same numbers before and after maintenance adds up its changes', async () => {
     for (const sizeBytes of [3, 4, 5]) await buildMedia(clubId, { bytes: null, sizeBytes });
     const before = await usage();
     while ((await rollUpStorage((await mediaDeps()).db)).more);

@@ -1,4 +1,4 @@
-/** Tests the step that makes subtitles of speech: its records, and that it never overwrites an upload (MED-34). */
+/** Tests what the step that makes subtitles of speech records, and that this step never overwrites an upload (MED-34). */
 import { expect } from 'chai';
 import { MediaTrack } from '../../../../entities/media/media-track.ts';
 import { MediaTranscription } from '../../../../entities/media/media-transcription.ts';
@@ -112,7 +112,7 @@ describe('subtitles from speech', function () {
     expect([await rowOf(of), await tracksOf(of)]).to.deep.equal([null, []]);
   });
 
-  it('start again if the content of the file is exchanged during the step, but not if the file moves', async () => {
+  it('start again if the file gets other content during the step, but not if the file only moves', async () => {
     const of = await film();
     await ask(of);
     const { db } = await testDeps();
@@ -179,7 +179,7 @@ describe('subtitles from speech', function () {
     expect(await rowOf(of)).to.include({ attempts: 0, leaseUntil: null, errorCode: null });
   });
 
-  it('do not change after a second request while pending, and are refused in another language', async () => {
+  it('do not change if they are requested again while pending, and are refused in another language', async () => {
     const of = await film();
     await ask(of);
     const before = await rowOf(of);

@@ -1,4 +1,7 @@
-/** Tests that uses of files are replaced as a whole, refused for files outside the library, and never lost in a race with a deletion. */
+/**
+ * Tests that `setUses` replaces all uses of a record and refuses files outside the library. No use is lost if a file is deleted at the same
+ * time.
+ */
 import { expect } from 'chai';
 import { removeMedia } from '../../../../domain/media/erasure/erasure.ts';
 import { setUses } from '../../../../domain/media/uses/uses.ts';

@@ -35,11 +35,11 @@ describe('addresses in a notice', () => {
     it(`are found ${what}`, () => expect(addressesIn(body)).to.include.members([...found]));
   }
 
-  it('are not found in incomplete addresses', () => {
+  it('are found only if they are complete', () => {
     expect(addressesIn({ a: 'ada@', b: '@example.com', c: 'a@b', d: 3, e: null, f: 'no' })).to.deep.equal([]);
   });
 
-  it('include an address only as a whole if the address fills its field', () => {
+  it('contain only the whole address, and no part of it, if the address fills its field', () => {
     expect(addressesIn({ email: "o'malley@example.com" })).not.to.include('malley@example.com');
   });
 
@@ -95,7 +95,7 @@ describe('the reading of a notice', () => {
     expect(refused).to.have.property('code', 'not_found');
   });
 
-  it('accepts no address with the Kelvin sign, because addresses are checked before folding', () => {
+  it('refuses an address with the Kelvin sign, because it checks addresses before it lower-cases them', () => {
     expect(readAddress('\u212Aay@example.com')).to.equal(undefined);
     expect(readAddress('ada@\u212Anots.example')).to.equal(undefined);
     expect(readAddress(' Kay@Example.com ')).to.equal('kay@example.com');

@@ -66,7 +66,7 @@ const canceled = (shop: TestShop, further: object = {}) =>
   });
 
 describe('a sale', () => {
-  it('to a new buyer opens an account, sends an invitation and grants all deliveries of the product', async () => {
+  it('invites a new buyer to a new account, and grants all deliveries of the product', async () => {
     const shop = await buildShop(2);
     expect(await sell(shop, purchaseNotice(shop, 'paid'))).to.deep.equal(['processed']);
     expect(await factTypes(shop.club.id)).to.deep.equal([
@@ -82,7 +82,7 @@ describe('a sale', () => {
     ]);
   });
 
-  it('to an existing student opens no account and sends no mail', async () => {
+  it('opens no account and sends no mail if the buyer is already a student', async () => {
     const shop = await buildShop();
     const student = await buildStudent(shop.club.id, { email: shop.email });
     await sell(shop, purchaseNotice(shop, 'paid'));
@@ -119,7 +119,7 @@ describe('a sale', () => {
     });
   });
 
-  it('records no fact later than its processing, even if the platform’s clock is fast (EVT-22)', async () => {
+  it('records no fact with a time in the future, even if the platform’s clock is fast (EVT-22)', async () => {
     const shop = await buildShop();
     const ahead = { occurred_at: later, purchase: { id: 'sale-1', amount: 1, currency: 'EUR', paid_at: later } };
     await sell(shop, purchaseNotice(shop, 'paid', ahead), purchaseNotice(shop, 'refunded', ahead));
@@ -247,7 +247,7 @@ describe('a sale', () => {
       expect(await standing(shop)).to.deep.equal(['refunded', '4900', null, 'refund']);
     });
 
-    it('of a subscription keeps its access until the whole latest charge is refunded', async () => {
+    it('keeps the access of a subscription until the whole latest charge is refunded', async () => {
       const shop = await buildShop();
       const charge = { ...subscribed, purchase: { id: 'one', amount: 900, currency: 'EUR' } };
       await sell(shop, purchaseNotice(shop, 'paid', charge));
@@ -264,13 +264,13 @@ describe('a sale', () => {
     });
   });
 
-  it('of a product without deliveries is recorded and grants nothing', async () => {
+  it('is recorded and grants nothing if the product has no deliveries', async () => {
     const shop = await buildShop(0);
     await sell(shop, purchaseNotice(shop, 'paid'));
     expect(await factTypes(shop.club.id)).to.deep.equal(['student.created', 'purchase.paid']);
   });
 
-  it('does not grant a later delivery of the product if its notice is repeated', async () => {
+  it('does not grant a delivery that was added to the product later, even if the notice is repeated', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const { deliveryIds } = await buildProduct(shop.club.id);
@@ -294,7 +294,7 @@ describe('a sale', () => {
     expect((await accessOf(shop))[0]?.revokedReason).to.equal(null);
   });
 
-  it('of a subscription has one purchase for each charge, and one enrollment for all charges', async () => {
+  it('has one purchase for each charge of a subscription, and one enrollment for all charges', async () => {
     const shop = await buildShop();
     const charge = (id: string) =>
       purchaseNotice(shop, 'paid', { purchase: { id, amount: 900, currency: 'EUR' }, ...subscribed });
@@ -308,7 +308,7 @@ describe('a sale', () => {
     expect((await accessOf(shop)).map(({ source }) => source)).to.deep.equal(['subscription']);
   });
 
-  it('of a subscription grants access without an end, even to a delivery of 30 days', async () => {
+  it('grants access without an end for a subscription, even if the delivery normally lasts 30 days', async () => {
     const shop = await buildShop();
     const source = await testDatabase();
     await source.query(`UPDATE access_deliveries SET access_days = 30 WHERE club_id = $1`, [shop.club.id]);

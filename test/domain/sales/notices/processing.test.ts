@@ -138,7 +138,7 @@ describe('the bytes of a stored notice', () => {
     });
   }
 
-  it('fail as bad_shape with the path of a number that is too large for a double', async () => {
+  it('fail as bad_shape if a number is too large for a double, and the error shows its path', async () => {
     const shop = await buildShop();
     const text = JSON.stringify(
       purchaseNotice(shop, 'paid', { purchase: { id: '1', amount: 4_900, currency: 'EUR' } }),
@@ -149,8 +149,8 @@ describe('the bytes of a stored notice', () => {
   });
 });
 
-describe('an internal error', () => {
-  it('rolls the transaction back, records internal_error, and leaves the notice pending for a retry', async () => {
+describe('a step of a notice', () => {
+  it('rolls back and records internal_error after an internal error, and leaves the notice pending', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const before = await rowCounts();
@@ -172,7 +172,7 @@ describe('an internal error', () => {
     expect(await noticeRow(id)).to.include({ errorCode: null, attemptCount: 2 });
   });
 
-  it('after the claim makes the next step wait for the lease and then process the notice', async () => {
+  it('waits for the lease of a worker that died after the claim, and then processes the notice', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const dead = await noticeDeps({
@@ -188,7 +188,7 @@ describe('an internal error', () => {
     expect((await factTypes(shop.club.id)).filter((type) => type === 'purchase.paid')).to.have.length(1);
   });
 
-  it('after the commit makes the next step return the recorded outcome', async () => {
+  it('returns the recorded outcome if the previous worker died after the commit', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const dead = await noticeDeps({
@@ -202,7 +202,7 @@ describe('an internal error', () => {
     expect(await factTypes(shop.club.id)).to.deep.equal(facts);
   });
 
-  it('records nothing if another step has claimed the notice since', async () => {
+  it('records nothing if another step claims the notice during this step', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const overtaken = await noticeDeps({
@@ -217,7 +217,7 @@ describe('an internal error', () => {
 });
 
 describe('concurrent notices', () => {
-  it('of one sale record one purchase and one fact, even if ten notices are processed', async () => {
+  it('record one purchase and one fact even if ten notices report one sale', async () => {
     const shop = await buildShop();
     const ids: string[] = [];
     while (ids.length < 10) ids.push(await takeNotice(shop.connection, purchaseNotice(shop, 'paid')));
@@ -234,7 +234,7 @@ describe('concurrent notices', () => {
     expect(await factTypes(shop.club.id)).to.have.length(3);
   });
 
-  it('of refunds and chargebacks for one sale record one fact, and the sale becomes a chargeback', async () => {
+  it('record one fact for refunds and chargebacks of one sale, and the sale becomes a chargeback', async () => {
     const shop = await buildShop();
     await stepNotice(await takeNotice(shop.connection, purchaseNotice(shop, 'paid')));
     const ids: string[] = [];
@@ -250,7 +250,7 @@ describe('concurrent notices', () => {
     expect(await salesStateOf(shop.club.id)).to.have.nested.property('purchases[0].status', 'chargeback');
   });
 
-  it('of two purchases by one stranger open one account', async () => {
+  it('open one account for two purchases by one new buyer', async () => {
     const shop = await buildShop();
     const ids = [
       await takeNotice(shop.connection, purchaseNotice(shop, 'paid', euros('a'))),
@@ -261,8 +261,8 @@ describe('concurrent notices', () => {
   });
 });
 
-describe('a notice of a new buyer while an import locks the club’s student count', () => {
-  it('releases its lease early, and is processed as soon as the student count is unlocked', async () => {
+describe('a notice of a new buyer', () => {
+  it('releases its lease early while an import locks the student count, and is processed afterwards', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const { db } = await testDeps();

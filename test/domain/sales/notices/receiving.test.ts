@@ -151,10 +151,10 @@ describe('concurrent notices', () => {
     expect(await bodies(clubId)).to.deep.equal(['later']);
   });
 
-  describe('with tracing of requests', () => {
+  describe('in a process that traces requests', () => {
     useTracing();
 
-    it('have wakes that are linked to the span of their own request', async () => {
+    it('link each wake to the span of its own request', async () => {
       const shops = [await shop(), await shop()];
       const receive = createNoticeReceiver(deps);
       const requests = await Promise.all(

@@ -29,7 +29,7 @@ async function studentOf({ club, email }: TestShop): Promise<string> {
   return row?.id ?? '';
 }
 
-/** The students in a club's facts, and the owners of the facts' purchases or subscriptions. */
+/** Returns the facts whose student does not own the purchase, subscription or enrollment of the fact. */
 async function strayFacts(clubId: string): Promise<unknown[]> {
   const source = await testDatabase();
   return source.query<unknown[]>(
@@ -41,7 +41,7 @@ async function strayFacts(clubId: string): Promise<unknown[]> {
   );
 }
 
-describe('two concurrent first notices of one sale or subscription with two buyers', () => {
+describe('two concurrent notices that name different buyers of one sale', () => {
   for (const known of [false, true]) {
     it(`give the sale to only one of two ${known ? 'existing students' : 'new buyers'}`, async function () {
       this.timeout(60_000);
@@ -72,7 +72,7 @@ describe('two concurrent first notices of one sale or subscription with two buye
     });
   }
 
-  it('give two charges of one subscription to one student', async () => {
+  it('give both charges of one subscription to only one of the buyers', async () => {
     const shop = await buildShop();
     const other = { ...shop, email: `x${shop.email}` };
     const subscription = { id: 'sub-1' };
@@ -114,7 +114,7 @@ describe('body of a fact about a sale', () => {
 });
 
 describe('a notice of an existing sale', () => {
-  it('with another product and another buyer fails as sale_mismatch, and changes nothing', async () => {
+  it('fails as sale_mismatch and changes nothing if the product and the buyer both differ', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const product = await buildProduct(shop.club.id);
@@ -130,7 +130,7 @@ describe('a notice of an existing sale', () => {
     expect(body.data[0].error).to.deep.equal({ code: 'sale_mismatch' });
   });
 
-  it('with either another product or another buyer belongs to the sale', async () => {
+  it('belongs to the sale if only the product or only the buyer differs', async () => {
     const shop = await buildShop();
     const product = await buildProduct(shop.club.id);
     await sell(shop, purchaseNotice(shop, 'paid'));
@@ -195,7 +195,7 @@ describe('removal of a student from notices', () => {
     ]);
   });
 
-  it('deletes failed notices with another address of an existing sale, before and after the removal', async () => {
+  it('deletes failed notices of the sale that name another address, before and after the removal', async () => {
     const shop = await buildShop();
     const third = { ...shop, email: `third-${newId()}@example.net` };
     const broken = { purchase: { id: 'sale-1', amount: -1, currency: 'EUR' } };
@@ -245,7 +245,7 @@ describe('a notice with text that Postgres cannot store', () => {
     ['half a surrogate pair', String.raw`x\ud800y`, 'xy'],
     ['a NUL', String.raw`Be\u0000a`, 'Be a'],
   ] as const) {
-    it(`is stored unchanged, and applied with a repaired name: ${what} in the buyer’s name`, async () => {
+    it(`is stored unchanged, but the buyer’s name is repaired before use: ${what}`, async () => {
       const shop = await buildShop();
       const raw = JSON.stringify(purchaseNotice(shop, 'paid')).replace('Bea Buyer', name);
       expect((await call('POST', `/webhooks/generic/${shop.connection.token}`, { raw })).status).to.equal(202);
@@ -263,7 +263,7 @@ describe('a notice with text that Postgres cannot store', () => {
       expect(students).to.deep.equal([{ name: repaired }]);
     });
 
-    it(`is processed with ${what} in an ignored field, in a field’s name, or in an address`, async () => {
+    it(`is processed if ${what} is in an ignored field, in a field’s name, or in an address`, async () => {
       const shop = await buildShop();
       const raw = JSON.stringify({ ...purchaseNotice(shop, 'paid'), NAME: 'NAME b@example.com', note: 'NAME@x.com' });
       const text = raw.replaceAll('NAME', name);

@@ -209,7 +209,7 @@ describe('kiwify notices', () => {
     });
   });
 
-  it('read subscription_late as late since the end of the paid period, for any order id', () => {
+  it('identify a subscription_late by the end of the paid period, not by the order id', () => {
     const again = changed(kiwifyOrder('subscription_late'), 'order_id', 'another-try');
     for (const notice of [kiwifyOrder('subscription_late'), again]) {
       expect(only(parse(notice)), String(notice['order_id'])).to.include({
@@ -337,7 +337,7 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
     });
   });
 
-  it('are refused with the path of the missing key of a late payment', () => {
+  it('are refused with the path subscription.lateness if a late payment has no key', () => {
     expect(refusalOf('generic', { ...notice, event: 'subscription.past_due' })).to.deep.equal({
       code: 'bad_shape',
       path: 'subscription.lateness',
@@ -394,7 +394,7 @@ describe('names of buyers', () => {
     const nameFor = (name: unknown) => only(salesAdapters[platform].parse(notices[platform].of(name))).buyer.name;
     const ofAddress = nameFor(undefined);
 
-    it(`are the part of the address before the @ if the name is unreadable (${platform})`, () => {
+    it(`are taken from the address if the notice contains no readable name (${platform})`, () => {
       expect(ofAddress).to.match(/^[a-z0-9. ]+$/);
       for (const name of [
         '',

@@ -196,7 +196,7 @@ describe('notices of a subscription with several changes', function () {
     ['first without the subscription, then with the subscription', [alone, chargeOf(0, 0)]],
     ['first with the subscription, then without the subscription', [chargeOf(0, 0), alone]],
   ] as const) {
-    it(`grant one access for a charge that was reported ${name}, and revoke the access after its refund`, async () => {
+    it(`grant one access for a charge that arrives ${name}, and revoke the access after a refund`, async () => {
       const shop = await buildShop();
       const standing = async () => {
         const { enrollments } = await salesStateOf(shop.club.id);
@@ -261,7 +261,7 @@ describe('notices of one sale', function () {
   }
 });
 
-/** Returns the state without the names that differ between shops. */
+/** Returns the state, with a number in place of each name that differs between shops. */
 function comparable(shop: TestShop, state: unknown): unknown {
   const names = [...shop.product.deliveryIds.toSorted(), shop.email];
   const text = names.reduce((result, name, index) => result.replaceAll(name, `name ${index}`), JSON.stringify(state));

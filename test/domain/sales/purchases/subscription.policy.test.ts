@@ -27,7 +27,7 @@ describe('access of a subscription', () => {
     ['the latest charge was refunded', [paid('a', 1), undone('b', 2)], [], refunded],
     ['an older charge was refunded', [undone('a', 1), paid('b', 2)], [], open],
     [
-      'of two charges at the same time, the charge with the greater id was refunded',
+      'two charges have the same time, and the charge with the greater id was refunded',
       [undone('b', 1), paid('a', 1)],
       [],
       refunded,
@@ -66,15 +66,20 @@ describe('the steps of a subscription’s access', () => {
     ['a cancellation alone', [], [canceled(2, 20)], [canceledThen(2, 20)]],
     ['a cancellation after a charge', [1], [canceled(2, 20)], [canceledThen(2, 20)]],
     ['a charge after a cancellation', [1, 3], [canceled(2)], [canceledThen(2), opened(3)]],
-    ['a cancellation and the first of two later charges', [3, 4], [canceled(2)], [canceledThen(2), opened(3)]],
     [
-      'two cancellations: the step has the time of the first and the end of the newest',
+      'a cancellation, and then only the first of two later charges',
+      [3, 4],
+      [canceled(2)],
+      [canceledThen(2), opened(3)],
+    ],
+    [
+      'two cancellations, with the time of the first and the end date of the newest',
       [],
       [canceled(2), canceled(3, 20)],
       [canceledThen(2, 20)],
     ],
     [
-      'two cancellations at the same time: the step has the later end',
+      'two cancellations at the same time, with the later end date',
       [],
       [canceled(2, 20), canceled(2)],
       [canceledThen(2, 20)],
@@ -100,18 +105,24 @@ describe('the status of a subscription', () => {
     canceledAt: canceledOn === undefined ? null : on(canceledOn),
   });
   for (const [what, paidOn, lateOn, cancellations, expected] of [
-    ['without any recorded event', [], [], [], standing('active')],
-    ['that was charged', [1], [], [], standing('active')],
-    ['that is late, from the first report on', [1], [5, 3], [], standing('past_due', 3)],
-    ['that was never charged, and is late', [], [3], [], standing('past_due', 3)],
-    ['that was late before its latest charge', [1, 4], [3], [], standing('active')],
-    ['that was late at the time of its charge', [4, 1], [4], [], standing('active')],
-    ['that was late before its latest charge, and is late again', [1, 4], [3, 6], [], standing('past_due', 6)],
-    ['that was canceled', [1], [], [canceled(2, 20)], standing('canceled', undefined, 2)],
-    ['that was canceled while late', [1], [3], [canceled(5)], standing('canceled', 3, 5)],
-    ['that was canceled and charged again', [1, 3], [], [canceled(2)], standing('active')],
+    ['has no recorded event', [], [], [], standing('active')],
+    ['was charged', [1], [], [], standing('active')],
+    ['is late, and the earliest report counts', [1], [5, 3], [], standing('past_due', 3)],
+    ['was never charged, and is late', [], [3], [], standing('past_due', 3)],
+    ['was late before its latest charge', [1, 4], [3], [], standing('active')],
+    ['was late at the time of its charge', [4, 1], [4], [], standing('active')],
+    [
+      'was late before its latest charge, and is late again after that charge',
+      [1, 4],
+      [3, 6],
+      [],
+      standing('past_due', 6),
+    ],
+    ['was canceled', [1], [], [canceled(2, 20)], standing('canceled', undefined, 2)],
+    ['was canceled while it was late', [1], [3], [canceled(5)], standing('canceled', 3, 5)],
+    ['was canceled and charged again', [1, 3], [], [canceled(2)], standing('active')],
   ] as const)
-    it(`is ${expected.status} of one ${what}`, () => {
+    it(`is ${expected.status} if the subscription ${what}`, () => {
       const paidAt = paidOn.map(on);
       expect(standingOf(paidAt, lateOn.map(on), stepsOf(paidAt, cancellations))).to.deep.equal(expected);
     });

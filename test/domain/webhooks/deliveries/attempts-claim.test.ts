@@ -43,7 +43,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
   };
   const outcomesOf = async (delivery: TestWebhookDelivery) =>
     (await attemptRows(delivery.id)).map(({ number, fence, outcome }) => ({ number, fence, outcome }));
-  /** All rows that a record can change. */
+  /** All rows that the record of an attempt can change. */
   const everythingOf = async (delivery: TestWebhookDelivery) => ({
     delivery: await deliveryRow(delivery.id),
     attempts: await attemptRows(delivery.id),
@@ -103,7 +103,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('is left to the next step after three tries if the endpoint changes between the tries', async () => {
+    it('is left to the next step if the endpoint changes during each of three tries', async () => {
       const { receiver, delivery } = await dueAt();
       let statements = 0;
       const db = unreliable((await testDeps()).db, async () => {
@@ -169,7 +169,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       );
       expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', attemptCount: 1, leaseUntil: null });
       expect(await endpointRow(delivery.endpoint.id)).to.include({ consecutiveFailures: 0, failingSince: null });
-      // The next attempt number counts interruptions from zero.
+      // Attempt 2 begins without any counted interruption.
       expect(await attempt(delivery, {}, now + 5 * second)).to.deep.equal({ done: true, outcome: 'succeeded' });
       expect((await outcomesOf(delivery)).at(-1)).to.deep.equal({ number: 2, fence: 6, outcome: 'succeeded' });
     });
@@ -185,7 +185,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, fence: 4 });
     });
 
-    it('fails the delivery if the eighth attempt is interrupted too often', async () => {
+    it('fails the delivery if the workers of its eighth attempt died too often', async () => {
       const { delivery } = await dueAt();
       await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
       for (let times = 1; times <= 4; times++) {
@@ -195,7 +195,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
     });
 
-    it('throws an internal error if the request cannot be sent, without an outcome or a counted failure', async () => {
+    it('throws the error if its request cannot be sent, and counts no failure of the endpoint', async () => {
       const { delivery } = await dueAt();
       const failure = await attempt(delivery, {
         post: () => Promise.reject(new Error('no sockets left')),
@@ -206,7 +206,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
     });
   });
 
-  describe('a late outcome with an old fence', () => {
+  describe('the late outcome of an attempt that lost its lease', () => {
     for (const late of [
       { status: 200, body: 'late' },
       { status: 500, body: 'late' },
@@ -260,7 +260,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       { status: 200, outcome: 'succeeded' },
       { status: 503, outcome: 'http_error' },
     ] as const) {
-      it(`stays in a canceled delivery, and has no excerpt (${status})`, async () => {
+      it(`leaves the delivery canceled and stores no excerpt (${status})`, async () => {
         const answer = Promise.withResolvers<Answer>();
         const { receiver, delivery } = await dueAt(answer.promise);
         const inFlight = attempt(delivery);
@@ -288,7 +288,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
     }
 
     for (const status of [200, 503]) {
-      it(`is recorded after an uncommitted removal, without an excerpt (${status})`, async () => {
+      it(`is recorded after the removal commits, without an excerpt (${status})`, async () => {
         const answer = Promise.withResolvers<Answer>();
         const { receiver, delivery } = await dueAt(answer.promise);
         const inFlight = attempt(delivery);
@@ -313,7 +313,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       return { receiver, delivery };
     };
 
-    it('ends as expired, without a request and without an attempt row', async () => {
+    it('is canceled with the reason `expired`, and no attempt is made', async () => {
       const { receiver, delivery } = await bodyless();
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'canceled' });
       expect(await deliveryRow(delivery.id)).to.include({ cancelReason: 'expired', leaseUntil: null, attemptCount: 0 });
@@ -356,7 +356,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       { status: 200, becomes: 'succeeded' },
       { status: 500, becomes: 'canceled' },
     ] as const) {
-      it(`leaves the delivery ${becomes} and without a cancel reason after a ${status}`, async () => {
+      it(`leaves the delivery ${becomes} without a cancel reason after the answer ${status}`, async () => {
         const answer = Promise.withResolvers<Answer>();
         const { receiver, delivery } = await dueAt(answer.promise);
         const inFlight = attempt(delivery);

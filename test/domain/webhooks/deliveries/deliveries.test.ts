@@ -109,7 +109,7 @@ describe('the delivery history of an endpoint', () => {
     expect(recordFaults('WebhookDeliveryDetail', detail)).to.deep.equal([]);
   });
 
-  it('shows an interrupted attempt after its record, but shows no attempt in flight', async () => {
+  it('shows no attempt in flight, and shows an interrupted attempt once a step has recorded it', async () => {
     const { url } = await delivering().receiver();
     const delivery = await buildWebhookDelivery(await buildSubscription(url));
     const dying = delivering().deps({ failpoint: () => Promise.reject(new Error('the worker died')) });

@@ -38,7 +38,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
   let delivery: TestWebhookDelivery;
   let claim: Claim;
   let now: number;
-  beforeEach('claim one direct delivery, and remove the mark of all other deliveries', async () => {
+  beforeEach('claim one direct delivery, and clear the column `direct` of all other deliveries', async () => {
     deps = await testDeps();
     now = Date.now();
     await deps.db.run(sql`UPDATE webhook_deliveries SET direct = false WHERE direct`);
@@ -81,7 +81,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
   };
   const whole = { id: null, eventId: null, endpointId: null, clubId: null, studentId: null, deliveryId: null };
 
-  describe('the return of a claim', () => {
+  describe('the return of an unused claim', () => {
     const giveBack = (db = deps.db, returnedClaim = claim) =>
       returnClaim(db, { id: delivery.id, claim: returnedClaim, claimedAt: performance.now() }, new Date(now));
 
@@ -101,7 +101,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       });
     });
 
-    it('wakes the run with the bulk priority of its fact, unless a resend was requested (ENG-15)', () =>
+    it('wakes the run with bulk priority if its fact is bulk, unless a resend was requested (ENG-15)', () =>
       expectPriorities((id, its) =>
         returnClaim(deps.db, { id, claim: its, claimedAt: performance.now() }, new Date(now)),
       ));
@@ -122,7 +122,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await isDirect(other.delivery)).to.equal(true);
     });
 
-    it('changes nothing if a run has claimed the delivery since', async () => {
+    it('changes nothing if a run claimed the delivery in the meantime', async () => {
       await endLease(delivery.id);
       await claimed(delivery, now);
       await expectNothing(giveBack);
@@ -157,14 +157,14 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
     });
   });
 
-  describe('a direct attempt without a record after its lease', () => {
+  describe('a direct attempt without a record', () => {
     const handOver = (db = deps.db) => handOverLost(db, new Date(now));
     const loseClaim = async () => {
       await endLease(delivery.id);
       return everything();
     };
 
-    it('is handed over: the mark of the delivery is removed and a run is woken', async () => {
+    it('is handed over to a run after its lease, and its delivery is no longer marked as direct', async () => {
       const before = await loseClaim();
       let count: number | undefined;
       const woken = await wakes(async () => (count = await handOver()));
@@ -176,7 +176,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await handOver()).to.equal(0);
     });
 
-    it('is marked as interrupted by the run’s claim, which uses number 1 again', async () => {
+    it('is marked as interrupted when the run claims the delivery and makes attempt 1 again', async () => {
       await loseClaim();
       await handOver();
       const next = await claimed(delivery, now);
@@ -196,7 +196,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await stepOf(delivery)).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 0 });
     });
 
-    it('stays if its lease has not ended, or if a run has claimed the delivery', async () => {
+    it('is not handed over if its lease has not ended, or if a run has claimed the delivery', async () => {
       const runDelivery = await buildWebhookDelivery(subscription, new Date(now));
       await claimed(runDelivery, now);
       await endLease(runDelivery.id);
@@ -209,7 +209,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await isDirect()).to.equal(true);
     });
 
-    it('is handed over in one transaction with the wake, which leaves no change if the connection is lost', async () => {
+    it('is handed over in one transaction, which leaves no change if the connection is lost', async () => {
       await loseClaim();
       await expectNothing(() => handOver(cutOff()));
       expect(await handOver()).to.equal(1);
@@ -285,7 +285,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       },
       { what: 'silence', answer: { outcome: 'timeout' as const, durationMs: 15_000 }, waitMs: 4_750 },
     ]) {
-      it(`wakes a run for attempt 2, with the same time and rows as after an attempt of a run (${what})`, async () => {
+      it(`wakes a run for attempt 2, and leaves the same rows as a failed attempt of a run (${what})`, async () => {
         const runDelivery = await buildWebhookDelivery(await buildSubscription(url), new Date(now));
         const claimOfRun = await claimed(runDelivery, now);
         const random = () => 0.25;
@@ -315,7 +315,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       });
     }
 
-    it('wakes the run with the bulk priority of its fact, unless a resend was requested (ENG-15)', () =>
+    it('wakes the run with bulk priority if its fact is bulk, unless a resend was requested (ENG-15)', () =>
       expectPriorities((id, its) => recordFailure({ ...deps, random: () => 0.25 }, id, its, refused, new Date(now))));
 
     it('is one transaction, which leaves no change if the connection is lost', () =>
@@ -327,7 +327,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual', direct: false, attemptCount: 1 });
     });
 
-    it('wakes the run and the gate if the failure arms the breaker', async () => {
+    it('wakes the run of the delivery and the gate of the endpoint if the failure arms the breaker', async () => {
       await alter('webhook_endpoints', subscription.endpoint.id, {
         consecutive_failures: 4,
         failing_since: new Date(now),
@@ -340,7 +340,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       { what: 'the endpoint was disabled', end: disable },
       { what: 'the student was removed', end: remove },
     ]) {
-      it(`wakes no run if ${what} during the attempt, because the delivery has ended`, async () => {
+      it(`wakes no run if ${what} during the attempt`, async () => {
         await end();
         const woken = await wakes(async () =>
           expect(await fails({ ...refused, responseExcerpt: 'Stella' })).to.deep.equal({
@@ -353,7 +353,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       });
     }
 
-    it('wakes the run only by the cancellation of the queue, with bulk priority, if it disables the endpoint', async () => {
+    it('wakes the run once, with bulk priority, if the failure disables the endpoint', async () => {
       const longAgo = new Date(now - 5 * day);
       await alter('webhook_endpoints', subscription.endpoint.id, { consecutive_failures: 1, failing_since: longAgo });
       await wakes(async () => expect(await fails()).to.equal(undefined));
@@ -367,7 +367,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await endpointRow(subscription.endpoint.id)).to.include({ status: 'disabled', disabledReason: 'failing' });
     });
 
-    it('changes nothing if a run has claimed the delivery since', async () => {
+    it('changes nothing if a run claimed the delivery in the meantime', async () => {
       await endLease(delivery.id);
       await claimed(delivery, now);
       await expectNothing(async () => expect(await fails()).to.equal(undefined));

@@ -73,7 +73,7 @@ describe('requested attempts', () => {
 
   describe('resend of an ended delivery', () => {
     for (const status of ['succeeded', 'failed', 'canceled'] as const) {
-      it(`makes a ${status} delivery succeeded by one manual attempt with the same body and webhook-id`, async () => {
+      it(`ends a ${status} delivery as succeeded after one manual attempt with the same body and webhook-id`, async () => {
         const delivery = await due();
         answers = [failing];
         await attempt(delivery);
@@ -89,7 +89,7 @@ describe('requested attempts', () => {
         expect(row.completedAt?.getTime()).to.be.above(Date.now() - minute);
       });
 
-      it(`leaves a ${status} delivery ${status} if it fails again, without a further scheduled attempt`, async () => {
+      it(`keeps the status ${status} if the manual attempt fails, and plans no further attempt`, async () => {
         const delivery = await ended(status, { attempt_count: 3, schedule_position: 3 });
         const before = await deliveryRow(delivery.id);
         answers = [failing];
@@ -137,7 +137,7 @@ describe('requested attempts', () => {
       expect(await triggers(delivery)).to.deep.equal(['manual', 'manual']);
     });
 
-    it('is repeated after its worker died, and is followed by a resend that was requested since', async () => {
+    it('is repeated after its worker died, and a second resend request causes one more attempt', async () => {
       const delivery = await ended('failed');
       await resend(delivery);
       await dies(delivery);
@@ -156,7 +156,7 @@ describe('requested attempts', () => {
 
   describe('resend of a pending delivery', () => {
     useStoppedClock();
-    it('makes the next attempt immediately, and after its failure waits as the schedule says', async () => {
+    it('makes the next attempt immediately, and follows the schedule after that attempt fails', async () => {
       const delivery = await due();
       answers = [failing, failing];
       await attempt(delivery);
@@ -237,7 +237,7 @@ describe('requested attempts', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', attemptCount: 3, schedulePosition: 2 });
     });
 
-    it('makes the delivery succeeded after an answer 2xx', async () => {
+    it('ends the delivery as succeeded after a 2xx answer', async () => {
       const delivery = await ended('failed');
       await recover();
       await tend();
@@ -245,7 +245,7 @@ describe('requested attempts', () => {
       expect((await deliveryRow(delivery.id)).completedAt).to.not.equal(null);
     });
 
-    it('waits for the gate, which releases a few recoveries, and one more after each record', async () => {
+    it('waits for the gate, which first releases a few recoveries, and one more after each attempt', async () => {
       const deliveries = [];
       for (let count = 0; count < gateRules.recoveriesAtATime + 2; count++) deliveries.push(await ended('failed'));
       const [first] = deliveries;
@@ -260,7 +260,7 @@ describe('requested attempts', () => {
       expect(await wakesBy(subscription.clubId, () => tend())).to.deep.equal(next.map(deliveryRun));
     });
 
-    it('makes a separate attempt even if it was requested during a resend that then fails', async () => {
+    it('makes its own attempt even if it was requested during a resend that fails', async () => {
       const answer = Promise.withResolvers<Answer>();
       const slow = await delivering().receiver((_, number) => (number === 1 ? answer.promise : { status: 500 }));
       await alter('webhook_endpoints', subscription.endpoint.id, { url: slow.url });
@@ -357,7 +357,7 @@ describe('requested attempts', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('is made after the gate has admitted its delivery, while other deliveries still wait', async () => {
+    it('is made after the gate admits its delivery, while the other deliveries still wait', async () => {
       await throttle();
       const [one, other] = [await due(), await due()];
       for (const delivery of [one, other]) expect(await attempt(delivery)).to.include({ waitingFor: 'gate' });

@@ -10,14 +10,14 @@ const connectionError = (errorCode: string) => ({ outcome: 'connection_error', e
 describe('a webhook attempt with a broken connection or an invalid answer', () => {
   const { receiverThat, post, postTo, resultOf, tracked } = usePosting();
 
-  describe('records as connection_error', () => {
-    it('a port without a listener', async () => {
+  describe('a broken connection', () => {
+    it('is recorded as connection_error if no process listens on the port', async () => {
       const receiver = await startTcpReceiver(() => {});
       await receiver.stop();
       expect(await resultOf(receiver.port)).to.deep.equal(connectionError('ECONNREFUSED'));
     });
 
-    it('a connection that is reset, closed or ended before TLS', async () => {
+    it('is recorded as connection_error if it is reset, closed or ended before TLS', async () => {
       for (const end of ['resetAndDestroy', 'destroy', 'end'] as const) {
         const receiver = tracked(await startTcpReceiver((socket) => socket.once('data', () => socket[end]())));
         expect(await resultOf(receiver.port), end).to.deep.equal(connectionError('ECONNRESET'));
@@ -31,13 +31,13 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
       { where: 'before the end of the headers', start: 'HTTP/1.1 200 OK\r\nx: y\r\n' },
       { where: 'after an informational response', start: 'HTTP/1.1 103 Early Hints\r\n\r\n' },
     ]) {
-      it(`a connection that is closed ${where}`, async () => {
+      it(`is recorded as connection_error if it is closed ${where}`, async () => {
         const receiver = await receiverThat((socket) => socket.end(start));
         expect(await resultOf(receiver.port)).to.deep.equal(connectionError('UND_ERR_SOCKET'));
         expect(receiver.requests).to.have.length(1);
       });
 
-      it(`a connection that is reset ${where}`, async () => {
+      it(`is recorded as connection_error if it is reset ${where}`, async () => {
         const receiver = await receiverThat((socket) => {
           socket.write(start);
           setTimeout(() => receiver.reset(), 20);
@@ -47,7 +47,7 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
       });
     }
 
-    it('the failure without the receiver’s name and address', async () => {
+    it('is recorded without the receiver’s name and address', async () => {
       const receiver = await startTcpReceiver(() => {});
       await receiver.stop();
       expect(JSON.stringify(await post(receiver.port))).to.not.match(/127\.0|receiver/);
@@ -83,7 +83,7 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
       ['both a length and chunks', 'content-length: 2\r\ntransfer-encoding: chunked'],
       ['a length that is too large for a number', `content-length: ${'9'.repeat(23)}`],
     ]) {
-      it(`is a connection_error, because its end is ambiguous: ${what}`, async () => {
+      it(`is a connection_error if its headers state an ambiguous length: ${what}`, async () => {
         expect(await postTo(`HTTP/1.1 200 OK\r\n${lengths}\r\n\r\nok`)).to.deep.equal(
           connectionError('UND_ERR_RES_CONTENT_LENGTH_MISMATCH'),
         );
@@ -119,13 +119,13 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
       });
     }
 
-    it('without a final response are a timeout', async () => {
+    it('cause a timeout if no final response follows', async () => {
       const receiver = await receiverThat((socket) => socket.write(upgrade));
       expect((await post(receiver.port, { timeLimitMs: 300 })).outcome).to.equal('timeout');
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('before a broken final response are a connection_error, without a second request', async () => {
+    it('cause a connection_error, but no second request, if the final response is broken', async () => {
       const receiver = await receiverThat((socket, _, number) => {
         if (number === 1) socket.write(fine);
         else socket.end('HTTP/1.1 1000 X\r\n\r\n');
@@ -135,7 +135,7 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
       expect(receiver.requests).to.have.length(2);
     });
 
-    it('without an end are recorded as connection_error immediately', async () => {
+    it('cause a connection_error immediately if they never end', async () => {
       const floods: { written: number }[] = [];
       const receiver = await receiverThat((socket) => {
         floods.push(flood(socket, Buffer.from('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000))));
@@ -153,14 +153,14 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
       ['five thousand headers', 'x: yyyyyyyyyyyyyyyy\r\n'.repeat(5_000)],
       ['one long header name', `${'x'.repeat(100_000)}: y\r\n`],
     ] as const) {
-      it(`of 100 KB are recorded as connection_error: ${what}`, async () => {
+      it(`cause a connection_error if they have 100 KB: ${what}`, async () => {
         expect(await postTo(`HTTP/1.1 200 OK\r\n${headers}${nothing}`)).to.deep.equal(
           connectionError('UND_ERR_HEADERS_OVERFLOW'),
         );
       });
     }
 
-    it('of 60 KB are accepted', async () => {
+    it('are accepted if they have 60 KB', async () => {
       const answer = await postTo(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(60_000)}\r\n${nothing}`);
       expect(answer).to.deep.equal({ outcome: 'succeeded', responseStatus: 200 });
     });
@@ -170,12 +170,12 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
       ['a tab, and LF line ends', ['HTTP/1.1 200 OK\nx: a\n\tb\n', nothing]],
       ['a space in the next packet', ['HTTP/1.1 200 OK\r\nx: a\r', '\n', ' b\r\n', nothing]],
     ] as const) {
-      it(`that continue in the next line after ${what} are accepted`, async () => {
+      it(`are accepted if they continue in the next line after ${what}`, async () => {
         expect(await postTo(...parts)).to.deep.equal({ outcome: 'succeeded', responseStatus: 200 });
       });
     }
 
-    it('without an end are recorded as connection_error immediately, after a few bytes', async () => {
+    it('cause a connection_error immediately, after less than 8 MB, if they never end', async () => {
       const floods: { written: number }[] = [];
       const receiver = await receiverThat((socket) => {
         socket.write('HTTP/1.1 200 OK\r\n');

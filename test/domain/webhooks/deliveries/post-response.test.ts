@@ -129,7 +129,7 @@ describe('the response to a webhook attempt', () => {
         excerpt: /^partialHTTP\/1.1 500$/,
       },
     ]) {
-      it(`decides the outcome at the time limit when ${what}`, async () => {
+      it(`decides the outcome at the time limit if ${what}`, async () => {
         const receiver = await receiverThat(respond);
         const limits = await limitsSetBy(async () => {
           const { durationMs, responseExcerpt, ...answer } = await post(receiver.port, within);
@@ -146,7 +146,7 @@ describe('the response to a webhook attempt', () => {
       { what: 'ended', end: 'destroy' },
       { what: 'reset', end: 'reset' },
     ] as const) {
-      it(`decides the outcome immediately when the connection is ${what} within the body`, async () => {
+      it(`decides the outcome immediately if the connection is ${what} during the body`, async () => {
         const receiver = await receiverThat(
           writeThen(`${ok(1_000)}partial`, (socket) => {
             setTimeout(() => (end === 'reset' ? receiver.reset() : socket.destroy()), 20);
@@ -171,7 +171,7 @@ describe('the response to a webhook attempt', () => {
       });
     }
 
-    it('decides the outcome also for a failed attempt', async () => {
+    it('decides the outcome also if the status is 503 and the body never ends', async () => {
       const receiver = await receiverThat(writeThen(chunked(503), (socket) => drip(socket, '1\r\nx\r\n')));
       const { responseExcerpt, ...answer } = await resultOf(receiver.port, within);
       expect(answer).to.deep.equal({ outcome: 'http_error', responseStatus: 503 });

@@ -21,11 +21,10 @@ async function timesOut(posting: () => Promise<AttemptAnswer>, errorCode: string
 }
 
 /**
- * Measures the memory that stays in use. It collects garbage before each measurement. It uses the smallest of the later measurements,
- * because temporary buffers come and go. A garbage collection can last more than 100 ms in a process with a large heap. So `begin` starts
- * the measurements.
- * @param work the work, which calls `begin` after phases such as connecting. A garbage collection could delay such a phase beyond its
- * time limit.
+ * Measures how much memory `work` keeps in use. The function collects garbage before each measurement. It uses the smallest of the later
+ * measurements, because temporary buffers come and go. A garbage collection can last more than 100 ms in a process with a large heap. It
+ * could delay a phase such as connecting beyond the time limit of the phase.
+ * @param work the work, which calls `begin` after such phases. The measurements start only then
  * @returns the growth of the memory in use during `work`, in bytes
  */
 async function memoryGrowthDuring(work: (begin: () => void) => Promise<void>): Promise<number> {
@@ -61,7 +60,7 @@ describe('the time limit of 15 s for a webhook attempt', () => {
 
   it('covers the name resolution', async () => {
     const silent = tracked(createEgress({ allowedNetworks: [], resolve: () => new Promise(() => {}) }));
-    const waiting = setTimeout(() => {}, 5_000); // keeps the process running, because the timer of the limit does not keep it running
+    const waiting = setTimeout(() => {}, 5_000); // keeps the test process running, because the timer of the time limit does not
     const url = 'https://receiver.test/';
     await timesOut(() => postWebhook(silent.dispatcher, { ...attempt, url, timeLimitMs: 300 }), 'CONNECT_TIMEOUT');
     clearTimeout(waiting);

@@ -17,33 +17,33 @@ describe('TLS of a webhook attempt', () => {
     return answer;
   };
 
-  describe('records as tls_error a certificate', () => {
+  describe('the certificate', () => {
     const cases: readonly (readonly [string, () => Promise<Certificate>, string])[] = [
-      ['that is expired', () => authority().issue(['receiver.test'], { expired: true }), 'CERT_HAS_EXPIRED'],
-      ['that is self-signed', () => selfSigned('receiver.test'), 'DEPTH_ZERO_SELF_SIGNED_CERT'],
-      ['for another name', () => authority().issue(['another.test']), 'ERR_TLS_CERT_ALTNAME_INVALID'],
+      ['is expired', () => authority().issue(['receiver.test'], { expired: true }), 'CERT_HAS_EXPIRED'],
+      ['is self-signed', () => selfSigned('receiver.test'), 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+      ['is for another name', () => authority().issue(['another.test']), 'ERR_TLS_CERT_ALTNAME_INVALID'],
       [
-        'for the subdomains of the receiver',
+        'is for the subdomains of the receiver',
         () => authority().issue(['*.receiver.test']),
         'ERR_TLS_CERT_ALTNAME_INVALID',
       ],
-      ['for the receiver’s address only', () => authority().issue(['127.0.0.1']), 'ERR_TLS_CERT_ALTNAME_INVALID'],
+      ['is for the receiver’s address only', () => authority().issue(['127.0.0.1']), 'ERR_TLS_CERT_ALTNAME_INVALID'],
       [
-        'of an untrusted authority with the name of a trusted authority',
+        'comes from an untrusted authority that has the name of a trusted authority',
         async () => (await makeAuthority()).issue(['receiver.test']),
         // The untrusted authority has the name of the trusted authority, but another key.
         'CERT_SIGNATURE_FAILURE',
       ],
     ];
     for (const [what, make, code] of cases) {
-      it(what, async () => {
+      it(`is recorded as tls_error if it ${what}`, async () => {
         const receiver = await receiverThat(noContent, await make());
         expect(await resultOf(receiver.port)).to.deep.equal({ outcome: 'tls_error', errorCode: code });
         expect(receiver.requests).to.have.length(0);
       });
     }
 
-    it('that is not valid yet', async () => {
+    it('is recorded as tls_error if it is not valid yet', async () => {
       const tomorrow = await selfSigned('receiver.test', new Date(Date.now() + day));
       const receiver = await receiverThat(noContent, tomorrow);
       expect(await postTrusting(tomorrow.cert, receiver.port)).to.deep.equal({
@@ -53,13 +53,13 @@ describe('TLS of a webhook attempt', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('for the host name, if the URL contains the address', async () => {
+    it('is recorded as tls_error if it is for the host name, but the URL contains the address', async () => {
       const receiver = await receiverThat(noContent, await authority().issue(['receiver.test']));
       const answer = await resultOf(receiver.port, { url: `https://127.0.0.1:${receiver.port}/` });
       expect(answer).to.deep.equal({ outcome: 'tls_error', errorCode: 'ERR_TLS_CERT_ALTNAME_INVALID' });
     });
 
-    it('of a local authority that is not configured', async () => {
+    it('is recorded as tls_error if it comes from a local authority that is not configured', async () => {
       const receiver = await receiverThat(noContent);
       expect(await postTrusting(undefined, receiver.port)).to.deep.equal({
         outcome: 'tls_error',
@@ -90,8 +90,8 @@ describe('TLS of a webhook attempt', () => {
     }
   });
 
-  describe('HTTP/1.1 by ALPN', () => {
-    it('is chosen if the receiver offers HTTP/2 and HTTP/1.1, and is used without ALPN', async () => {
+  describe('HTTP/1.1', () => {
+    it('is chosen if the receiver also offers HTTP/2, or if the receiver does not use ALPN', async () => {
       const chosen: unknown[] = [];
       const respond: Respond = (socket, request, number) => {
         chosen.push(socket.alpnProtocol);
@@ -113,12 +113,12 @@ describe('TLS of a webhook attempt', () => {
     });
   });
 
-  describe('records as tls_error', () => {
+  describe('a receiver', () => {
     for (const { what, end } of [
       { what: 'and closes', end: true },
       { what: 'and waits', end: false },
     ]) {
-      it(`a receiver that uses another protocol ${what}`, async () => {
+      it(`causes a tls_error if it uses another protocol ${what}`, async () => {
         for (const greeting of ['HTTP/1.1 400 Bad Request\r\n\r\n', 'SSH-2.0-OpenSSH_9.6\r\n', '\0'.repeat(100)]) {
           const plain = tracked(
             await startTcpReceiver((socket) => {
@@ -138,7 +138,7 @@ describe('TLS of a webhook attempt', () => {
       { version: 'TLSv1.2', code: 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE' },
       { version: 'TLSv1.3', code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' },
     ] as const) {
-      it(`a receiver that requires a client certificate (${version})`, async () => {
+      it(`causes a tls_error if it requires a client certificate (${version})`, async () => {
         const mutual = { requestCert: true, rejectUnauthorized: true, minVersion: version, maxVersion: version };
         const receiver = await receiverThat(noContent, undefined, mutual);
         expect(await resultOf(receiver.port)).to.deep.equal({ outcome: 'tls_error', errorCode: code });

@@ -41,7 +41,7 @@ describe('one webhook attempt', () => {
       expect(receiver.serverNames).to.deep.equal(['receiver.test']);
     });
 
-    it('is accepted by the library of receivers with either secret during a rotation', async () => {
+    it('can be verified with the current secret or the previous secret during a rotation', async () => {
       const receiver = await receiverThat(noContent);
       const previous = newSecret();
       await post(receiver.port, { secrets: [secret, previous] });
@@ -196,7 +196,7 @@ describe('one webhook attempt', () => {
       expect(await thrown(postThatEndsWith('EMFILE'))).to.include({ code: 'EMFILE' });
     });
 
-    it('are recorded, not thrown, for a TLS alert and an unreachable network', async () => {
+    it('are recorded, and not thrown, if TLS reports an alert or the network is unreachable', async () => {
       expect((await postThatEndsWith('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED')).outcome).to.equal('tls_error');
       expect((await postThatEndsWith('ENETUNREACH')).outcome).to.equal('connection_error');
     });

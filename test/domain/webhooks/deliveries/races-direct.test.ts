@@ -32,10 +32,13 @@ interface Result {
   woken: Woken;
 }
 
-/** An act during a direct attempt, with the expected states of the delivery. The states depend on the order of the record and the act. */
+/**
+ * An act during a direct attempt, with the expected states of the delivery. The state depends on which one begins first: the record of the
+ * attempt, or the act.
+ */
 interface Race {
   act: 'removal' | 'pause' | 'disable' | 'deletion' | 'rotation' | 'resend';
-  /** The record of a success need not wait for the act, because the record does not lock the endpoint's row. */
+  /** The record of a success does not wait for this act, because the record does not lock the endpoint's row. */
   passes?: true;
   success: Result | { recordFirst: Result; actFirst: Result };
   failure: Result | { recordFirst: Result; actFirst: Result };
@@ -176,20 +179,20 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
         record(db, { outcome, responseStatus: 200, durationMs: 1, responseExcerpt: 'Stella' });
       if (!leaves) continue;
 
-      it(`give a ${what} the expected result if the ${what} is recorded during an uncommitted ${act}`, async () => {
+      it(`leave the expected rows if a ${what} is recorded while a ${act} is uncommitted`, async () => {
         await inOrder(acts[act], () => recordAnswer(), outcome === 'succeeded' && passes === true);
         await expectResult(leaves.actFirst, outcome);
       });
 
-      it(`give a ${what} the expected result if a ${act} begins before the ${what} is committed`, async () => {
+      it(`leave the expected rows if a ${act} begins while the record of a ${what} is uncommitted`, async () => {
         await inOrder(recordAnswer, () => acts[act]());
         await expectResult(leaves.recordFirst, outcome);
       });
     }
   }
 
-  describe('the next step after both commits', () => {
-    it('parks a failed delivery of a paused endpoint in its run', async () => {
+  describe('the next step after the change and the record', () => {
+    it('parks the failed delivery if the endpoint was paused', async () => {
       await inOrder(acts.pause, () => fails());
       const due = (await deliveryRow(delivery.id)).nextAttemptAt.getTime();
       expect(await stepOf(delivery, accepted, due)).to.deep.include({ posted: 0 });
@@ -208,7 +211,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
       { what: 'success', record: succeeds },
       { what: 'failure', record: fails },
     ] as const) {
-      it(`posts once more for a resend after a ${what}`, async () => {
+      it(`posts a second request if a resend was requested before the ${what} was recorded`, async () => {
         await inOrder(acts.resend, () => record());
         expect(await stepOf(delivery, accepted, now.getTime())).to.deep.equal({
           step: { done: true, outcome: 'succeeded' },
@@ -229,7 +232,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
       { what: 'success', record: succeeds, status: 'succeeded' },
       { what: 'failure', record: fails, status: 'pending' },
     ] as const) {
-      it(`makes a late ${what} wait for the relay that hands it over, and records it with one wake`, async () => {
+      it(`allows the record of a late ${what} after the hand-over of the delivery, with only one wake`, async () => {
         await inOrder(
           (db) => handOverLost(db, now),
           () => record(),
@@ -238,7 +241,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
         expect(await woken()).to.equal(status === 'pending' ? 'raised' : 'once');
       });
 
-      it(`makes a late ${what} wait for the claim of the run, and changes nothing`, async () => {
+      it(`prevents the record of a late ${what} after a run has claimed the delivery`, async () => {
         await inOrder(
           (db) => claimAttempt(db.source, delivery.id, now.getTime()),
           () => record(),
@@ -250,7 +253,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
       });
     }
 
-    it('makes a relay skip a delivery with an uncommitted record, and later find nothing', async () => {
+    it('is not handed over while the record of its success is uncommitted, or after the commit', async () => {
       await inOrder(
         (db) => succeeds(db),
         async () => expect(await handOverLost(deps.db, now)).to.equal(0),
@@ -262,7 +265,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
     });
   });
 
-  it('leave no attempt and no second wake if a claim is returned after a removal', async () => {
+  it('leave no attempt and only one wake if the claim is returned after a student’s removal', async () => {
     const giveBack = (db = deps.db) => returnClaim(db, { id: delivery.id, claim, claimedAt: performance.now() }, now);
     await inOrder(acts.removal, () => giveBack());
     expect(await deliveryRow(delivery.id)).to.include({ ...ended, direct: false, leaseUntil: null });

@@ -35,9 +35,9 @@ describe('a concurrent change during an attempt’s record', () => {
   const outcomes = async () =>
     (await attemptRows(delivery.id)).map(({ number, trigger, outcome }) => ({ number, trigger, outcome }));
 
-  describe('a 2xx during an uncommitted disable', () => {
+  describe('a 2xx answer while another transaction disables the endpoint', () => {
     for (const endpoint of ['healthy', 'failing'] as const) {
-      it(`waits for the disable, and then makes the canceled delivery succeeded (${endpoint} endpoint)`, async () => {
+      it(`waits for that transaction, and then ends the delivery as succeeded (${endpoint} endpoint)`, async () => {
         if (endpoint === 'failing') {
           await alter('webhook_endpoints', delivery.endpoint.id, {
             consecutive_failures: 1,
@@ -63,7 +63,7 @@ describe('a concurrent change during an attempt’s record', () => {
     }
   });
 
-  it('leaves the delivery canceled and without an excerpt after a 2xx during an uncommitted removal', async () => {
+  it('leaves the delivery canceled without an excerpt if the student is removed before a 2xx answer', async () => {
     const claim = await claimed(delivery);
     let record: Promise<boolean> | undefined;
     const answer: AttemptAnswer = { ...accepted, responseExcerpt: 'Stella Student was told' };
@@ -79,7 +79,7 @@ describe('a concurrent change during an attempt’s record', () => {
     expect((await attemptRows(delivery.id))[0]).to.include({ outcome: 'succeeded', responseExcerpt: null });
   });
 
-  describe('a failure after the lease, when another worker has parked the delivery', () => {
+  describe('a failure that is recorded after another worker has parked the delivery', () => {
     const recordWhileParked = async () => {
       const claim = await claimed(delivery);
       await endLease(delivery.id);
@@ -90,7 +90,7 @@ describe('a concurrent change during an attempt’s record', () => {
       return deliveryRow(delivery.id);
     };
 
-    it('fails the delivery and removes it from the gate', async () => {
+    it('ends the delivery as failed, and unparks it, if the schedule has no further attempt', async () => {
       await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
       expect(await recordWhileParked()).to.include({ status: 'failed', attemptCount: 8, parkedAt: null });
     });
@@ -102,7 +102,7 @@ describe('a concurrent change during an attempt’s record', () => {
     });
   });
 
-  describe('a resend and the eighth failure', () => {
+  describe('a resend during the eighth attempt, which fails', () => {
     beforeEach('let seven attempts fail', () =>
       alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 }),
     );
@@ -117,7 +117,7 @@ describe('a concurrent change during an attempt’s record', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', schedulePosition: 8 });
     };
 
-    it('fail the delivery, and then make one manual attempt (resend begins first)', async () => {
+    it('causes one manual attempt after the delivery has failed (the resend begins first)', async () => {
       const claim = await claimed(delivery);
       let record: Promise<unknown> | undefined;
       await withOpenTransaction(
@@ -131,7 +131,7 @@ describe('a concurrent change during an attempt’s record', () => {
       await expectOneMore();
     });
 
-    it('fail the delivery, and then make one manual attempt (failure begins first)', async () => {
+    it('causes one manual attempt after the delivery has failed (the failure begins first)', async () => {
       const claim = await claimed(delivery);
       let request: ReturnType<typeof resend> | undefined;
       await withOpenTransaction(
@@ -145,7 +145,7 @@ describe('a concurrent change during an attempt’s record', () => {
       await expectOneMore();
     });
 
-    it('do not end the workflow before the manual attempt (resend during the eighth attempt)', async () => {
+    it('keeps the workflow running until the manual attempt is made', async () => {
       const depsWithResend = await answering(async () => {
         await resend();
         return refused;
@@ -155,8 +155,8 @@ describe('a concurrent change during an attempt’s record', () => {
     });
   });
 
-  describe('a resend and a success', () => {
-    it('make one further attempt if the resend is requested during the successful attempt', async () => {
+  describe('a resend during a successful attempt', () => {
+    it('causes one further attempt if it commits before the success is recorded', async () => {
       const claim = await claimed(delivery);
       await resend();
       expect(await createSuccessWriter(deps.db)(delivery.id, claim, accepted, new Date())).to.equal(true);
@@ -168,7 +168,7 @@ describe('a concurrent change during an attempt’s record', () => {
       ]);
     });
 
-    it('make one further attempt if the resend is not committed when the success is recorded', async () => {
+    it('causes one further attempt if it is uncommitted when the success is recorded', async () => {
       const claim = await claimed(delivery);
       let record: Promise<boolean> | undefined;
       await withOpenTransaction(
@@ -194,7 +194,7 @@ describe('a concurrent change during an attempt’s record', () => {
   });
 
   describe('a lost claim', () => {
-    it('does not count against the endpoint while another attempt is being recorded', async () => {
+    it('counts no failure of the endpoint while the current claim records its own failure', async () => {
       const lostClaim = await claimed(delivery);
       await endLease(delivery.id);
       const current = await claimed(delivery);
@@ -212,7 +212,7 @@ describe('a concurrent change during an attempt’s record', () => {
     });
   });
 
-  describe('an answer while Postgres is unavailable for a moment', () => {
+  describe('the record of an answer while Postgres is unavailable for a moment', () => {
     /** Runs one step. After the POST, Postgres fails as the callback says. @param fails receives the number of the call, from 1 */
     const stepThrough = async (answer: AttemptAnswer, fails: (call: number) => 'before' | 'after' | undefined) => {
       let posted = 0;
@@ -228,13 +228,13 @@ describe('a concurrent change during an attempt’s record', () => {
     const twice = (call: number) => (call <= 2 ? 'before' : undefined);
     const thenLost = (call: number) => (call === 1 ? 'after' : undefined);
 
-    it('is posted and recorded once as a success', async () => {
+    it('is written once for a success, and the request is not sent again', async () => {
       const { step, posted } = await stepThrough(accepted, twice);
       expect({ step, posted }).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
       expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, fence: 1, leaseUntil: null });
     });
 
-    it('is posted and recorded once as a failure', async () => {
+    it('is written once for a failure, and the request is not sent again', async () => {
       const { step, posted } = await stepThrough(refused, twice);
       expect(posted).to.equal(1);
       expect(step).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });
@@ -242,7 +242,7 @@ describe('a concurrent change during an attempt’s record', () => {
       expect(await endpointRow(delivery.endpoint.id)).to.include({ consecutiveFailures: 1 });
     });
 
-    it('is recorded again after 100 ms, and then after 400 ms', async () => {
+    it('is tried again after 100 ms, and then after 400 ms', async () => {
       const tries: number[] = [];
       await stepThrough(accepted, (call) => {
         tries.push(performance.now());
@@ -339,7 +339,7 @@ describe('a concurrent change during an attempt’s record', () => {
       { tookMs: 22_999, recorded: true },
       { tookMs: 23_000, recorded: false },
     ]) {
-      it(`${recorded ? 'is' : 'is not'} recorded again if ${tookMs} ms of its lease of 25 s have passed`, async () => {
+      it(`${recorded ? 'is' : 'is not'} recorded in a second try if ${tookMs} ms of its lease of 25 s have passed`, async () => {
         let tries = 0;
         const step = stepTaking(tookMs, accepted, () => (++tries === 1 ? 'before' : undefined));
         const outcome = await step.then(

@@ -13,7 +13,10 @@ import { endLease } from '../../../toolkit/drive/deliveries.ts';
 import { untilWaitingForLocks, withOpenTransaction } from '../../../toolkit/drive/races.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
-/** The statement waits for no lock. So a trigger of this file stops the statement between its reads and its locks. */
+/**
+ * The common statement never waits for a lock, so a lock cannot stop it in a test. A trigger of this file stops it between its reads and
+ * its locks.
+ */
 describe('a delivery that changes during the common statement of successes (HOOK-19)', () => {
   let deps: VaultDeps;
   let delivery: TestWebhookDelivery;
@@ -80,7 +83,7 @@ describe('a delivery that changes during the common statement of successes (HOOK
     ]);
   });
 
-  it('is left unchanged if its claim is returned', async () => {
+  it('is left unchanged if the process returns its claim unused', async () => {
     const givesBack = () => returnClaim(deps.db, { id: delivery.id, claim, claimedAt: performance.now() }, now);
     expect(await recordedAround(givesBack)).to.equal(false);
     expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', attemptCount: 0, leaseUntil: null });

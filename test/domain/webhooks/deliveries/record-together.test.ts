@@ -82,7 +82,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
   });
   const lastSuccess = async ({ endpoint } = subscription) => (await endpointRow(endpoint.id)).lastSuccessAt?.getTime();
 
-  describe('several at the same time', () => {
+  describe('successes of several attempts at the same time', () => {
     const answers: readonly AttemptAnswer[] = [
       { outcome: 'succeeded', responseStatus: 200, durationMs: 7 },
       { outcome: 'succeeded', responseStatus: 204, durationMs: 0, responseExcerpt: '' },
@@ -91,7 +91,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       { outcome: 'succeeded', responseStatus: 201, durationMs: 3, responseExcerpt: 'zwei\nZeilen, "quoted" – ✓' },
     ];
 
-    it('write each delivery and attempt with its own answer, for several clubs, in one statement', async () => {
+    it('write each delivery and attempt with its own answer in one statement, even for several clubs', async () => {
       const elsewhere = await buildSubscription(url);
       const all = [...(await several(3)), ...(await several(2, elsewhere))];
       const before = await Promise.all(all.map(everythingOf));
@@ -171,10 +171,10 @@ describe('recorded successes of a process (HOOK-19)', () => {
     }
   });
 
-  describe('of deliveries that ended during their attempt', () => {
+  describe('successes of deliveries that ended during their attempt', () => {
     const answer: AttemptAnswer = { ...accepted, responseExcerpt: 'Stella Student was told' };
 
-    it('stay canceled without an excerpt if the student was removed, and do not affect others', async () => {
+    it('leave the delivery canceled without an excerpt if the student was removed', async () => {
       const other = await inFlight();
       const elsewhere = await buildSubscription(url);
       const removed = await inFlight(elsewhere);
@@ -196,7 +196,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       ]);
     });
 
-    it('become succeeded if the endpoint was disabled', async () => {
+    it('change the canceled delivery to succeeded if the endpoint was disabled', async () => {
       const one = await inFlight();
       await disableEndpoint(deps, subscription.clubId, subscription.endpoint.id, new Date(now - 1));
       expect(await statusOf(one)).to.equal('canceled');
@@ -208,8 +208,8 @@ describe('recorded successes of a process (HOOK-19)', () => {
     });
   });
 
-  describe('in last_success_at of the endpoint', () => {
-    it('are written at most every 5 s, and never replace a later time', async () => {
+  describe('the time last_success_at of the endpoint', () => {
+    it('is updated at most every 5 s, and never becomes earlier', async () => {
       const times = [];
       for (const at of [now, now + 5_000, now + 5_001, now + 2_000]) {
         await succeeds(await inFlight(), accepted, at);
@@ -218,7 +218,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       expect(times).to.deep.equal([now, now, now + 5_001, now + 5_001]);
     });
 
-    it('are written with the latest time of each endpoint if one statement records several successes', async () => {
+    it('is the latest time of the endpoint if one statement records several successes', async () => {
       const elsewhere = await buildSubscription(url);
       const all = [...(await several(3)), await inFlight(elsewhere)];
       const later = [1, 3, 2, 4];
@@ -227,7 +227,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       expect([await lastSuccess(), await lastSuccess(elsewhere)]).to.deep.equal([now + 3, now + 4]);
     });
 
-    it('are not written while another transaction locks the endpoint, and delay no delivery', async () => {
+    it('is not updated while another transaction locks the endpoint, and delays no delivery', async () => {
       const one = await inFlight();
       await withOpenTransaction(
         (tx) => tx.run(sql`SELECT 1 FROM webhook_endpoints WHERE id = ${subscription.endpoint.id} FOR UPDATE`),
@@ -242,14 +242,14 @@ describe('recorded successes of a process (HOOK-19)', () => {
     });
   });
 
-  describe('recorded alone', () => {
+  describe('successes that are recorded alone', () => {
     const failing = { consecutive_failures: 1, failing_since: new Date(0) };
     for (const { what, state, calls } of [
       { what: 'has failed', state: failing, calls: false },
       { what: 'is throttled', state: { ...failing, consecutive_failures: 5, breaker_step: 1 }, calls: true },
-      { what: 'is throttled though no failure is counted', state: { breaker_step: 1 }, calls: true },
+      { what: 'is throttled, although no failure is counted', state: { breaker_step: 1 }, calls: true },
     ]) {
-      it(`reset the breaker of an endpoint that ${what}, while other successes are recorded together`, async () => {
+      it(`reset the breaker if the endpoint ${what}`, async () => {
         const elsewhere = await buildSubscription(url);
         const [one, other] = [await inFlight(), await inFlight(elsewhere)];
         await alter('webhook_endpoints', subscription.endpoint.id, state);
@@ -292,14 +292,14 @@ describe('recorded successes of a process (HOOK-19)', () => {
       expect(await deliveryRow(one.delivery.id)).to.include({ status: 'succeeded', requested: 'manual' });
     });
 
-    describe('with a requested resend of a direct delivery', () => {
+    describe('a success of a direct delivery whose resend was requested', () => {
       let direct: InFlight;
       beforeEach(async () => {
         direct = await claimedDirectly(subscription, now);
         await resend(direct);
       });
 
-      it('wake its run', async () => {
+      it('wakes the run of the delivery', async () => {
         expect(await wakesBy(subscription.clubId, () => succeeds(direct))).to.deep.equal([
           deliveryRun(direct.delivery),
         ]);
@@ -320,7 +320,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
         });
       });
 
-      it('wake the run only in the transaction of the record', async () => {
+      it('wakes the run only if the transaction of the record commits', async () => {
         const before = await everythingOf(direct);
         const cutOff = watching(deps.db, () => Promise.reject(new Error('cut off')));
         record = createSuccessWriter(cutOff);
@@ -355,7 +355,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
     });
   });
 
-  describe('of a lost claim', () => {
+  describe('a success of a lost claim', () => {
     const expectNothing = async (stale: InFlight) => {
       const before = await everythingOf(stale);
       const elsewhere = await inFlight(await buildSubscription(url));
@@ -367,20 +367,20 @@ describe('recorded successes of a process (HOOK-19)', () => {
       expect(await everythingOf(stale)).to.deep.equal(before);
     };
 
-    it('change nothing if another attempt has been claimed since', async () => {
+    it('changes nothing if another attempt claimed the delivery in the meantime', async () => {
       const stale = await inFlight();
       await endLease(stale.delivery.id);
       await claimed(stale.delivery, now);
       await expectNothing(stale);
     });
 
-    it('change nothing if the claim was returned', async () => {
+    it('changes nothing if the claim was returned', async () => {
       const stale = await inFlight();
       await alter('webhook_deliveries', stale.delivery.id, { lease_until: null });
       await expectNothing(stale);
     });
 
-    it('change nothing, even in one statement with the record of the current claim', async () => {
+    it('changes nothing, even if the same statement records the success of the current claim', async () => {
       const stale = await inFlight();
       await endLease(stale.delivery.id);
       const current = { ...stale, claim: await claimed(stale.delivery, now) };
@@ -400,7 +400,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       ]);
     });
 
-    it('change nothing if the endpoint and the delivery were deleted', async () => {
+    it('changes nothing if the endpoint and the delivery were deleted', async () => {
       const stale = await inFlight();
       await eraseEndpoint(deps.db.manager, subscription.endpoint.id);
       expect(await succeeds(stale)).to.equal(false);
@@ -410,7 +410,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
     });
   });
 
-  it('use one generic plan, which scans no partition fully and reads no partition out of range', async () => {
+  it('use one generic query plan, which scans no partition fully and no partition out of range', async () => {
     const customPlans: number[] = [];
     const steps: string[] = [];
     const scalars: Record<string, string> = { uuid: `'${newId()}'`, 'timestamp with time zone': 'now()' };
@@ -433,7 +433,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
     expect(steps.filter((step) => step.includes('Subplans Removed'))).to.have.length.above(0);
   });
 
-  describe('that Postgres refuses', () => {
+  describe('successes that Postgres refuses', () => {
     for (const { what, state, answer, sqlState } of [
       {
         what: 'the answer',
@@ -443,7 +443,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       },
       { what: 'the row', state: { attempt_count: 32_767 }, answer: accepted, sqlState: '22003' },
     ]) {
-      it(`fail alone if Postgres refuses ${what}, while the other successes are recorded in halves`, async () => {
+      it(`fail alone if Postgres refuses ${what}, and smaller statements record the other successes`, async () => {
         const all = await several(5);
         const [, , refusedOne] = all;
         if (!refusedOne) throw new Error('The array has fewer than five entries.');
@@ -468,7 +468,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       });
     }
 
-    it('fail one by one if several are refused', async () => {
+    it('fail alone even if Postgres refuses several of them', async () => {
       const all = await several(4);
       const bad = { ...accepted, responseExcerpt: '\u0000' };
       const ends = await Promise.allSettled(all.map((one, index) => succeeds(one, index % 3 === 0 ? bad : accepted)));
@@ -550,7 +550,10 @@ describe('recorded successes of a process (HOOK-19)', () => {
       return one;
     };
 
-    /** Returns the state after a record. Ids are left out, and so are columns that only the record of a single success always writes. */
+    /**
+     * Returns the state after a record, without ids. It also omits the columns that the record of a single success always writes, but the
+     * common statement does not.
+     */
     const stateAfterRecord = async (one: InFlight) => {
       const { delivery, attempts, endpoint } = await everythingOf(one);
       const ids = { id: null, clubId: null, endpointId: null, eventId: null, studentId: null, deliveryId: null };

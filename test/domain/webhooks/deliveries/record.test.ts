@@ -61,7 +61,7 @@ describe('the record of a webhook attempt', () => {
     { what: 'a success at an endpoint with failures', before: isFailing, record: succeeds, outcome: 'succeeded' },
     { what: 'a failure', before: {}, record: fails, outcome: 'http_error' },
   ] as const) {
-    it(`${what} ends only its own attempt, and not the other attempts in flight to the endpoint`, async () => {
+    it(`changes no other attempt in flight to the endpoint after ${what}`, async () => {
       if (Object.keys(before).length > 0) await alterEndpoint(before);
       const other = await due();
       await claimed(other, now);
@@ -71,7 +71,7 @@ describe('the record of a webhook attempt', () => {
     });
   }
 
-  it('a success updates only its own endpoint', async () => {
+  it('updates only the endpoint of the attempt after a success', async () => {
     const elsewhere = await buildSubscription('https://elsewhere.test/hook');
     await succeeds(await claimed(delivery, now));
     expect((await endpointRow(endpointId())).lastSuccessAt?.getTime()).to.equal(now);
@@ -82,7 +82,7 @@ describe('the record of a webhook attempt', () => {
     { outcome: 'succeeded', record: succeeds },
     { outcome: 'http_error', record: fails },
   ] as const) {
-    it(`stores no excerpt of an answer to student.removed, which may quote the person (${outcome})`, async () => {
+    it(`stores no excerpt for student.removed, because the answer may quote the person (${outcome})`, async () => {
       const created = await fanOut(deps.db, factAbout(subscription, 'student.removed', new Date(now)), new Date(now));
       const removal = created.map(({ id }) => ({ ...delivery, id }));
       expect(removal).to.have.length(1);
@@ -94,7 +94,7 @@ describe('the record of a webhook attempt', () => {
     });
   }
 
-  describe('a late success of a lost claim at a healthy endpoint', () => {
+  describe('the late success of an attempt that lost its claim, at a healthy endpoint', () => {
     let lostClaim: Claim;
     let current: Claim;
     beforeEach('begin another attempt', async () => {
@@ -115,7 +115,7 @@ describe('the record of a webhook attempt', () => {
       expect(await everything()).to.deep.equal(before);
     });
 
-    it('changes nothing after the end of the other attempt, while another delivery is in flight', async () => {
+    it('changes nothing after the other attempt has ended, even while another delivery is in flight', async () => {
       await succeeds(current);
       await claimed(await due(), now);
       const before = await everything();
@@ -125,7 +125,7 @@ describe('the record of a webhook attempt', () => {
     });
   });
 
-  describe('a request during the attempt', () => {
+  describe('a resend or recovery that is requested during the attempt', () => {
     /** Makes another worker find an ended lease and a paused endpoint, so that this worker parks the delivery. */
     const parkDelivery = async () => {
       await endLease(delivery.id);
@@ -134,7 +134,7 @@ describe('the record of a webhook attempt', () => {
       expect((await deliveryRow(delivery.id)).parkedAt?.getTime()).to.equal(now);
     };
 
-    it('for a recovery is fulfilled by a success', async () => {
+    it('needs no further attempt if it is a recovery and the attempt succeeds', async () => {
       await hasFailed();
       await resend();
       const claim = await claimed(delivery, now);
@@ -143,7 +143,7 @@ describe('the record of a webhook attempt', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', requested: null, parkedAt: null });
     });
 
-    it('for a recovery of a canceled delivery stays after the failure of its eighth attempt', async () => {
+    it('is still made if it recovers a canceled delivery and the eighth attempt fails', async () => {
       await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
       const claim = await claimed(delivery, now);
       await disableEndpoint(deps, subscription.clubId, endpointId(), new Date(now));
@@ -158,7 +158,7 @@ describe('the record of a webhook attempt', () => {
       });
     });
 
-    it('for a resend that is parked stays at the gate after a success', async () => {
+    it('stays parked at the gate if it is a resend and the attempt succeeds', async () => {
       const claim = await claimed(delivery, now);
       await resend();
       await parkDelivery();
@@ -168,7 +168,7 @@ describe('the record of a webhook attempt', () => {
       expect(row.parkedAt?.getTime()).to.equal(now);
     });
 
-    it('for a resend that is parked stays at the gate after the failure of an earlier resend', async () => {
+    it('stays parked at the gate if it is a second resend and the first resend fails', async () => {
       await hasFailed();
       await resend();
       const claim = await claimed(delivery, now);
@@ -243,7 +243,7 @@ describe('the record of a webhook attempt', () => {
       expect(await endpointRow(endpointId())).to.include({ consecutiveFailures: 0, failingSince: null });
     });
 
-    it('is woken by the failure that arms the breaker, and later restarts the release with a page of 1', async () => {
+    it('is woken by the failure that arms the breaker, and restarts its release with one delivery', async () => {
       await releasing();
       await alterEndpoint({ ...isFailing, consecutive_failures: 4 });
       const claim = await claimed(delivery, now);
@@ -255,14 +255,14 @@ describe('the record of a webhook attempt', () => {
       });
     });
 
-    it('keeps the admitted delivery if an attempt from before the arming fails', async () => {
+    it('keeps its admitted delivery if another attempt, claimed before the arming, fails', async () => {
       const claim = await claimed(delivery, now);
       const admitted = await due();
       await probing(admitted);
       expect(await gateAfter(() => fails(claim))).to.deep.equal({ ...untouched(), admitted: admitted.id });
     });
 
-    it('admits no delivery after the failure of the admitted delivery, which arms the breaker again', async () => {
+    it('admits no delivery after the attempt of the admitted delivery has failed', async () => {
       await probing(delivery);
       const claim = await claimed(delivery, now);
       expect(await gateAfter(() => fails(claim))).to.deep.equal({
@@ -273,13 +273,13 @@ describe('the record of a webhook attempt', () => {
       });
     });
 
-    it('is woken to admit another delivery if an attempt from before the arming fails', async () => {
+    it('is woken to admit another delivery if the admitted delivery fails in an earlier attempt', async () => {
       const claim = await claimed(delivery, now);
       await probing(delivery);
       expect(await gateAfter(() => fails(claim))).to.deep.equal({ ...untouched(), called: true });
     });
 
-    it('withdraws the admission if a resend fails, because the new hold applies to all deliveries', async () => {
+    it('cancels the admission of a delivery if a resend fails, because a new hold begins', async () => {
       await probing(await due());
       await resend();
       const claim = await claimed(delivery, now);

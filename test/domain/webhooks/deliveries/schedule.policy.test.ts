@@ -33,7 +33,7 @@ describe('eight attempts and the waits between them (DEL-3)', () => {
     expect(total / hour).to.be.within(27, 28);
   });
 
-  it('waits whole milliseconds, within 10 % of the value in the table, for any jitter', () => {
+  it('waits whole milliseconds, at most 10 % more or less than the value in the table', () => {
     fc.assert(
       fc.property(attempts, jitters, (attempt, jitter) => {
         const wait = waitAfterAttempt(attempt, { jitter }) ?? Number.NaN;
@@ -55,11 +55,11 @@ describe('eight attempts and the waits between them (DEL-3)', () => {
 });
 
 describe('a wait with Retry-After (DEL-2)', () => {
-  it('is lengthened if it is shorter', () => {
+  it('is lengthened to the value of Retry-After if the planned wait is shorter', () => {
     expect(waitAfterAttempt(1, { jitter: 0, retryAfterSeconds: 60 })).to.equal(60_000);
   });
 
-  it('is not changed if it is longer', () => {
+  it('is not changed if the planned wait is longer than Retry-After', () => {
     expect(waitAfterAttempt(4, { jitter: 0, retryAfterSeconds: 60 })).to.equal(2 * hour * 0.9);
     expect(waitAfterAttempt(1, { jitter: 0, retryAfterSeconds: 0 })).to.equal(4_500);
   });
@@ -69,7 +69,7 @@ describe('a wait with Retry-After (DEL-2)', () => {
     expect(waitAfterAttempt(1, { jitter: 0, retryAfterSeconds: 36_001 })).to.equal(10 * hour);
   });
 
-  it('is the longer of both values, at most 11 hours, for any header', () => {
+  it('is the longer of the planned wait and Retry-After, and at most 11 hours', () => {
     fc.assert(
       fc.property(attempts, jitters, fc.nat({ max: 200_000 }), (attempt, jitter, retryAfterSeconds) => {
         const plain = waitAfterAttempt(attempt, { jitter }) ?? Number.NaN;
@@ -122,7 +122,7 @@ describe('the value of Retry-After (DEL-2)', () => {
     [429, 'Wed, 06 Nov 2030 08:49:61 GMT', undefined],
     [429, 'Wed, 06 Nov 2030 08:49:60 GMT', 60],
     [429, 'Wed, 06 Foo 2030 08:49:37 GMT', undefined],
-    // a year of two digits is at most 50 years in the future
+    // A year with two digits means a year at most 50 years in the future.
     [429, 'Sunday, 06-Nov-80 08:49:37 GMT', 36_000],
     [429, 'Sunday, 06-Nov-81 08:49:37 GMT', undefined],
     // other statuses
@@ -143,7 +143,7 @@ describe('the value of Retry-After (DEL-2)', () => {
     expect(honouredRetryAfter(429, 'Wed, 06 Nov 2030 08:49:37 GMT', now + 1_000)).to.equal(36);
   });
 
-  it('is ignored, or a whole number from 0 to 10 hours, for any text', () => {
+  it('is ignored or a whole number of seconds up to 10 hours, whatever the header contains', () => {
     fc.assert(
       fc.property(fc.constantFrom(429, 503), fc.string(), (status, header) => {
         const seconds = honouredRetryAfter(status, header, now) ?? 0;

@@ -19,7 +19,7 @@ const types = ['student.created', 'student.updated'] as const;
 const statuses = ['pending', 'succeeded', 'failed', 'canceled'] as const;
 type Status = (typeof statuses)[number];
 const hour = 3_600_000;
-/** Times just before and after the limits of hours and days, and times that are some days apart. */
+/** Times just before and after the end of an hour or a day, and times that are some days apart. */
 const instants = [
   0,
   1,
@@ -37,7 +37,7 @@ const instants = [
 const plainly = (selected: DeliverySelection) =>
   sql`(SELECT count(*)::int FROM (${selection(sql`id`, selected)}) AS found)`;
 
-/** Returns the totals of these selections twice: from the tallies, and from a count of the rows. */
+/** Returns the total of each selection twice: from the tallies, and from a count of the rows. */
 async function compare(selections: readonly DeliverySelection[]): Promise<{ tallied: number[]; counted: number[] }[]> {
   const byTallies = list(selections.map(counting));
   const byCounting = list(selections.map(plainly));
@@ -49,7 +49,7 @@ async function tallied(selected: DeliverySelection): Promise<number | undefined>
   return (await compare([selected]))[0]?.tallied[0];
 }
 
-/** Every combination of status, type, and a few times. */
+/** Selections with each combination of a status, a type, and one of seven time ranges. */
 function selectionsOf(endpointId: Id): DeliverySelection[] {
   const times = [
     { since: -Infinity, until: Infinity },
@@ -96,7 +96,7 @@ interface History {
   endpoints: Id[];
 }
 interface Step {
-  /** The name that a report of a counterexample shows. */
+  /** The name of the step in the report of a failed property. */
   what: string;
   happen: (tx: EntityManager, history: History) => Promise<unknown>;
 }
@@ -246,7 +246,7 @@ describe('delivery tallies', () => {
     expect(await rowsOf('webhook_tally_changes', endpointId)).to.deep.equal([]);
   });
 
-  it('have no rows of a deleted endpoint after a rollup, and otherwise one row per day and hour', async () => {
+  it('have no rows of a deleted endpoint after a rollup, but rows per day and hour of other endpoints', async () => {
     const source = await testDatabase();
     const [deleted, remaining] = [await endpoint(), await endpoint()];
     for (const createdAt of instants.slice(0, 3)) {

@@ -36,7 +36,10 @@ function afterFailures(times: number): Breaker {
   return breaker;
 }
 
-/** A success, or a failure that was claimed now or some epochs ago. Each event comes some time after the previous event. */
+/**
+ * A list of successes and failures. The attempt of a failure was claimed in the present epoch or some epochs earlier. Each event comes some
+ * time after the previous event.
+ */
 const happenings = fc.array(
   fc.record({
     succeeds: fc.boolean().chain((heads) => (heads ? fc.boolean() : fc.constant(false))),
@@ -121,7 +124,7 @@ describe('the circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
     expect(breaker).to.include({ breakerStep: 2, consecutiveFailures: 45 });
   });
 
-  it('is reset by any 2xx, after which five failures arm the breaker with a hold of 1 minute again', () => {
+  it('is reset by any 2xx, and five more failures then arm it with a hold of 1 minute', () => {
     const reset = resetBreaker(afterFailures(9));
     expect(reset).to.deep.equal({ ...closed, breakerEpoch: afterFailures(9).breakerEpoch + 1 });
     let breaker = reset;
@@ -155,7 +158,7 @@ describe('the circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
       );
     });
 
-    it('holds for 1 minute to 1 hour from the arming failure, and never shortens a hold', () => {
+    it('holds deliveries for 1 minute to 1 hour after it arms, and never shortens a hold', () => {
       fc.assert(
         fc.property(happenings, (all) =>
           runThrough(all, ({ before, after, at, succeeded }) => {
@@ -172,7 +175,7 @@ describe('the circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
       );
     });
 
-    it('arms again while throttled exactly for failures claimed since the last arming', () => {
+    it('arms again only after failures whose attempts were claimed after the last arming', () => {
       fc.assert(
         fc.property(happenings, (all) =>
           runThrough(all, ({ before, after, succeeded, current }) => {
@@ -206,7 +209,7 @@ describe('the deadline of a failed endpoint (STATE-5, DEC-35)', () => {
     expect(failingDeadline({ failingSince: null, enabledAt: now })).to.equal(undefined);
   });
 
-  it('is 5 days after its first failure or its last enabling, whichever is later', () => {
+  it('is 5 days after the first failure, or after the endpoint was last enabled if that is later', () => {
     fc.assert(
       fc.property(fc.integer({ min: -20 * day, max: 20 * day }), (offset) => {
         const enabledAt = new Date(now.getTime() + offset);
@@ -260,7 +263,7 @@ describe('the hold after an answer of an overloaded endpoint (HOOK-21)', () => {
 describe('the mail about a throttled endpoint', () => {
   const after = (ms: number) => new Date(now.getTime() + ms);
 
-  it('is due once, an hour after the first arming, and once more after the next throttling', () => {
+  it('is due one hour after the endpoint is throttled, and only once until the breaker is reset', () => {
     const throttled = afterFailure(closed, 0, now, minute).breaker;
     expect(throttled.throttledSince).to.deep.equal(now);
     expect(mailIsDue(throttled, after(hour - 1))).to.equal(false);

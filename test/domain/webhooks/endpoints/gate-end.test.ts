@@ -15,7 +15,7 @@ import {
 import { withOpenTransaction, untilWaitingForLocks } from '../../../toolkit/drive/races.ts';
 import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 
-/** The gate ends only in a transaction that holds the endpoint's row and finds no parked delivery (HOOK-6). */
+/** Before the gate ends, its transaction must lock the endpoint's row and find no parked delivery (HOOK-6). */
 describe('a delivery that is parked while its endpoint’s gate ends', () => {
   const delivering = useDeliveries();
 
@@ -57,7 +57,8 @@ describe('a delivery that is parked while its endpoint’s gate ends', () => {
     expect(await parking).to.include({ waitingFor: 'endpoint' });
     await opening;
     await gate;
-    // The endpoint may be enabled before or after the step of the gate. In both cases the gate was woken again, and now releases the delivery.
+    // The endpoint is enabled before or after the step of the gate. In both cases this change woke the gate again, and the gate now
+    // releases the delivery.
     expect(await tendGate(deps, delivery.endpoint.id, Date.now())).to.deep.equal({ done: true, outcome: 'open' });
     expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', parkedAt: null });
     expect(await wakesOf(delivery.id), 'woken').to.equal(1);
@@ -82,7 +83,7 @@ describe('a delivery that is parked while its endpoint’s gate ends', () => {
     });
   });
 
-  it('is not lost if a pause coincides with the end of the gate, because the pause waits for the gate', async () => {
+  it('is not lost if the endpoint is paused at that moment, because the pause waits for the gate', async () => {
     const delivery = await duePaused();
     await enable(delivery);
     const { clubId, endpoint } = delivery;
@@ -93,7 +94,7 @@ describe('a delivery that is parked while its endpoint’s gate ends', () => {
         const query = async (statement: string, parameters: unknown[]) => {
           const rows: unknown = await tx.manager.query(statement, parameters);
           if (pausing === undefined) {
-            // The transaction has executed its first statement and has not written yet.
+            // The transaction of the gate has executed its first statement, and has not written anything yet.
             pausing = pauseEndpoint(deps, clubId, endpoint.id, new Date());
             await untilWaitingForLocks(1);
           }

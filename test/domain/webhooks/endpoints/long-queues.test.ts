@@ -65,7 +65,7 @@ describe('an endpoint with a long queue', function () {
     expect((await endpointRow(subscription.endpoint.id)).gateLooksAt).to.equal(null);
   });
 
-  it('has bulk priority for cancellations and releases, except for the first released delivery (ENG-15)', async () => {
+  it('cancels and releases deliveries with bulk priority, except the first released delivery (ENG-15)', async () => {
     const deps = await testDeps();
     const wakesAfter = async (act: () => Promise<unknown>) => {
       await wakesBy(subscription.clubId, act);
@@ -121,7 +121,7 @@ describe('an endpoint with a long queue', function () {
   });
 });
 
-describe('a change of the breaker', () => {
+describe('a step at an endpoint, or a change of the endpoint', () => {
   const delivering = useDeliveries();
   const failing = { consecutive_failures: 4, failing_since: new Date() };
   const due = async (respond: () => { status: number }) => {
@@ -130,14 +130,14 @@ describe('a change of the breaker', () => {
   };
   const step = (id: string) => attemptDelivery(delivering().deps(), id, Date.now());
 
-  it('restarts the release with a page of 1 when the breaker arms', async () => {
+  it('restarts the release with one delivery when the breaker arms', async () => {
     const delivery = await due(() => ({ status: 500 }));
     await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, release_page: 64 });
     await step(delivery.id);
     expect(await endpointRow(delivery.endpoint.id)).to.include({ breakerStep: 1, releasePage: 0 });
   });
 
-  it('makes the gate due immediately after a success, so that the sweeper can find a lost gate', () =>
+  it('makes the gate due immediately after a success, so that the sweeper finds a lost gate', () =>
     withClockStopped(async (now) => {
       const delivery = await due(() => ({ status: 200 }));
       const holdUntil = new Date(now + 60 * minute);
@@ -157,7 +157,7 @@ describe('a change of the breaker', () => {
     expect(await endpointRow(delivery.endpoint.id)).to.include({ breakerStep: 0, admittedDeliveryId: null });
   });
 
-  it('keeps the step at 16 and the hold at one hour after endless failures', () =>
+  it('keeps the breaker step at 16 and the hold at one hour after any further failure', () =>
     withClockStopped(async (now) => {
       const delivery = await due(() => ({ status: 500 }));
       await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, breaker_step: 16 });
@@ -168,7 +168,7 @@ describe('a change of the breaker', () => {
       expect(row.holdUntil?.getTime()).to.equal(now + 60 * minute);
     }));
 
-  it('releases an interrupted, parked recovery immediately when the endpoint is enabled', async () => {
+  it('releases a parked recovery when the endpoint is enabled, even if the recovery was interrupted', async () => {
     const delivery = await due(() => ({ status: 200 }));
     const deps = await testDeps();
     await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, status: 'paused', breaker_step: 3 });
@@ -178,14 +178,14 @@ describe('a change of the breaker', () => {
     expect(await step(delivery.id)).to.deep.equal({ done: true, outcome: 'succeeded' });
   });
 
-  it('ends a purged delivery that has a requested attempt (a state from older versions)', async () => {
+  it('ends a purged delivery although an attempt is requested (a state from older versions)', async () => {
     const delivery = await due(() => ({ status: 200 }));
     const oldState = { status: 'succeeded', payload_purged_at: new Date(), requested: 'manual' };
     await alter('webhook_deliveries', delivery.id, oldState);
     expect(await step(delivery.id)).to.deep.equal({ done: true, outcome: 'succeeded' });
   });
 
-  it('restarts the release with a page of 1 when the endpoint is closed', async () => {
+  it('restarts the release with one delivery when the endpoint is closed', async () => {
     const { db, vault } = await testDeps();
     const { clubId, endpoint } = await buildSubscription(url);
     await alter('webhook_endpoints', endpoint.id, { release_page: 64 });

@@ -152,14 +152,14 @@ describe('the cancellation of an endpoint’s queue', () => {
     });
 
     for (const status of [200, 500])
-      it(`leaves a delivery canceled after a student’s removal and a ${status}`, async () => {
+      it(`leaves the delivery of a removed student canceled after the answer ${status}`, async () => {
         const { delivery, finish } = await inFlight();
         await removeStudent(await testDeps(), delivery.clubId, delivery.studentId, new Date());
         expect(await finish(status)).to.deep.equal({ done: true, outcome: 'canceled' });
         expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: 'student_removed' });
       });
 
-    it('makes its delivery succeeded with a 2xx even after the endpoint was disabled and enabled', async () => {
+    it('ends its delivery as succeeded after a 2xx, even if the endpoint was disabled and enabled', async () => {
       const { delivery, finish } = await inFlight();
       await disable(delivery);
       await enable(delivery);

@@ -31,7 +31,7 @@ describe('an endpoint’s gate during concurrent changes', () => {
   });
   const deliveries = (count: number): Promise<TestWebhookDelivery[]> =>
     Promise.all(Array.from({ length: count }, () => buildWebhookDelivery(subscription)));
-  /** Throttles the endpoint with a first hold until this time. */
+  /** Throttles the endpoint. The first hold of its breaker ends at this time. */
   const throttle = (holdUntil: number) =>
     alter('webhook_endpoints', subscription.endpoint.id, {
       consecutive_failures: 5,
@@ -44,7 +44,7 @@ describe('an endpoint’s gate during concurrent changes', () => {
     (await Promise.all(list.map(({ id }) => deliveryRow(id)))).filter(({ parkedAt }) => parkedAt !== null).length;
   const random = () => 0.5;
 
-  describe('parking and release', () => {
+  describe('at its end', () => {
     it('sends a delivery immediately if the gate ends while the delivery is being parked', async () => {
       const [probe, other] = (await deliveries(2)) as [TestWebhookDelivery, TestWebhookDelivery];
       const now = Date.now();
@@ -66,7 +66,7 @@ describe('an endpoint’s gate during concurrent changes', () => {
       expect(await step).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
     });
 
-    it('makes an ending gate wait for a delivery that is being parked, and release the delivery', async () => {
+    it('waits for a delivery that is being parked, and then releases this delivery', async () => {
       const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
       const now = Date.now();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
@@ -124,8 +124,8 @@ describe('an endpoint’s gate during concurrent changes', () => {
   it(`releases ${gateRules.recoveriesAtATime} recoveries, even after failures of earlier attempts`, async () => {
     const list = await deliveries(8);
     const now = Date.now();
-    // Eight attempts are in flight when the endpoint is disabled and enabled and all deliveries are recovered. Four of these attempts are
-    // the last of the schedule.
+    // Eight attempts are in flight when the endpoint is disabled and enabled, and all deliveries are recovered. Four of these attempts are
+    // eighth attempts, the last attempts of the schedule.
     for (const { id } of list.slice(0, 4)) await alter('webhook_deliveries', id, { schedule_position: 7 });
     const claims = await Promise.all(list.map(async ({ id }) => ({ id, claim: await claimed({ id }) })));
     for (const { id } of list) {
@@ -143,7 +143,7 @@ describe('an endpoint’s gate during concurrent changes', () => {
     await alter('webhook_endpoints', endpoint.id, { breaker_step: 0, hold_until: null, consecutive_failures: 0 });
     await tendGate(deps, endpoint.id, now + 1_000);
     expect(await countParked(list)).to.equal(4);
-    // Each delivery still has its recovery attempt. No delivery has become `failed` by its earlier attempt.
+    // Each delivery still has its recovery attempt. The failure of the earlier attempt did not change the status to `failed`.
     for (const { id } of list) {
       const row = await deliveryRow(id);
       expect(row, id).to.include({ status: 'pending', requested: 'recovery', attemptCount: 1 });
@@ -151,8 +151,8 @@ describe('an endpoint’s gate during concurrent changes', () => {
     }
   });
 
-  describe('student removal and release', () => {
-    it('makes a release skip deliveries that an uncommitted removal cancels, without waiting', async () => {
+  describe('during the removal of a student', () => {
+    it('skips deliveries that the uncommitted removal cancels, and does not wait for the removal', async () => {
       const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
       const others = { ...subscription, studentId: (await buildStudent(subscription.clubId)).id };
       const other = await buildWebhookDelivery(others);
@@ -191,8 +191,8 @@ describe('an endpoint’s gate during concurrent changes', () => {
     });
   });
 
-  describe('claim and arming', () => {
-    it('allows an attempt that was claimed before the arming, and does not arm again if it fails', async () => {
+  describe('after the breaker arms', () => {
+    it('allows an attempt that was claimed before, but its failure does not arm the breaker again', async () => {
       const [fifth, other, third] = (await deliveries(3)) as [
         TestWebhookDelivery,
         TestWebhookDelivery,
@@ -241,7 +241,7 @@ describe('an endpoint’s gate during concurrent changes', () => {
     expect(await countParked([next])).to.equal(0);
   });
 
-  it('holds the admitted delivery again if a manual attempt fails before the delivery is attempted', async () => {
+  it('holds the admitted delivery again if a manual attempt fails first', async () => {
     const [admitted, byHand] = (await deliveries(2)) as [TestWebhookDelivery, TestWebhookDelivery];
     const now = Date.now();
     await throttle(now);

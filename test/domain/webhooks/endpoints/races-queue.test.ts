@@ -48,7 +48,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
     return waiting;
   };
 
-  it('make a recovery skip a delivery that an uncommitted 2xx makes succeeded', async () => {
+  it('make a recovery skip a delivery while another transaction records its success', async () => {
     const delivery = await buildWebhookDelivery(subscription, now);
     await alter('webhook_deliveries', delivery.id, { status: 'canceled', completed_at: now });
     const since = new Date(now.getTime() - 60_000);
@@ -126,7 +126,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
         expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', requested: null, parkedAt: null });
       });
 
-      it(`makes a disable wait for an uncommitted ${name}, and then cancel the ${name} completely`, async () => {
+      it(`makes a disable wait for an uncommitted ${name}, and then cancel the requested attempt`, async () => {
         const delivery = await buildWebhookDelivery(subscription);
         await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: now });
         await meanwhile(
@@ -165,7 +165,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
 
   describe('the lock order of deliveries by id', () => {
     for (const lockedDelivery of ['requested', 'pending'] as const) {
-      it(`avoids a retry of a removal beside a disable while a transaction locks the ${lockedDelivery} delivery`, async () => {
+      it(`lets a removal and a disable succeed without a retry if the ${lockedDelivery} delivery is locked`, async () => {
         const requested = await buildWebhookDelivery(subscription);
         const pending = await buildWebhookDelivery(subscription);
         expect(requested.id < pending.id).to.equal(true);

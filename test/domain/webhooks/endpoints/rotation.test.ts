@@ -60,7 +60,7 @@ describe('the rotation of a secret (SIG-4)', () => {
     }
   });
 
-  it('signs also with the previous secret for exactly 24 hours', async () => {
+  it('adds a signature with the previous secret for exactly 24 hours', async () => {
     const { secret: old } = subscription.endpoint;
     const secret = await rotate();
     expect(await signedWith(now.getTime())).to.deep.equal([secret, old]);
@@ -82,7 +82,7 @@ describe('the rotation of a secret (SIG-4)', () => {
     expect(await signedWith(now.getTime())).to.deep.equal([secret, old]);
   });
 
-  it('deletes the oldest secret immediately if expire_previous is set, and keeps the last for a day', async () => {
+  it('deletes the oldest secret if expire_previous is set, and keeps the replaced secret for a day', async () => {
     const first = await rotate();
     const later = new Date(now.getTime() + hour);
     const second = await rotate(later, true);

@@ -140,7 +140,7 @@ describe('the bodies of several facts', () => {
     factsOfOther = await factsOfEachType('Bea');
   });
 
-  it('of all types and two clubs equal the bodies of the single facts, in the order of the facts', async () => {
+  it('equal the bodies of the single facts, in the same order, for all types and two clubs', async () => {
     const { db } = await testDeps();
     const facts = [...factsOfClub, ...factsOfOther.toReversed(), ...factsOfClub.slice(0, 4)];
     const bodies = await assembleBodies(db, facts, now);
@@ -165,14 +165,14 @@ describe('the bodies of several facts', () => {
     expect(error).to.have.property('message', `The record of the fact ${stray.fact.type} does not exist`);
   };
 
-  it('are not assembled if one fact has a record of another club', async () => {
+  it('are not assembled if the record of one fact belongs to another club', async () => {
     const clubId = factsOfOther[0]?.fact.clubId ?? '';
     const withRecord = factsOfClub.filter(({ fact }) => fact.subjectId !== null);
     expect(withRecord).to.have.length(eventTypes.length - 3);
     await eachCase(withRecord, (one) => expectMissing({ ...one, fact: { ...one.fact, clubId } }));
   });
 
-  it('are not assembled if one fact has a sale or a completion of another student', async () => {
+  it('are not assembled if the sale or completion of one fact belongs to another student', async () => {
     const factsOfStudent = factsOfClub.filter(({ fact }) => /^(purchase|subscription|lesson|course)/.test(fact.type));
     expect(factsOfStudent).to.have.length(6);
     await eachCase(factsOfStudent, (one) => expectMissing({ ...one, fact: { ...one.fact, studentId: newId() } }));

@@ -100,7 +100,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
     });
 
     for (const secrets of ['one secret', 'a rotated secret', 'a rotated secret that has expired'] as const) {
-      it(`equals the claim of the step in all fields and rows (${secrets})`, async () => {
+      it(`has the same fields and rows as the claim of a workflow step (${secrets})`, async () => {
         const { clubId, endpoint } = subscription;
         if (secrets !== 'one secret')
           await rotateSecret(await testDeps(), clubId, endpoint.id, { expirePrevious: false }, now);
@@ -217,7 +217,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
         });
       }
 
-      it('also starts a run for the direct delivery after its hand-over', async () => {
+      it('starts a run for the direct delivery too, after that delivery was handed over', async () => {
         const direct = (await deliveriesOf(fact)).filter((one) => one.direct);
         for (const { id } of direct) await endLease(id);
         await handOverLost(db, now);
@@ -245,7 +245,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(lane.startedAttempts).to.have.length(2);
     });
 
-    it('without a subscribed endpoint is deleted if a lane exists, and stays for the relay otherwise', async () => {
+    it('is deleted without a subscribed endpoint if a lane exists, and otherwise stays for the relay', async () => {
       const facts = [await recordFor(subscription, 'access.granted'), await recordFor(subscription, 'access.granted')];
       expect((await fanOutNow(facts.slice(0, 1), {})).map(inShort)).to.deep.equal([0]);
       expect(await waiting(facts)).to.deep.equal([true, true]);
@@ -253,7 +253,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(await waiting(facts)).to.deep.equal([false, true]);
     });
 
-    it('has a separate result beside other facts: deleted, left to runs, not subscribed, or locked', async () => {
+    it('has its own result if several facts are fanned out together', async () => {
       const [runs, unsubscribed, locked] = [
         await buildSubscription(url),
         await buildSubscription(url, ['student.created']),
@@ -290,10 +290,10 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
     for (const { what, state, healthy } of [
       { what: 'fails', state: failing, healthy: false },
       { what: 'is throttled', state: { ...failing, consecutive_failures: 5, breaker_step: 1 }, healthy: false },
-      { what: 'is throttled although no failure is counted', state: { breaker_step: 1 }, healthy: true },
+      { what: 'is throttled, although no failure is counted', state: { breaker_step: 1 }, healthy: true },
       { what: 'is paused', state: { status: 'paused' }, healthy: true },
     ]) {
-      it(`is omitted for an endpoint that ${what}, whose deliveries wait for a run (one or several facts)`, async () => {
+      it(`is omitted if the endpoint ${what}, for one fact and for several facts`, async () => {
         await alter('webhook_endpoints', subscription.endpoint.id, state);
         const lane = fakeLane();
         const facts: ClaimedFact[] = [];
@@ -358,7 +358,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(lane.startedAttempts).to.deep.equal([]);
     };
 
-    it('are released if the transaction is rolled back, which begins no attempt and leaves no row', async () => {
+    it('are released if the transaction is rolled back, and no attempt begins', async () => {
       const facts = [await recordFor(subscription), await recordFor(subscription)];
       const lane = fakeLane();
       const cutOff = watching(db, () => Promise.reject(new Error('cut off')));
@@ -371,7 +371,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(await waiting(facts)).to.deep.equal([true, true]);
     });
 
-    it('are not acquired for an unreadable body, which postpones only the fact of this body', async () => {
+    it('are not kept if one body is unreadable, and the other fact then succeeds alone', async () => {
       subscription = await buildSubscription(url, ['student.updated', 'lesson.completed']);
       const facts = [await recordFor(subscription), await unreadable()];
       const lane = fakeLane();
@@ -385,7 +385,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect([...lane.permits]).to.deep.equal(lane.startedAttempts.map(({ id }) => id));
     });
 
-    it('are the permits of the last try if the transaction fails and is repeated', async () => {
+    it('belong to the last try if the transaction fails once and is repeated', async () => {
       for (const count of [1, 2]) {
         const facts: ClaimedFact[] = [];
         while (facts.length < count) facts.push(await recordFor(subscription));
@@ -402,7 +402,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       }
     });
 
-    it('are released if the connection is lost after the commit, and a relay hands the deliveries over', async () => {
+    it('are released if the connection is lost after the commit, and a run makes the attempts later', async () => {
       const fact = await recordFor(subscription);
       const lane = fakeLane();
       const losing = unreliable(db, () => 'after');
@@ -429,7 +429,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(await attemptRows(row?.id ?? '')).to.deep.equal([]);
     });
 
-    it('are released for an endpoint that subscribes before a second fan-out and gets the first body', async () => {
+    it('are released for an endpoint that subscribes later, because its delivery gets the earlier body', async () => {
       const fact = await recordFor(subscription);
       await fanOutNow([fact], {});
       const [first] = await deliveriesOf(fact);
@@ -449,7 +449,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect((await claimed({ id }, later.getTime())).body).to.equal(body);
     });
 
-    it('are held by one of four relays that handle one fact concurrently', async () => {
+    it('are held by only one of four relays that fan out one fact at the same time', async () => {
       const fact = await recordFor(subscription);
       const lanes = [1, 2, 3, 4].map(() => fakeLane());
       const answers = await Promise.all(lanes.map((lane) => fanOutNow([fact], { lane })));
@@ -487,7 +487,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       ]);
     });
 
-    it('wait for the lane before the transaction, if an endpoint is subscribed', async () => {
+    it('wait for the lane before the transaction begins, but only if an endpoint is subscribed', async () => {
       const order: string[] = [];
       const lane = fakeLane(() => {
         order.push('take');

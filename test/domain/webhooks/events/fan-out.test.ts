@@ -77,7 +77,7 @@ describe('the fan-out of a fact', () => {
       ]);
     });
 
-    it('start one run each, with search attributes, and with a local attempt for a healthy endpoint', async () => {
+    it('get one run each, with search attributes, and with a local attempt if the endpoint is healthy', async () => {
       const { clubId, studentId, endpoint } = await buildSubscription(url);
       const facts = [1, 2].map(() => ({
         ...factAbout({ clubId, studentId }, 'student.updated'),
@@ -96,7 +96,7 @@ describe('the fan-out of a fact', () => {
       );
     });
 
-    it('are found without a lock for bulk facts, so that facts without recipients wait for no student', async () => {
+    it('are found without a lock for bulk facts, so a fact without recipients waits for no lock', async () => {
       const { clubId, studentId, endpoint } = await buildSubscription(url, ['student.created']);
       const bulkFact = (type: EventType) => ({
         ...factAbout({ clubId, studentId }, type),
@@ -183,7 +183,7 @@ describe('the fan-out of a fact', () => {
         expect((await fanOutFacts(db, facts, new Date())).map(inShort)).to.deep.equal([1, 1]);
       });
 
-      it('waits for a locked endpoint for at most 100 ms, and then leaves no row', async () => {
+      it('waits at most 100 ms for a locked endpoint, and then fails without writing a row', async () => {
         const [locked, free] = [await buildSubscription(url), await buildSubscription(url)];
         const facts = [updateOf(locked), updateOf(free)];
         await withOpenTransaction(
@@ -221,7 +221,7 @@ describe('the fan-out of a fact', () => {
       expect(await eventsOf(fact.id)).to.have.length(1);
     });
 
-    it('are none without a subscription to the type, and nothing is written (DEL-16)', async () => {
+    it('do not exist if no endpoint subscribes to the type, and nothing is written (DEL-16)', async () => {
       const subscription = await buildSubscription(url, ['student.created']);
       const fact = factAbout(subscription, 'student.updated');
       expect(await fanOut(db, fact, new Date())).to.deep.equal([]);
@@ -229,7 +229,7 @@ describe('the fan-out of a fact', () => {
       expect(await eventsOf(fact.id)).to.deep.equal([]);
     });
 
-    it('whose last attempt failed are marked as not healthy', async () => {
+    it('are marked as not healthy if their last attempt failed', async () => {
       const subscription = await buildSubscription(url);
       await alter('webhook_endpoints', subscription.endpoint.id, { consecutive_failures: 1 });
       const [delivery] = await fanOut(db, factAbout(subscription, 'student.updated'), new Date());
@@ -373,7 +373,8 @@ describe('the fan-out of a fact', () => {
       const fact = factAbout(subscription, 'student.updated');
       let removing: Promise<void> | undefined;
       let deliveries: Promise<unknown> | undefined;
-      // The removal ends sessions after it has locked and emptied the student. The test blocks it at the sessions.
+      // The removal locks and empties the student, and then ends the student's sessions. The test locks these sessions, so the removal
+      // waits there.
       await withOpenTransaction(
         (tx) =>
           tx.manager.query(`SELECT 1 FROM student_sessions WHERE student_id = $1 FOR UPDATE`, [subscription.studentId]),
@@ -394,7 +395,7 @@ describe('the fan-out of a fact', () => {
       const fact = factAbout(subscription, 'student.updated');
       let removing: Promise<void> | undefined;
       let deliveries: Promise<readonly { id: string }[]> | undefined;
-      // The fan-out locks the endpoints after the student. The test blocks it at the endpoint.
+      // The fan-out locks the student, and then the endpoints. The test locks the endpoint, so the fan-out waits there.
       await withOpenTransaction(
         (tx) =>
           tx.manager.query(`SELECT 1 FROM webhook_endpoints WHERE id = $1 FOR UPDATE`, [subscription.endpoint.id]),
@@ -414,7 +415,7 @@ describe('the fan-out of a fact', () => {
       expect(wakes, 'the wake of its workflow').to.have.length(1);
     });
 
-    it('leaves no body and no pending delivery in thirty concurrent pairs of fan-out and removal', async () => {
+    it('leaves no body and no pending delivery if a fan-out and a removal run together, thirty times', async () => {
       await Promise.all(
         Array.from({ length: 30 }, async (_, round) => {
           const subscription = await buildSubscription(url);

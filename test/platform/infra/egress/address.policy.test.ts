@@ -116,7 +116,7 @@ const addresses: readonly (readonly [string, string])[] = [
   ['', 'invalid'],
 ];
 
-describe('classification of addresses, of which only public addresses are allowed', () => {
+describe('classification of addresses (only public addresses are allowed)', () => {
   for (const [address, expected] of addresses) {
     it(`${address || '(empty)'} is ${expected}`, () => {
       expect(classifyAddress(address)).to.equal(expected);

@@ -96,7 +96,7 @@ describe('connecting to one of several addresses (RFC 8305)', () => {
     server.close();
   });
 
-  it('alternates between IPv4 and IPv6, and reports an error that is not about our own host', async () => {
+  it('alternates between IPv4 and IPv6, and does not report that our own host has no IPv6', async () => {
     const tried: unknown[] = [];
     const connect = mock.method(net, 'connect', (options: net.TcpNetConnectOpts) => {
       tried.push(options.host);

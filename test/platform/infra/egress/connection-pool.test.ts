@@ -121,7 +121,7 @@ describe('the pool of connections to receivers', () => {
     expect(receiver.connections()).to.equal(2);
   });
 
-  it('does not reuse a connection that is idle too long, too old, or not read to its end', async () => {
+  it('does not reuse a connection that was idle too long, is too old, or has an unread response', async () => {
     const receiver = await receiverThat(ok);
     const idle = connectionsWith({ idleMs: 100 });
     await post(idle, receiver);
@@ -194,7 +194,7 @@ describe('the pool of connections to receivers', () => {
     expect(receiver.requests).to.have.length(4);
   });
 
-  it('repeats the request only once, and never after a new connection, a partial or an invalid response', async () => {
+  it('repeats a request only once, and only if a reused connection closes without any response', async () => {
     const dead = await receiverThat((socket, request, number) => {
       if (number === 1) ok(socket, request, number);
       else socket.destroy();
@@ -238,7 +238,7 @@ describe('the pool of connections to receivers', () => {
     expect(receiver.requests, 'The request was not sent a second time.').to.have.length(2);
   });
 
-  it('ignores the abort of a finished request while the same connection serves the next request', async () => {
+  it('does not end the next request on a connection if the finished request is aborted', async () => {
     const receiver = await receiverThat(
       respondWith('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'),
     );
@@ -255,7 +255,7 @@ describe('the pool of connections to receivers', () => {
     expect((await next).outcome).to.equal('succeeded');
   });
 
-  it('does not repeat a request over a connection that replaced a closing connection', async () => {
+  it('does not repeat a request on a new connection that replaces a closed connection', async () => {
     const receiver = await receiverThat((socket, _request, number) => {
       if (number === 1) socket.write('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
       else socket.destroy();

@@ -216,7 +216,7 @@ describe('registration of a URL, which must be https and resolve to the public i
     expect(message).to.match(/has 2420 characters/);
   });
 
-  it('displays an allowed address in its usual form', async () => {
+  it('displays an allowed address such as 127.1 in its usual form, 127.0.0.1', async () => {
     const { checkUrl } = createEgress({ allowedNetworks: loopback });
     expect(await checkUrl('https://127.1:8443/hook')).to.equal('https://127.0.0.1:8443/hook');
   });
@@ -233,7 +233,7 @@ describe('registration of a URL, which must be https and resolve to the public i
     ['an error of the resolver', new Error('ENOTFOUND'), 'refused'],
   ];
   for (const [what, answer, expected] of names) {
-    it(`treats a name that resolves to ${what} as ${expected}`, async () => {
+    it(`is ${expected} if the name resolves to ${what}`, async () => {
       const lookups: string[] = [];
       const resolve: Resolve = async (name) => {
         lookups.push(name);
@@ -256,7 +256,7 @@ describe('registration of a URL, which must be https and resolve to the public i
     expect(messages[0]).to.equal(messages[1]);
   });
 
-  it('waits 5 s for a name server that never answers', async () => {
+  it('fails after 5 s if the name server never answers', async () => {
     const over = new AbortController();
     const limits: number[] = [];
     const timeout = mock.method(AbortSignal, 'timeout', (milliseconds: number) => {
@@ -325,7 +325,7 @@ describe('the address check on each connection (DEL-7)', () => {
     authority = await makeAuthority();
   });
 
-  it('refuses a connection to each spelling that registration refuses', async () => {
+  it('refuses each spelling of an address that the registration refuses', async () => {
     const egress = createEgress({ allowedNetworks: [], resolve: everyNameIsPublic });
     for (const url of literals) {
       expect(await attempt(egress, url), url).to.include({ outcome: 'address_refused', errorCode: 'ADDRESS_REFUSED' });
@@ -373,7 +373,7 @@ describe('the address check on each connection (DEL-7)', () => {
       await receiver.stop();
     });
 
-  it('checks the real address of the connection: 0.0.0.0 is loopback, so no request is sent', async () => {
+  it('checks the address to which the socket connects, and so refuses 0.0.0.0 as loopback', async () => {
     const receiver = await startReceiver(await authority.issue(['0.0.0.0']), noContent);
     const egress = createEgress({ allowedNetworks: ['0.0.0.0/32'], extraCa: authority.certificate });
     expect((await attempt(egress, `https://0.0.0.0:${receiver.port}/`)).outcome).to.equal('address_refused');
@@ -382,7 +382,7 @@ describe('the address check on each connection (DEL-7)', () => {
     await receiver.stop();
   });
 
-  it('uses the only one of several addresses that answers', async () => {
+  it('uses the second address of a name if the first address does not answer', async () => {
     const receiver = await startReceiver(await authority.issue(['receiver.test']), noContent);
     const resolve: Resolve = async () => ['127.0.0.9', '127.0.0.1'];
     const egress = createEgress({ allowedNetworks: loopback, extraCa: authority.certificate, resolve });
@@ -423,7 +423,7 @@ describe('name resolution', () => {
     server.stop();
   });
 
-  it('throws the code of the reason if a name has no address', async () => {
+  it('fails with ENODATA if a name has no address, and with ENOTFOUND if the name does not exist', async () => {
     const server = await startNameServer((name) => (name === 'empty.test' ? [] : undefined));
     const resolve = dnsResolver([server.address]);
     const codes = await Promise.all(

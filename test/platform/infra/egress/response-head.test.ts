@@ -28,7 +28,7 @@ const body = fc.constantFrom('', 'ok', 'HTTP/1.1 100 Continue\r\n\r\n', 'a\r\n b
 const cuts = fc.array(fc.nat({ max: 500 }), { maxLength: 12 });
 
 describe('the response head that reaches the HTTP parser', () => {
-  it('loses only its interim responses, however the input is split', () => {
+  it('loses its informational (1xx) responses and nothing else, however the input is split', () => {
     fc.assert(
       fc.property(fc.array(interim, { maxLength: 3 }), plainHead, body, cuts, (interims, { text }, rest, ends) => {
         expect(parsed(interims.join('') + text + rest, ends)).to.equal(withReturns(text) + rest);

@@ -1,4 +1,4 @@
-/** E-mail pictures of images, and the images that have no such picture (DEC-157). */
+/** Tests the pictures of images for e-mails, and which images have no such picture (DEC-157). */
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { makeMailPicture, type MailPicture } from '../../../../platform/infra/images/mail-picture.ts';
@@ -49,7 +49,11 @@ describe('the picture of an image for e-mails', () => {
       gifOf({ width: 40, height: 20, pictures: 3 }).then((gif) => sharp(gif, { animated: true }).webp().toBuffer()),
       ['image/gif', 40, 20, false],
     ],
-    ['an animated PNG whose first frame remains', apngOf({ width: 40, height: 20 }), ['image/jpeg', 40, 20, true]],
+    [
+      'an animated PNG, of which only the first frame remains',
+      apngOf({ width: 40, height: 20 }),
+      ['image/jpeg', 40, 20, true],
+    ],
     ['an animation of more than 500 frames', gifOf({ width: 4, height: 4, pictures: 501 }), ['image/png', 4, 4, true]],
     [
       'an animation of more than 50 megapixels',
@@ -74,7 +78,7 @@ describe('the picture of an image for e-mails', () => {
       'image_unreadable',
     ],
     ['a drawing with a size of zero', svg('width="0" height="0"'), 'image_unreadable'],
-    ['a drawing with a size in percent of nothing', svg(''), 'image_unreadable'],
+    ['a drawing that states no size', svg(''), 'image_unreadable'],
     ['a drawing that is too wide for the SVG renderer', svg('width="40000" height="1"'), 'image_unreadable'],
     ['a drawing of 81 megapixels', svg('width="9000" height="9000"'), 'image_too_large'],
     ['a PNG of 56 megapixels', plain(8_000, 7_000).png().toBuffer(), 'image_too_large'],
@@ -84,7 +88,7 @@ describe('the picture of an image for e-mails', () => {
       'image_too_heavy',
     ],
   ] as const) {
-    it(`does not exist for ${what}: ${problem}`, async () => {
+    it(`is refused as ${problem} for ${what}`, async () => {
       expect(shapeOf(await makeMailPicture(await image))).to.equal(problem);
     });
   }

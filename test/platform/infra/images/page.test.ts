@@ -36,7 +36,7 @@ describe('rendering the first page of a PDF', function () {
     expect((await range(await pdf('', 'Bends'))).darkest).to.equal(255);
   });
 
-  it('applies the rotation of the page, and fills the box whatever page size the PDF states', async () => {
+  it('rotates the page as the PDF states, and fills the picture box for any page size', async () => {
     expect(await sizeOf(rawPage('/MediaBox [0 0 300 600] /Rotate 90', ''))).to.equal('image/jpeg 640 × 320');
     expect(await sizeOf(rawPage('/MediaBox [0 0 14000 7]', ''))).to.equal('image/jpeg 640 × 1');
     expect(await sizeOf(rawPage('/MediaBox [0 0 1000000000 1000000000]', ''))).to.equal('image/jpeg 640 × 640');
@@ -65,7 +65,7 @@ describe('rendering the first page of a PDF', function () {
       expect(await draw(await bytes)).to.equal(undefined);
     });
 
-  it('returns nothing for a page that takes too much CPU time, and throws if only the clock ran out', async () => {
+  it('returns nothing if a page takes too much CPU time, but throws if only the time limit passes', async () => {
     const late = await draw(endlessPdf(), { workMs: 300, cpuSeconds: 600 }).catch((error: Error) => error.message);
     expect(late, 'clock').to.equal('The picture process did not end within 300 ms');
     expect(await draw(endlessPdf(), { workMs: 60_000, cpuSeconds: 1 }), 'CPU').to.equal(undefined);
@@ -78,7 +78,7 @@ describe('rendering the first page of a PDF', function () {
     expect(await draw(growingPdf())).to.equal(undefined);
   });
 
-  it('ends with its signal, and rethrows errors of its input', async () => {
+  it('ends when its signal aborts, and rethrows the errors of its input', async () => {
     const stop = new AbortController();
     const drawing = draw(endlessPdf(), { workMs: 600_000, cpuSeconds: 600 }, stop).catch((error: unknown) => error);
     setImmediate(() => stop.abort(new Error('stopped')));

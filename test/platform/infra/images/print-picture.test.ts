@@ -71,7 +71,7 @@ describe('the picture of an image for documents', function () {
       expect(await make(bytes)).to.equal(undefined);
     });
 
-  it('ends with its signal', async () => {
+  it('ends when its signal aborts', async () => {
     const reason = new Error('The document is not needed any more.');
     const failure = await make(await plain(40, 30).png().toBuffer(), { signal: AbortSignal.abort(reason) }).catch(
       (error: unknown) => error,

@@ -131,7 +131,7 @@ describe('shrinking an image', () => {
       expectClose(await shownOf(Buffer.concat(pieces)), [230, 230, 230]);
     });
 
-    it('returns nothing or a picture, and never throws, for any broken header of an AVIF', async () => {
+    it('returns nothing or a picture, but never throws, if the header of an AVIF is broken', async () => {
       const bytes = await avifSaying(gray(148), 8, 9, 16);
       for (const name of ['meta', 'iprp', 'ipco', 'ipma', 'pitm', 'nclx']) {
         const broken = Buffer.from(bytes);

@@ -43,7 +43,7 @@ describe('the key vault at process start', () => {
     }
     return [];
   };
-  /** Creates a student of a release that had an address key. The address hash of the student is under this key. */
+  /** Creates a student whose address an old release hashed with this key. */
   const hashedUnder = async (key: Secret<Buffer>) => {
     const { id: clubId } = await buildClub();
     const { id, email } = await buildStudent(clubId);
@@ -61,7 +61,7 @@ describe('the key vault at process start', () => {
   const namesItsKey = (vault: Vault) => vault.seal('', '').length === 5 + 12 + 16;
 
   describe('the lasting key for address hashes', () => {
-    it('is kept through a complete change of the master key, so no suppression and no student is lost', async () => {
+    it('stays the same during a complete change of the master key, so each suppression still applies', async () => {
       const { clubId, email } = await hashedUnder(one);
       const hash = addressKeyOf(createVault(one), email);
       const suppressed = `${newId()}@example.com`;
@@ -75,7 +75,7 @@ describe('the key vault at process start', () => {
       expect(found.total).to.equal(1);
     });
 
-    it('prevents two hashes of one address while processes have different keys', async () => {
+    it('gives one hash to one address, even while processes have different master keys', async () => {
       const { clubId } = await hashedUnder(one);
       const email = `${newId()}@example.com`;
       const vaults = [
@@ -103,7 +103,7 @@ describe('the key vault at process start', () => {
       expect(addressKeyOf(vault, email)).to.deep.equal(addressKeyOf(createVault(two), email));
     });
 
-    it('is derived from the newest students if the key changed before a lasting key existed', async () => {
+    it('comes from the key of the newest students if the key changed before a lasting key existed', async () => {
       await hashedUnder(three);
       const { email } = await hashedUnder(one);
       expect(addressKeyOf(await readVault(db, keysOf(one)), email)).to.deep.equal(
@@ -119,7 +119,7 @@ describe('the key vault at process start', () => {
       expect(await sealedValues(db)).to.have.length(1);
     });
 
-    it('is not chosen if no student exists and one of several keys hashed suppressions', async () => {
+    it('is not chosen from several keys if no student shows which key hashed the suppressions', async () => {
       const { clubId } = await hashedUnder(one);
       await addSuppression({ db, vault: createVault(one) }, clubId, 'gone@example.com', new Date());
       await db.run(sql`UPDATE students SET email_key = NULL`);
@@ -132,7 +132,7 @@ describe('the key vault at process start', () => {
   });
 
   describe('key ids in sealed values', () => {
-    it('are written only when no old release can read values: with several keys, or after a reseal', async () => {
+    it('are written only with several keys or after a reseal, when no old release reads the values', async () => {
       await buildClub();
       expect(namesItsKey(await readVault(db, keysOf(one)))).to.equal(false);
       expect(namesItsKey(await readVault(db, keysOf(one, two)))).to.equal(true);
@@ -150,7 +150,7 @@ describe('the key vault at process start', () => {
   });
 
   describe('reported problems', () => {
-    it('name each column with values under a missing key', async () => {
+    it('name each column that has values under a key that is not given', async () => {
       await hashedUnder(one);
       await buildSealedValues(await readVault(db, keysOf(one, three)));
       await reseals(keysOf(one, three));
@@ -180,7 +180,7 @@ describe('the key vault at process start', () => {
       );
     });
 
-    it('name the columns of student hashes that no given key made', async () => {
+    it('name the columns with hashes of students that none of the given keys made', async () => {
       await hashedUnder(three);
       expect(await problemsOf(keysOf(one, two))).to.deep.equal([
         '  - students.email_key: addresses are hashed with another key. Add that to MASTER_KEYS_OLD.',
@@ -188,7 +188,7 @@ describe('the key vault at process start', () => {
       expect(await sealedValues(db)).to.deep.equal([]);
     });
 
-    it('name columns whose newest values no given key opens, if no student has a hash; no key is stored', async () => {
+    it('name the columns whose newest values no given key opens, if no student has a hash', async () => {
       await buildSealedValues(sealingUnnamed(one, { seemsNamed: true }));
       await db.run(sql`UPDATE students SET email_key = NULL`);
       const rows = Object.groupBy(await sealedValues(db), ({ column }) => column);
@@ -210,7 +210,7 @@ describe('the key vault at process start', () => {
       );
     });
 
-    it('name columns whose newest values no given key opens, unless a value of another column opens', async () => {
+    it('name no column whose newest values no given key opens, if values of another column open', async () => {
       await buildSealedValues(sealingUnnamed(one, { seemsNamed: false }));
       for (let count = 0; count < 3; count++) await buildSealedValues(sealingUnnamed(three, { seemsNamed: false }));
       await db.run(sql`UPDATE students SET email_key = NULL`);
@@ -238,8 +238,11 @@ describe('the key vault at process start', () => {
     });
   });
 
-  describe('with thousands of old values that begin like a key id', () => {
-    /** Values without a key id whose random nonces begin like key ids: all different, and before values of real keys. */
+  describe('the check of thousands of old values that begin like a key id', () => {
+    /**
+     * Creates old values without a key id. Their random nonces begin like key ids, and all of them differ. They are stored before the
+     * values of real keys.
+     */
     const fill = async (vault: Vault, count: number) => {
       const { clubId } = await buildSealedValues(vault);
       const ids = Array.from({ length: count }, () => newId());
@@ -254,7 +257,7 @@ describe('the key vault at process start', () => {
           FROM sales_notices notice, unnest(${ids}::uuid[], ${values}::bytea[]) AS given (id, proof) WHERE notice.club_id = ${clubId}`);
     };
 
-    it('reads a thousand values per query, and never a single value', async () => {
+    it('reads a thousand values in each query, and never reads values one by one', async () => {
       await hashedUnder(one);
       await fill(await readVault(db, keysOf(one)), 2_100);
       const looks: string[] = [];
@@ -263,7 +266,7 @@ describe('the key vault at process start', () => {
       expect(looks.filter((text) => text.includes('FROM sales_notices'))).to.have.length(3);
     });
 
-    it('finds the values of a missing key that follow these old values', async () => {
+    it('finds values of a missing key even if they come after these old values', async () => {
       await hashedUnder(one);
       await fill(await readVault(db, keysOf(one)), 2_100);
       const { clubId } = await buildSealedValues(createVault(two, { namesKeys: true }));
@@ -273,7 +276,7 @@ describe('the key vault at process start', () => {
       );
     });
 
-    it('names some of the keys if no value opens, and reports that there are more', async () => {
+    it('names some of the missing keys if no value opens, and says that more keys are missing', async () => {
       await hashedUnder(three);
       await readVault(db, keysOf(three));
       await fill(createVault(three), 1_100);
@@ -309,7 +312,7 @@ describe('the key vault at process start', () => {
   });
 });
 
-/** Seals a text like a release that wrote no key ids, with this nonce. */
+/** Seals a text with this nonce and without a key id, as an old release did. */
 function sealedWith(key: Secret<Buffer>, nonce: Buffer, context: string): Buffer {
   const cipher = createCipheriv('aes-256-gcm', Buffer.from(hkdfSync('sha256', key.reveal(), '', 'seal', 32)), nonce);
   cipher.setAAD(Buffer.from(context));

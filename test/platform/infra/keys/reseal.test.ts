@@ -41,7 +41,7 @@ describe('reseal', () => {
     for (const { column, sealed } of await sealedValues(db))
       expect(sealed.subarray(0, 5), column).to.deep.equal(changed.headers[0]);
   };
-  /** Includes a value of the service's own. */
+  /** Also creates a value that belongs to the service itself: the lasting key. */
   const buildAll = async (vault: Vault) => {
     const values = await buildSealedValues(vault);
     await db.run(sql`INSERT INTO vault_secrets (name, sealed) VALUES ('lasting key', ${vault.seal('lasting', 'lasting key')})
@@ -90,7 +90,7 @@ describe('reseal', () => {
       .with.length(7);
   });
 
-  /** Reseals while `work` is not committed. The locked rows are free for the second pass. */
+  /** Reseals while the transaction of `work` is open. The transaction commits before the second pass, and its locked rows are then free. */
   const resealBeside = async (work: Parameters<typeof withOpenTransaction>[0]) => {
     const [passed, committed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let resealing: ReturnType<typeof endsWith> | undefined;
@@ -159,7 +159,7 @@ describe('reseal', () => {
       if (pauses <= 3) await buildSealedValues(old);
     };
     expect(await endsWith(changing, db, { pause })).to.deep.equal({ ...nothing, resealed: 7 + 3 * 6 });
-    // One pause before each pass that found values, one before the pass of the service's own key, and one before the empty pass.
+    // The passes pause five times: before each pass that found values, before the pass of the service's own key, and before the empty pass.
     expect(pauses).to.equal(5);
   });
 
@@ -173,7 +173,7 @@ describe('reseal', () => {
     });
   });
 
-  it('keeps the rotation of a skipped secret, and seals values that the rotation moved', async () => {
+  it('keeps a rotation that runs during the first pass, and then seals the secrets of that rotation', async () => {
     const { clubId, endpointId } = await buildAll(old);
     const texts = await readSealedValues(db, old);
     let secret = '';
@@ -270,7 +270,7 @@ describe('reseal', () => {
       fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 10 }), async (acts) => {
         await removeSealedValues(db);
         let current = 0;
-        /** The keys that some value may be sealed under. */
+        /** The keys under which a value may be sealed. */
         let needed = new Set([0]);
         const ring = () =>
           createVault(keys[current] ?? before, {

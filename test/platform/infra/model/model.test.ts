@@ -32,7 +32,7 @@ describe('the connection to the model', () => {
     { how: 'with its last event', script: {} },
     { how: 'after its last event', script: { endsAfterMs: 50 } },
   ])
-    it(`serves the next answer if the last response ends ${how}`, async () => {
+    it(`serves the next answer even if the previous response ends ${how}`, async () => {
       expect(await answered(script)).to.deep.equal(all);
       // A request that arrives before the end of the response gets its own connection.
       await until('an answer over a reused connection', { timeoutMs: 10_000 }, async () => {

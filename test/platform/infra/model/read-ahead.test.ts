@@ -22,7 +22,7 @@ describe('readAhead', () => {
     expect(read).to.deep.equal([1, 2, 3, 'cut']);
   });
 
-  it('reads ahead of the reader by at most its limit', async () => {
+  it('reads at most the given number of items ahead of the reader', async () => {
     let producedItems = 0;
     async function* source() {
       for (; producedItems < 100;) yield ++producedItems;
@@ -36,7 +36,7 @@ describe('readAhead', () => {
     expect(read).to.deep.equal(Array.from({ length: 100 }, (_, at) => at + 1));
   });
 
-  it('calls the leave function when the reader stops early, but not at the end', async () => {
+  it('calls the callback `leave` if the reader stops early, but not if all items were read', async () => {
     async function* source() {
       yield* [1, 2, 3];
       await new Promise(() => {});
@@ -52,7 +52,7 @@ describe('readAhead', () => {
     expect(leaves).to.equal(1);
   });
 
-  it('rethrows a thrown undefined as an error', async () => {
+  it('throws undefined if the source throws undefined', async () => {
     async function* source(): AsyncGenerator<number> {
       yield* [];
       throw undefined;

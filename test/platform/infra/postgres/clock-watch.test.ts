@@ -18,8 +18,14 @@ function postgresAt() {
 describe('the clock of a process compared with the clock of Postgres (DEC-99)', () => {
   const offsets: [string, { askedAt: number; postgres: number; answeredAt: number; offset: number }][] = [
     ['the same', { askedAt: 5_000, postgres: 5_000, answeredAt: 5_000, offset: 0 }],
-    ['a slow answer, which was read late', { askedAt: 5_000, postgres: 5_001, answeredAt: 95_000, offset: 0 }],
-    ['a slow answer, which was read early', { askedAt: 5_000, postgres: 94_999, answeredAt: 95_000, offset: 0 }],
+    [
+      'a slow answer, whose time Postgres read at the beginning',
+      { askedAt: 5_000, postgres: 5_001, answeredAt: 95_000, offset: 0 },
+    ],
+    [
+      'a slow answer, whose time Postgres read at the end',
+      { askedAt: 5_000, postgres: 94_999, answeredAt: 95_000, offset: 0 },
+    ],
     [
       'a fraction of a millisecond, which Date.now() does not show',
       { askedAt: 5_000, postgres: 5_000.9, answeredAt: 5_000, offset: 0 },

@@ -40,7 +40,7 @@ describe('a migration that drops columns or tables', () => {
   });
   after(() => source.destroy());
 
-  it('does not run while an older version runs, names this version, and still allows its restart', async () => {
+  it('does not run while an older version runs, and names that version, which may still restart', async () => {
     const stop = await keepBeating(db, 'worker', build('0.3.0'), unexpected);
     expect(await problemOf(migrate(source, 0))).to.equal(
       'ContractsPlaces1799000000000 removes columns or tables that versions before 0.4.0 read, and such processes run: worker of version 0.3.0. Upgrade or end them, and run this command again.',

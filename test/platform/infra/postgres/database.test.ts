@@ -7,7 +7,7 @@ import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { until } from '../../../toolkit/drive/until.ts';
 
-/** A transaction that Postgres aborts with this SQLSTATE the first `times` times. */
+/** Runs a transaction that Postgres aborts with this SQLSTATE in its first `times` tries. */
 async function ended(sqlState: string, times: number): Promise<{ tries: number; outcome: unknown }> {
   const { db } = await testDeps();
   let tries = 0;

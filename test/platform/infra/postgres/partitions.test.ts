@@ -51,7 +51,7 @@ describe('partitions', () => {
     expect(beginningOf(at('1970-01-01T00:00:00Z'), 'week')).to.equal(-3 * day);
   });
 
-  it('reach four weeks ahead of the current time, and are created once', async () => {
+  it('are created for the next four weeks, and only once', async () => {
     expect(await preparePartitions(db, byId, now)).to.deep.equal({ made: 5, moved: 0 });
     expect(await preparePartitions(db, byTime, now)).to.deep.equal({ made: 29, moved: 0 });
     expect(await preparePartitions(db, byId, now)).to.deep.equal({ made: 0, moved: 0 });
@@ -102,7 +102,7 @@ describe('partitions', () => {
 
   describe('for rows in the default partition', () => {
     for (const table of [byId, byTime]) {
-      it(`are created, and the rows move there (${table.name})`, async () => {
+      it(`are created, and the rows move to the new partitions (${table.name})`, async () => {
         for (const at of [now - 400 * day, now, now + 1, now + 7 * day]) await insert(table, at);
         expect(await placesOf(table)).to.deep.equal(Array.from({ length: 4 }, () => `${table.name}_default`));
         const { moved } = await preparePartitions(db, table, now);
@@ -114,7 +114,7 @@ describe('partitions', () => {
       });
     }
 
-    it('leave rows in the default partition that are further ahead than the newest partition', async () => {
+    it('leave a row in the default partition if its time is later than all new partitions', async () => {
       await insert(byId, now + 3_650 * day);
       expect(await preparePartitions(db, byId, now)).to.deep.equal({ made: 5, moved: 0 });
       expect(await placesOf(byId)).to.deep.equal(['parts_by_id_default']);
@@ -158,7 +158,7 @@ describe('partitions', () => {
     expect(new Set(await placesOf(byTime))).to.deep.equal(new Set(['parts_by_time_20261126']));
   });
 
-  it('move a row that was committed while the process waited for its writer', async () => {
+  it('receive a row that was committed while their creation waited for the writer of the row', async () => {
     let prepared: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(
       (tx) => tx.manager.query(`INSERT INTO parts_by_time (at) VALUES ($1)`, [new Date(now)]),

@@ -42,7 +42,7 @@ describe('prepared', () => {
     expect(await select(db, { n: 1, ids: ['a', 'b'] })).to.deep.equal([{ text: ':n $1 ::1', list: ['a'] }]);
   });
 
-  it('refuses values that lack a name that the text uses', async () => {
+  it('refuses values if a name in the text has no value', async () => {
     const select = prepared<object, { clubId: string; id: string }>(
       'prepared_test_missing',
       (value) => `SELECT ${value.clubId}::text, ${value.id}::text`,

@@ -94,7 +94,7 @@ describe('Queries', () => {
     });
     expect(await listPage(db, { page: 1, page_size: 3 }, upTo(0))).to.deep.equal({ rows: [], total: 0 });
     for (const page of [2, 3])
-      // A full page, and a page after the end, do not show the total.
+      // The rows of a full page, or of a page after the end, do not show the total. So the count runs, and fails.
       expect(sqlStateOf(await listPage(db, { page, page_size: 3 }, upTo(6)).catch((error: unknown) => error))).to.equal(
         '42P01',
       );

@@ -49,7 +49,7 @@ describe('the fair sharing of the connection pool (ENG-17)', () => {
     mock.timers.tick(1);
     expect(refusals).to.have.length(1);
     expect(isConflict(refusals[0])).to.equal(true);
-    // A worker step must not take the refusal for a decision about its row, or a sales notice would fail permanently.
+    // A worker step must not read this refusal as a decision about its row. Otherwise a sales notice would fail permanently.
     expect(refusals[0]).not.to.be.an.instanceOf(DomainError);
     places.leave('club');
     mock.timers.tick(second);

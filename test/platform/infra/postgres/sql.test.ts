@@ -55,8 +55,8 @@ describe('all', () => {
   });
 });
 
-describe('given', () => {
-  it('omits only undefined values', () => {
+describe('the helper `given`', () => {
+  it('returns all values of an object except undefined values', () => {
     const change = given({ name: undefined, model: null, limit: 0, description: '' });
     expect(change).to.deep.equal({ model: null, limit: 0, description: '' });
     expect(change).not.to.have.property('name');

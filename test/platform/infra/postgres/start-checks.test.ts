@@ -107,7 +107,7 @@ describe('the checks of Postgres before a start', () => {
     };
     const slow = net.createServer((near) => {
       near.on('error', () => undefined);
-      // The first two statements are the check's own and the clock's.
+      // The first two connections are for this check and for the check of the clock.
       if (++connections > 2) setTimeout(lead, 2_000, near).unref();
       else lead(near);
     });
@@ -127,7 +127,7 @@ describe('the checks of Postgres before a start', () => {
     }
   });
 
-  it('report a contracted schema to a build that is too old, but not to a later build or a checkout', async () => {
+  it('report to an old build that the schema lacks its columns, but not to a later build or a checkout', async () => {
     await source.query(`INSERT INTO schema_contractions (migration, needs) VALUES ('Contracting1', '99.1.0')`);
     const mistakesOfBuild = (version: string) => databaseMistakes(database(), { version, buildId: 'a' });
     try {
@@ -158,7 +158,7 @@ describe('the checks of Postgres before a start', () => {
 describe('prepared statements of two sessions', () => {
   type Statements = Map<string, number>;
   const refused = (code: string) => Object.assign(new Error('refused'), { code });
-  /** A client that prepares each statement once. @param servers The server sessions that the pooler gives this client, alternately. */
+  /** A client that prepares each statement once. @param servers the server sessions, which the pooler gives to this client in rotation */
   const client = (...servers: Statements[]) => {
     const known = new Set<string>();
     let calls = 0;

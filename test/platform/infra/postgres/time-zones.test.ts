@@ -15,7 +15,7 @@ const advice = `No result depends on it: the service counts days and months by N
 const nothing: ZoneReport = { unknownHere: [], unknownThere: [], differing: [] };
 
 describe('the comparison of the time zones of Node and of Postgres (DEC-154)', () => {
-  /** Clubs only in these zones. */
+  /** Compares the zones after new clubs use exactly these zones. All other clubs use UTC. */
   async function compared(zones: readonly string[], now: string): Promise<ZoneReport> {
     const source = await testDatabase();
     await source.query(`UPDATE clubs SET time_zone = 'UTC'`);
@@ -40,12 +40,12 @@ describe('the comparison of the time zones of Node and of Postgres (DEC-154)', (
   });
 
   it('distinguishes a zone unknown to Node from a zone unknown to Postgres', async () => {
-    // Postgres reads a file of this name if it exists. Node does not know the name.
+    // Postgres looks for a file with the name of the zone. Node looks into its own list of zones.
     const { unknownHere, unknownThere, differing } = await compared(['Mars/Olympus', 'UTC'], '2026-02-10T12:00:00Z');
     expect([unknownHere, unknownThere, differing]).to.deep.equal([['Mars/Olympus'], ['Mars/Olympus'], []]);
   });
 
-  it('reports differing zones with the consequence and the remedy; names 20, and counts the others', () => {
+  it('names at most 20 differing zones, counts the others, and adds the consequence and the remedy', () => {
     const at = new Date('2027-02-07T02:00:00Z');
     const one = { zone: 'Africa/Casablanca', at, here: 3_600, there: 0 };
     const line = 'Africa/Casablanca: from 2027-02-07 on, at the latest, Node shows UTC+1, and Postgres UTC+0.';
@@ -61,7 +61,7 @@ describe('the comparison of the time zones of Node and of Postgres (DEC-154)', (
     expect(remarksOn(nothing)).to.deep.equal([]);
   });
 
-  it('reports as a mistake that Node does not know a zone in use', () => {
+  it('reports a mistake if clubs use a zone that Node does not know', () => {
     expect(mistakesIn({ ...nothing, unknownHere: ['Mars/Olympus'] })).to.deep.equal([
       `Node (time zones ${tz}) does not know Mars/Olympus, which clubs or mentorships use. Their days and months are counted in UTC. Run a Node version that knows these zones, or choose another zone there.`,
     ]);

@@ -42,7 +42,7 @@ describe('traced requests', () => {
     expect(new Set(traces.untrusted.map(({ traceId }) => traceId)).size).to.equal(1);
   });
 
-  it('put nothing of path, query, headers, bodies, statements, values and messages into a span', () => {
+  it('copy no path, query, header, body, statement, value or message into a span', () => {
     expect(printed).not.to.include(needle);
     const names = [...traces.untrusted, ...traces.trusted].flatMap(({ attributes }) => Object.keys(attributes));
     expect([...new Set(names)].toSorted()).to.deep.equal([
@@ -58,7 +58,7 @@ describe('traced requests', () => {
   });
 
   it('send no trace header to any other server', () => {
-    expect(traces.receivedHeaders).to.have.length(12); // Three spans of each request, also of the probes.
+    expect(traces.receivedHeaders).to.have.length(12); // Each request has three spans, and each probe has three spans, too.
     for (const headers of traces.receivedHeaders) {
       expect(headers).to.include('authorization');
       expect(headers).not.to.include.oneOf(['traceparent', 'tracestate', 'baggage', 'b3']);

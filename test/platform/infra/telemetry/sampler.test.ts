@@ -17,7 +17,7 @@ const settings = (sampler: Parameters<typeof samplerOf>[0]['sampler'], samplerSh
   samplerOf({ sampler, samplerShare });
 
 describe('the sampling decision for a request', () => {
-  it('follows the standard variables, and the parent if the variables request it', () => {
+  it('follows the standard variables, and follows the parent only if the variables request this', () => {
     const cases = [
       ['parentbased_always_on', '1', [true, true, false]],
       ['parentbased_always_off', '1', [false, true, false]],
@@ -44,7 +44,7 @@ describe('the sampling decision for a request', () => {
     expect(keptCount).to.be.within(700, 1_300); // about 1,000, with a tolerance of ten standard deviations
   });
 
-  it('tells whether only a share is sampled, because the number of spans then matters', () => {
+  it('is marked as a share if the variables select only a share of the traces', () => {
     expect(settings('parentbased_traceidratio', '0.05').isShare).to.equal(true);
     expect(settings('parentbased_always_on').isShare).to.equal(false);
   });

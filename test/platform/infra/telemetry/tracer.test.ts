@@ -11,7 +11,7 @@ const origin = { traceId: '1'.repeat(32), spanId: '2'.repeat(16) };
 const written = `00-${origin.traceId}-${origin.spanId}-01`;
 const nothing = () => Promise.resolve();
 
-/** Starts work within a span that continues after the span. */
+/** Starts `work` within a span. The work continues after the span has ended. */
 async function afterItsSpan<T>(work: () => Promise<T>): Promise<T> {
   const { promise: ended, resolve: goOn } = Promise.withResolvers<void>();
   const { later } = await inSpan('request', {}, async () => ({ later: ended.then(work) }));
@@ -76,7 +76,7 @@ describe('spans', () => {
     expect(ids[1]).to.equal(undefined);
   });
 
-  it('begin in a sampled trace within an unsampled trace', async () => {
+  it('are recorded if their own cause is sampled, even inside a span that is not sampled', async () => {
     const unkept = { traceparent: written.replace(/01$/, '00'), at: now };
     const work = () => inSpan('kept', { cause: { traceparent: written, at: now } }, () => inSpan('inner', {}, nothing));
     await inSpan('step', { cause: unkept }, work);
@@ -88,7 +88,7 @@ describe('spans', () => {
     expect(spans().map(({ name }) => name)).to.deep.equal(['request']);
   });
 
-  it('are not the cause of rows or log lines that are written after the spans have ended', async () => {
+  it('give no trace id to rows or log lines that are written after the spans have ended', async () => {
     expect(await afterItsSpan(async () => [traceparent(), traceId()])).to.deep.equal([undefined, undefined]);
   });
 
@@ -103,7 +103,7 @@ describe('spans', () => {
     ]);
   });
 
-  it('have only listed attributes, and only attribute values of the listed kind', async () => {
+  it('have only attributes from the list, with values of the kind that the list requires', async () => {
     const attributes = {
       'club.fact.type': 'student.created',
       'club.workflow.id': 'webhook-delivery/0190-7c',

@@ -136,7 +136,7 @@ export async function askOnce(
   return question;
 }
 
-/** A refusal that no injected fault explains. */
+/** The error for a refusal that none of the injected faults explains. */
 class Refused extends Error {
   override name = 'Refused';
 }

@@ -9,7 +9,7 @@ export interface AnswerTally {
   byStatus: Readonly<Record<string, number>>;
   /** Questions that never ended, and questions whose student never saw the end. */
   lostAnswers: string[];
-  /** Answers whose text at the student or in the log differs from the text in the row. */
+  /** Answers whose row has another text than the log or the text that the student received. */
   torn: string[];
   /** Answers that were not charged exactly once, and budgets that differ from the sum of the charges. */
   miscounted: string[];
@@ -19,7 +19,7 @@ export interface AnswerTally {
   calls: number;
 }
 
-/** The only UUID in a request to the model is the id in the question. */
+/** Finds the id in the question. A request to the model contains no other UUID. */
 const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/;
 
 interface Row {

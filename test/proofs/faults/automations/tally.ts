@@ -41,8 +41,8 @@ interface RunRow {
 }
 
 /**
- * If a student got the tag at least this long before the wait ended, the tag was in time. The limit allows for the time of reading and
- * locking.
+ * If a student got the tag at least this long before the wait ended, the run must have seen the tag. The margin covers the time for reading
+ * and locking.
  */
 const clearlyMs = 5_000;
 
@@ -91,7 +91,7 @@ export async function tallyEffects(
   };
 }
 
-/** Returns the effects that the path of a run implies, with a line for each effect. */
+/** Returns a line for each effect that the run must have after the steps that it passed. */
 function effectsOf({ id, studentId, outcomes }: RunRow, { givenTag, seenTag }: Tags): string[] {
   const passed = (step: string) => outcomes[step] !== undefined;
   const award = (step: string, count: number) =>

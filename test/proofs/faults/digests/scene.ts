@@ -1,11 +1,14 @@
-/** Clubs whose members want the daily mail and have new posts for it. In the time zone of the clubs the date does not end soon. */
+/**
+ * Builds clubs whose members want the daily mail, with new posts for this mail. The clubs have a time zone in which the present date does
+ * not end soon.
+ */
 import type { DataSource } from 'typeorm';
 import { setSender } from '../../../../domain/mail/sending/sender.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import { buildRecipients, type Recipients } from '../mail/recipients.ts';
 
-/** The posts are older, because a post of the last minute would wait for the next digest. */
+/** The age of the posts. A post of the last minute would wait for the next digest. */
 const newSince = '1 hour';
 const memberSince = '2 days';
 

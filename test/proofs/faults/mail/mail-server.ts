@@ -49,7 +49,7 @@ const server = new SMTPServer({
 });
 server.server.on('connection', (socket) => {
   socket.on('data', () => {
-    // A message of this proof has one or two pieces, so most breaks hit the envelope.
+    // A message of this proof arrives in one or two pieces of data, so most breaks hit the SMTP commands before the message.
     if (Math.random() < cut / 10) socket.destroy();
   });
 });

@@ -1,4 +1,4 @@
-/** Adds the mail server to the victims of a proof. The server keeps its port and its log over all kills. */
+/** Adds a mail server to the processes that a proof can kill. The server keeps its port and its log after each kill. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -11,10 +11,10 @@ import { onGround, victims as programs, type Ground, type Victim } from '../vict
 export const victimsWithMail = [...programs, 'mail server'] as const;
 export type VictimWithMail = (typeof victimsWithMail)[number];
 
-/** S3 is a victim only if the ground includes it. */
+/** A process that the proof can kill. S3 is one of these processes only if the ground includes S3. */
 type VictimOfMailGround = Victim | 'mail server';
 
-/** The ground of a proof, with a mail server. */
+/** The running stack of a proof (the ground), together with a mail server. */
 export interface MailGround {
   ground: Ground;
   /** The file with the messages that the mail server accepted. */
@@ -24,7 +24,7 @@ export interface MailGround {
 }
 
 /**
- * Runs `work` as `onGround` does, with a running mail server.
+ * Runs `work` on a running stack, as `onGround` does, and also runs a mail server.
  * @returns the exit code; 130 after an interruption
  */
 export async function onMailGround(

@@ -41,7 +41,7 @@ export interface CheckedMails<Row extends MailRow> {
   unknownArrived: number;
   /** The number of mails, by mail id, that arrived more than once. */
   mailedTwice: number;
-  /** A line for each row that is false or not final, and for each arrival without a row. */
+  /** A line for each row that has a wrong status or has not ended, and for each arrived mail without a row. */
   untrue: string[];
 }
 

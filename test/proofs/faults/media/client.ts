@@ -12,7 +12,7 @@ export type Purpose = 'library' | 'agent image' | 'assignment';
 
 export interface Client {
   /**
-   * @param options.accepted more statuses that are no refusal, such as 404
+   * @param options.accepted more statuses that the call accepts, such as 404
    * @throws Error when the API refuses the call
    */
   call(
@@ -20,7 +20,7 @@ export interface Client {
     path: string,
     options?: { body?: object; accepted?: readonly number[] },
   ): Promise<Response>;
-  /** Makes once a call that must not be repeated without a check. The caller must read its outcome. */
+  /** Makes the call only once, even if the answer is lost. The caller must then check whether the call had an effect. */
   callOnce(method: 'POST', path: string, body: object): Promise<void>;
 }
 

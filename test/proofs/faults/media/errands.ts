@@ -68,7 +68,9 @@ export function createErrands(apiUrl: string, movie: Buffer): Errands {
     return { ...expected, becomes: 'removed' };
   }
 
-  /** A repeated call would swap the contents back, so the client reads the file before each call. */
+  /**
+   * Exchanges the contents of two files. A second call would exchange the contents again, so the client reads the file before each call.
+   */
   async function replace(
     client: Client,
     one: ExpectedFile,
@@ -143,7 +145,7 @@ export function createErrands(apiUrl: string, movie: Buffer): Errands {
 
 const digestOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 
-/** For one number, each kind has a different length, so that a client can tell the contents apart by size. */
+/** Makes a text. Two kinds of one number have different lengths, so that a client can tell their contents apart by size. */
 function text(number: number, kind = 'one'): Arriving {
   const bytes = Buffer.from(`# Knot ${number} ${kind}\n${'bends and hitches\n'.repeat(1 + (number % 50))}`);
   return { name: `${number}.md`, mime: 'text/markdown', bytes, purpose: 'library' };
@@ -157,7 +159,7 @@ async function picture(number: number): Promise<Arriving> {
   return { name: `${number}.png`, mime: 'image/png', bytes, purpose: 'library' };
 }
 
-/** A video of one to three upload parts, padded with a box of bytes that players skip. */
+/** Makes a video of one to three upload parts. A box of random bytes, which players skip, makes the file large. */
 function video(number: number, movie: Buffer): Arriving {
   const filling = randomBytes(1_000_000 * (1 + (number % 19)));
   const head = Buffer.alloc(8);

@@ -60,8 +60,8 @@ interface Contents {
 }
 
 /**
- * First erases objects that were written after the deletion of their file, as if all upload URLs had expired minutes ago. Then erases
- * leftovers and abandoned reservations, as if a day had passed. After that every object must belong to an existing file.
+ * First erases the objects that were written after the deletion of their file. For this step, all upload URLs expired minutes ago. Then
+ * erases leftovers and abandoned reservations. For this step, a day has passed. After that, every object must belong to an existing file.
  */
 export async function tallyFiles(
   source: DataSource,

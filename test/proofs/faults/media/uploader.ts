@@ -23,14 +23,14 @@ interface Upload {
 }
 
 const pauseMs = 200;
-/** The share of sending requests that the client breaks. */
+/** The share of upload requests that the client breaks off. */
 const cutShare = 0.6;
 /** The limit for a request that the client does not break. */
 const pieceWithinMs = 30_000;
 
 /**
- * @returns the id of the record, and how often the client broke the upload; if the answer to a reservation was lost, the lost reservation
- * expires
+ * @returns the id of the record, and how often the client broke off the upload. If the answer to a reservation was lost, that reservation
+ * expires later
  */
 export async function uploadOnce(client: Client, file: Arriving): Promise<{ id: Id; cuts: number }> {
   const { data, upload } = await reserve(client, file);

@@ -1,7 +1,7 @@
 /**
- * This module is preloaded into an API. It ends the process like SIGKILL at a statement of the next transaction that books, moves or
- * cancels a session. `END_AT_STATEMENT=3` ends the process before the third statement after the first lock of a mentorship or session. In a
- * shorter transaction the process ends after COMMIT, before the answer.
+ * This module is preloaded into an API. It ends the process, as SIGKILL does, during the next transaction that books, moves or cancels a
+ * session. If `END_AT_STATEMENT` is 3, the process ends before the third statement after the first lock of a mentorship or session. If the
+ * transaction has fewer statements, the process ends after COMMIT and before the answer.
  */
 import pg from 'pg';
 

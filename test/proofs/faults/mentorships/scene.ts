@@ -47,7 +47,7 @@ export interface OfferedMentorship {
 const greedyOfClub = 12;
 
 /**
- * @param students the number of students of each club, in addition to the greedy students
+ * @param students the number of students of each club who ask for one slot; the club also gets students who ask for many slots
  * @returns the clubs with their students, who are signed in
  */
 export async function buildClubs(source: DataSource, count: number, students: number): Promise<Club[]> {

@@ -78,7 +78,7 @@ const moved = (inMinutes: number): Partial<Evidence> => {
 const mailsOfMove = [mail('b1', 'booked', { sequence: 1 }), mail('mb1', 'mentor_booked', { sequence: 1 })];
 
 describe('tally of the mentorship proof', () => {
-  it('finds no fault in right evidence', () => {
+  it('reports nothing if the evidence has no fault', () => {
     expect(tallySessions(right)).to.deep.equal(nothing);
   });
 
@@ -133,7 +133,7 @@ describe('tally of the mentorship proof', () => {
     expect(tallied({ mails: [...right.mails, failed] })).to.deep.equal(nothing);
   });
 
-  it('counts two mails of one kind about one time as sent twice, and a repeated message as a repetition', () => {
+  it('counts two mails of one kind for one time as sent twice, and the same message as a repetition', () => {
     const doubled = tallied({
       mails: [...right.mails, mail('h2', 'hour_before')],
       received: [...right.received, arrival('h2')],
@@ -142,7 +142,7 @@ describe('tally of the mentorship proof', () => {
     expect(tallied({ received: [...right.received, arrival('h')] })).to.deep.equal({ ...nothing, repeated: 1 });
   });
 
-  it('reports a reminder of a former time if the session was moved before that reminder was due', () => {
+  it('reports a reminder of an earlier time if the session was moved before the reminder was due', () => {
     const after = moved(1);
     const received = [...right.received, arrival('b1'), arrival('mb1')];
     const wrongReminder = tallied({ ...after, mails: [...right.mails, ...mailsOfMove], received });
@@ -182,7 +182,7 @@ describe('tally of the mentorship proof', () => {
     ]);
   });
 
-  it('counts a session as lost if it is missing, was never answered, or differs from the last answer', () => {
+  it('counts a session as lost if it is missing, or if the last answer does not show its state', () => {
     const [toldSession] = right.toldSessions;
     if (!toldSession) throw new Error('The evidence has no session');
     expect(tallied({ toldSessions: [{ ...toldSession, startsAt: minutes(2_000) }] }).lostSessions).to.have.length(1);

@@ -78,7 +78,7 @@ export interface SessionTally {
   twice: string[];
   /** The number of reminders that never fell due, because the session was moved or canceled before. */
   spared: number;
-  /** A line for each reminder that arrived early, was due before the booking, or is about a time that the session left. */
+  /** A line for each reminder that arrived too early, was due before the booking, or names an earlier time of a moved session. */
   vain: string[];
   /** The number of mails that arrived again with the same Message-ID, which is allowed for transactional mails. */
   repeated: number;
@@ -204,7 +204,7 @@ interface Reminder {
   leftAt: number | undefined;
 }
 
-/** Returns the reminders of each time of each session. */
+/** Returns the reminders for all times that the sessions have or had. */
 function allReminders({ times }: Evidence): Reminder[] {
   return [...Map.groupBy(times, ({ sessionId }) => sessionId).values()].flatMap((own) =>
     own
@@ -224,9 +224,9 @@ function allReminders({ times }: Evidence): Reminder[] {
 const isSpared = ({ due, bookedAt, leftAt = Number.POSITIVE_INFINITY }: Reminder) => bookedAt < due && leftAt <= due;
 
 /**
- * No reminder may arrive before it is due, and no reminder may arrive that was due before the booking. If a session was moved or
- * canceled before the reminder was due, its former time gets no reminder.
- * After a later change, a reminder may arrive only within the time limit of a message.
+ * Finds reminders that may not arrive. A reminder may not arrive before it is due, or if it was due before the booking. If a session was
+ * moved or canceled before a reminder was due, the reminder for the old time may not arrive. If the session changed later, the reminder may
+ * arrive only within the time limit of a message.
  */
 function vainReminders(evidence: Evidence, arrivalsOf: (mail: SessionMailRow) => readonly Received[]): string[] {
   const byKind = Map.groupBy(evidence.mails, kindOf);
@@ -240,7 +240,10 @@ function vainReminders(evidence: Evidence, arrivalsOf: (mail: SessionMailRow) =>
   });
 }
 
-/** A canceled mail may have arrived: after a kill a worker claims it again, and finds a changed session. */
+/**
+ * A mail that is marked as canceled may have arrived. After a kill, a worker claims the mail again, finds a changed session, and cancels
+ * the mail.
+ */
 function isTrue({ status, email }: SessionMailRow, copies: number): boolean {
   if (email === '' && copies === 0) return status === 'failed' || status === 'canceled';
   if (isRefusedForGood(email)) return copies === 0 && (status === 'failed' || status === 'canceled');

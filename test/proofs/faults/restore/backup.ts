@@ -18,7 +18,8 @@ export interface Backup {
   /** Resolves when the archive contains everything that was written so far. */
   archived(): Promise<void>;
   /**
-   * Moves the data aside, replaces the data by the copy, and replays the archive up to the point. The caller must kill the server before.
+   * Moves the data to another directory, replaces the data by the copy, and replays the archive up to the point. The caller must kill the
+   * server before this call.
    */
   restoreTo(point: string): Promise<void>;
 }

@@ -10,7 +10,7 @@ const ajv = new Ajv2020({ strict: false, discriminator: true });
 addFormats.default(ajv);
 ajv.addSchema(contractDocument, 'contract');
 
-/** The contract does not validate these parameters: an unknown value is answered as a missing record. */
+/** The contract does not validate these parameters. If a value is unknown, the API answers that the record does not exist. */
 const unjudged: readonly string[] = ['clubId', 'certificateCode', 'slug'];
 
 /**
@@ -52,14 +52,17 @@ function parameterFaults({ name, schema, schemaPointer }: ContractParameter, tex
   return broken(schemaPointer, value).map((fault) => `${name} ${fault}`);
 }
 
-/** Parses the text of a parameter as a value of its type; undefined if it is no such value. */
+/** Parses the text of a parameter as a value of this type. Returns undefined if the text is no value of the type. */
 function scalarOf(type: string | undefined, text: string): unknown {
   if (type === 'integer') return /^-?\d+$/.test(text) ? Number(text) : undefined;
   if (type === 'boolean') return { true: true, false: false }[text];
   return type === 'array' ? text.split(',') : text;
 }
 
-/** Checks the rule of the introduction of the contract: no NUL byte and no lone surrogate, except in operations that accept any text. */
+/**
+ * Checks that no text contains a NUL byte or a lone surrogate, as the introduction of the contract requires. The body of an operation that
+ * accepts any text is not checked.
+ */
 function textFaults({ takesAnyText }: ContractOperation, { path, query, body }: RequestStep): string[] {
   const texts = JSON.stringify([path, query, takesAnyText ? undefined : body]);
   return /\\u0000|\\ud[89a-f]/i.test(texts.replaceAll('\\\\', ''))

@@ -17,7 +17,7 @@ export class Draw {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from 0 and below `count`. */
+  /** A whole number from 0 to `count` minus 1. */
   below(count: number): number {
     return Math.floor(this.next() * count);
   }
@@ -57,7 +57,7 @@ export class Draw {
     return rest;
   }
 
-  /** A value of an arbitrary of fast-check. */
+  /** One value that the given fast-check arbitrary generates. */
   sample<T>(values: fc.Arbitrary<T>): T {
     const [value] = fc.sample(values, { numRuns: 1, seed: this.below(2 ** 31) });
     return value as T;

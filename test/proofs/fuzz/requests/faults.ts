@@ -1,4 +1,4 @@
-/** Makes requests with one fault each: all the changes that make a valid request invalid by the contract. */
+/** Makes the invalid versions of a valid request. Each version breaks the contract in one way. */
 import type { ContractOperation } from '../../../../contract/contract.ts';
 import { isObject, type JsonObject } from '../../../../contract/openapi.ts';
 import type { ContractParameter } from '../../../../contract/operations.ts';
@@ -13,7 +13,7 @@ const invalid = 'invalid_request' as const;
 /** A broken copy of a value: the change, the expected code, and the copy. The value is undefined if the property is removed. */
 type Broken = readonly [what: string, code: ErrorCode, value: Json | undefined];
 
-/** Every request with one fault that a valid request can become, by the part of the request with the fault. */
+/** Returns the invalid versions of a valid request, grouped by the part of the request that has the fault. */
 export function faultyVersions(operation: ContractOperation, valid: RequestStep): Record<FaultyPart, RequestStep[]> {
   return {
     path: inPath(operation, valid),
@@ -46,7 +46,7 @@ const isJudged = (name: string) => !['clubId', 'certificateCode', 'slug'].includ
 
 function inQuery(operation: ContractOperation, valid: RequestStep): RequestStep[] {
   const parameters = operation.parameters.filter(({ in: at }) => at === 'query');
-  if (valid.headers?.['accept'] === 'text/html') return []; // a page ignores its query
+  if (valid.headers?.['accept'] === 'text/html') return []; // a request for an HTML page ignores the query
   const query = valid.query ?? [];
   const version = (what: string, code: ErrorCode, name: string, ...values: readonly string[]): RequestStep => ({
     ...valid,
@@ -82,7 +82,7 @@ function badScalars({ schema }: ContractParameter): (readonly [ErrorCode, string
     ];
   }
   if (type === 'array') return ['', 'not-a-uuid', `{{uuid:1}},{{uuid:1}}`].map((value) => [invalid, value] as const);
-  const texts = ['a\0b']; // a URL cannot contain half of a character
+  const texts = ['a\0b']; // a URL cannot contain half of a surrogate pair
   if (Array.isArray(schema['enum']) || format === 'uuid' || format === 'date-time') texts.push('nothing known', '');
   if (format === 'date-time') texts.push(...badTimes);
   if (typeof schema['pattern'] === 'string') texts.push('', '\n', '2026-1', '2026-13', '0000-01', '9999-12');
@@ -190,7 +190,10 @@ function brokenArray(schema: JsonObject, value: readonly Json[], here: Here): Br
   ];
 }
 
-/** Makes another item. If the items are ids, the ids differ, so that a list with too many ids breaks no other rule. */
+/**
+ * Makes another item for a list that is too long. If the items are ids, each new id differs, so that the list breaks only the rule about
+ * its length.
+ */
 const another = (item: Json, at: number): Json => (typeof item === 'string' && at > 0 ? `{{uuid:${at}}}` : item);
 
 function brokenItems(schema: JsonObject, value: readonly Json[], place: Place, anyText: boolean): Broken[] {
@@ -241,7 +244,7 @@ function wrongValues(schema: JsonObject, value: Json, here: Here, anyText: boole
   return Object.entries(texts).map(([what, text]) => here(what, invalid, text));
 }
 
-/** Finds the alternative of a choice to which the value belongs, by the discriminator. */
+/** Finds the alternative of `oneOf` to which the value belongs. The discriminator shows the alternative. */
 function branchOf(schema: JsonObject, value: Json): JsonObject {
   const branches = schema['oneOf'];
   if (!Array.isArray(branches) || !isRecord(value)) return schema;

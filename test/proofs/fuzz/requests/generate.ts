@@ -198,7 +198,7 @@ function pathFor(
   return path;
 }
 
-/** Returns a text that a path can contain: not empty, and no dots, which clients resolve. */
+/** Returns a text that a path can contain. The text is not empty and is not `.` or `..`, because clients would resolve these. */
 const segmentOf = (text: string): string => (/^\.{0,2}$/.test(text) ? 'dots' : text);
 
 /** Returns the parents that the path of the operation names. */

@@ -12,8 +12,8 @@ export interface Shares {
   /** An existing record with its UUID in capital letters. */
   readonly upperCase: number;
   /**
-   * The preferred existing record: a record of the scene, because its records belong together, or the newest record, because no other
-   * record uses it.
+   * Which existing record is preferred: a record of the scene, or the newest record. Records of the scene belong together, and no other
+   * record uses the newest record.
    */
   readonly prefers?: 'scene' | 'newest';
 }
@@ -33,8 +33,8 @@ function someLiving(draw: Draw, living: readonly Entry[], prefers?: Shares['pref
 }
 
 /**
- * @returns an entry of the pool, or a text that identifies no record. If the pool has no entry of the drawn kind of reference, the entry is
- * an existing one
+ * @returns an entry of the pool, or a text that identifies no record. If the pool has no entry of the drawn sort, such as a deleted record,
+ * the function returns the entry of an existing record
  */
 export function someReference(draw: Draw, pool: Pool, kind: string, shares: Shares): Entry | string {
   const unknown = kind.includes('.') ? `nothing-${draw.below(1e6)}` : `{{uuid:${draw.below(1e6)}}}`;

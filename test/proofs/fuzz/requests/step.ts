@@ -67,7 +67,7 @@ export function isRequest(step: Step): step is RequestStep {
 
 const template = /\{\{([^{}]+)\}\}/g;
 
-/** Replaces the templates in all texts, but not in names of properties. A template without a value stays. */
+/** Replaces the templates in all texts, but not in names of properties. If a template has no value, the template stays in the text. */
 export function resolved<T extends Json | undefined>(value: T, valueOf: (name: string) => string | undefined): T {
   if (typeof value === 'string')
     return value.replaceAll(template, (whole, name: string) => valueOf(name) ?? whole) as T;

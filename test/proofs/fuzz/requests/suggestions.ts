@@ -19,7 +19,7 @@ const wholeBodyOf = 0.75;
 
 const timeZones = [
   ...Intl.supportedValuesOf('timeZone'),
-  // Time zones that only one of the runtime and the database may know.
+  // Time zones that either the runtime or the database may not know.
   ...'UTC utc GMT Zulu EST EST5EDT CET PRC Factory localtime posixrules posix/UTC right/UTC Etc/GMT+12 Etc/GMT-14'.split(
     ' ',
   ),
@@ -72,7 +72,7 @@ export function suggestionsFor(draw: Draw, pool: Pool, operation: ContractOperat
     if (place.length === 0) return draw.chance(wholeBodyOf) ? bodies[operation.operationId]?.(draw, pool) : undefined;
     if (schema['type'] === 'array' || schema['type'] === 'object') return undefined;
     const name = nameAt(place);
-    // The caller chooses this id. The service must also answer an id that is in use already.
+    // The caller chooses this id. Some requests use an id that is already in use, because the service must answer them too.
     if (name === 'id') return draw.chance(0.15) ? oneOf(clientIdKind(operation))(draw, pool) : undefined;
     const kind = kindOfProperty(name);
     if (kind === 'club') return draw.chance(0.9) ? '{{own.club}}' : draw.pick(['{{other.club}}', '{{uuid:1}}']);

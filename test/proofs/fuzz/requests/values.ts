@@ -6,7 +6,10 @@ import type { Draw } from './draw.ts';
 import type { Json, JsonRecord } from './step.ts';
 import { patternedText, textOf, type Bounds } from './texts.ts';
 
-/** The path of a value: names of properties and positions, from the root of the body. For a parameter it is the name. */
+/**
+ * The path of a value from the root of the body, as names of properties and positions in lists. For a parameter, the path is the name of
+ * the parameter.
+ */
 export type Place = readonly (string | number)[];
 
 /** Suggests a value instead of a generated value; undefined for no suggestion. */

@@ -1,4 +1,4 @@
-/** Furnishes a scene: creates records through the API as the owner of the club, and names them for templates. */
+/** Fills a scene with records. The owner of the club creates the records through the API. Each record gets a name for templates. */
 import type { Id } from '../../../../platform/core/ids.ts';
 import { type TestAdministrator } from '../../../toolkit/builders/clubs.ts';
 import type { ClubName, Entry } from '../requests/pool.ts';

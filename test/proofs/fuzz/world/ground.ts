@@ -1,6 +1,6 @@
 /**
- * The common ground of all worlds of a fuzz: the API on real servers, a payment processor, and a DNS that resolves all names to one public
- * address.
+ * The parts that all worlds of one fuzz run share: the API on real servers, a payment processor, and a DNS that resolves all names to one
+ * public address.
  */
 import { callAt, type Answer, type Call } from '../../../toolkit/drive/api.ts';
 import { webhookSecret } from '../../../toolkit/drive/billing.ts';
@@ -27,7 +27,7 @@ export const noticeToken = 'a-token-of-the-operator';
 const publicAddress = '93.184.216.34';
 const errorLevel = 50;
 
-/** The caller must close the ground. */
+/** Starts the shared parts of a fuzz run. The caller must close them. */
 export async function openGround(): Promise<FuzzGround> {
   const stripe = await startStripe();
   const api: ServedApp = await serveApp({
@@ -39,7 +39,8 @@ export async function openGround(): Promise<FuzzGround> {
       MAIL_NOTICE_TOKEN: noticeToken,
     },
   });
-  // The API runs in the thread of the fuzz. The work of the fuzz between two requests does not count.
+  // The API runs in the same thread as the fuzz program. The measured times do not include the work of the fuzz program between two
+  // requests.
   const holds = watchHolds();
   let underWay = 0;
   let lastHoldMs: number | undefined;

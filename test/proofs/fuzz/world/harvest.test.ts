@@ -52,7 +52,7 @@ describe('test/proofs/fuzz/world/harvest', () => {
     ]);
   });
 
-  it('returns the question and the answer from the events of a stream, under their conversation', () => {
+  it('returns the question and the answer of a stream as records of their conversation', () => {
     const data = { conversation: { id: 'c' }, question: { id: 'q' }, answer: { id: 'a' } };
     const step = { name: 's1', operation: 'askAgent', caller: 'student', path: {} } as const;
     const entries = harvestOf(operationOf('askAgent'), step, [{ event: 'accepted', data }], 'own');
@@ -66,7 +66,7 @@ describe('test/proofs/fuzz/world/harvest', () => {
       expect(textAt({ data: [] }, pointer)).to.equal(undefined);
   });
 
-  it('derives the kind of each id in a path from its name', () => {
+  it('derives the kind of an id in a path from the name of the parameter', () => {
     const kinds = new Set(
       everyOperation.flatMap((operation) =>
         operation.pathParameters

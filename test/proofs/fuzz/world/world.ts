@@ -32,7 +32,7 @@ export interface Exchange {
   readonly hasRival: boolean;
   /** The step with its templates replaced. */
   readonly resolvedStep: RequestStep;
-  /** The answer; undefined if it broke off or violated the contract, as `problem` says. */
+  /** The answer. It is undefined if the answer broke off or violated the contract. `problem` then tells the reason. */
   readonly answer?: Answer;
   readonly problem?: Problem;
   /** The errors that the API logged during the request. */
@@ -44,7 +44,7 @@ export interface Exchange {
 type Request = Omit<Exchange, 'answer' | 'problem' | 'errors' | 'holdMs'>;
 
 interface Problem {
-  /** A short text that is equal for equal violations. */
+  /** A short text. Equal violations have equal texts. */
   readonly brief: string;
   readonly what: string;
 }
@@ -101,7 +101,7 @@ class FuzzedWorld implements World {
     return slash < 0 ? undefined : textAt(this.#bodies.get(name.slice(0, slash)), name.slice(slash));
   };
 
-  /** Returns a version 4 UUID, which is equal for equal numbers in this world. */
+  /** Returns a version 4 UUID. In one world, equal numbers give equal UUIDs. */
   uuid(number: string): string {
     const hex = createHash('sha256').update(`${this.#salt}:${number}`).digest('hex');
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
@@ -215,7 +215,7 @@ class FuzzedWorld implements World {
     if (!isRecord(upload) || !isRecord(announcedFile) || typeof upload['url'] !== 'string') return;
     const size = Number(announcedFile['size_bytes'] ?? smallSize); // the caller announces no size for a file of an assignment
     if (size > uploadedMost) return;
-    // The listener of files does not run in the fuzz, so uploads through the listener (MED-26, MED-29) do not arrive.
+    // The listener of files does not run in the fuzz, so the fuzz makes no uploads through the listener (MED-26, MED-29).
     if (/^\/uploads(?:\/|$)/.test(new URL(upload['url']).pathname)) return;
     const bytes = announcedFile['mime'] === 'image/png' ? pngOf(size) : Buffer.alloc(size, 'rope ');
     await put({ url: upload['url'], headers: upload['headers'] as Record<string, string> }, bytes);
@@ -234,7 +234,8 @@ class FuzzedWorld implements World {
 /** Whether a deletion removes the record that the last path parameter names, and not only the link of this record to another record. */
 function isOfRecord({ path }: ContractOperation): boolean {
   const [record, depth] = [path.split('/').at(-1), path.split('/').length];
-  // An example of a link is the member of a space. The student remains, because the student's own path is shorter.
+  // A path that ends with a parameter can name a link instead of a record, such as a student in a space. Another path to the student is
+  // shorter, so only that path is a path of a record.
   const isTied = everyOperation.some(
     (other) =>
       (other.path === path && other.method === 'put') ||

@@ -1,4 +1,7 @@
-/** Add-ons: requests that die buy add-ons, a payment processor loses answers, and workflow runs settle the charges. */
+/**
+ * The scenario of add-ons. Requests buy add-ons, and some requests die. A payment processor loses answers. Workflow runs settle the
+ * charges.
+ */
 import { buyAddOn } from '../../../../domain/billing/add-ons.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { ChargeOutcome, PaymentProcessor } from '../../../../platform/infra/payments.ts';
@@ -6,7 +9,7 @@ import type { Simulation } from '../simulation.ts';
 import { mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, type Footing } from './ground.ts';
 
-/** The reaction of the processor to the next charges. In the mood `silent` it makes the charge, but its answer is lost. */
+/** How the processor reacts to the next charges. A `silent` processor makes the charge, but its answer is lost. */
 type Mood = 'pays' | 'declines' | 'away' | 'silent';
 
 export async function addOns(sim: Simulation, ground: Footing): Promise<Stage> {
@@ -17,7 +20,7 @@ export async function addOns(sim: Simulation, ground: Footing): Promise<Stage> {
   );
   let mood: Mood = 'pays';
   const charges = new Map<Id, ChargeOutcome>();
-  /** The answered purchases, with their status in the answer. */
+  /** The status of each purchase in the answer to its buyer. Purchases without an answer are missing. */
   const answeredStatuses = new Map<Id, string>();
   const now = () => new Date(sim.time.now);
 

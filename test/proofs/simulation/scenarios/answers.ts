@@ -262,7 +262,7 @@ export async function answers(sim: Simulation, ground: Footing): Promise<Stage> 
       );
   }
 
-  /** Expects that nothing is reserved, and that both kinds of months are the sums of the charges. */
+  /** Expects that nothing is reserved. The monthly sums of clubs and of agents must equal the sums of the charges. */
   async function expectSums(): Promise<void> {
     const [sums] = await sim.postgres.ask<Record<string, string>>(
       `SELECT (SELECT coalesce(sum(cost_micros), 0) FROM agent_charges)::text AS charged,

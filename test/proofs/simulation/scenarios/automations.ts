@@ -120,7 +120,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
   const people = recipients(sim, ground, { server, clubId, kind: 'automations' });
   const [first = ''] = students;
   const causes = [newId()];
-  /** The students and causes whose entry was confirmed to an administrator. */
+  /** The student and the cause of each entry that was confirmed to an administrator. */
   const entered = new Set<string>();
   let versions = 1;
 
@@ -136,7 +136,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       try {
         await resumeAutomation(deps, clubId, automationId, now());
       } finally {
-        server.allow('paused'); // also if the answer to the commit was lost
+        server.allow('paused'); // runs even if the commit succeeded, but its answer was lost
       }
     },
   };
@@ -237,8 +237,8 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
     atRest: async () => server.expectNothingBroken(),
     async atEnd() {
       server.expectNothingBroken();
-      await sim.postgres.setClock(sim.time.now + 2 * 60_000); // no lease of a mail lasts this long
-      await settleLeftMails(sim.db); // the daily retention does this
+      await sim.postgres.setClock(sim.time.now + 2 * 60_000); // after this time, no mail has a lease any more
+      await settleLeftMails(sim.db); // in operation, the daily retention makes this call
       const mails = await server.expectStories(() => 0);
       server.expectNoOthers(new Set());
       const removedRows = await sim.postgres.ask<{ id: Id }>('SELECT id FROM students WHERE removed_at IS NOT NULL');
@@ -332,7 +332,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       );
   }
 
-  /** CAMP-41: a process with a wrong clock ends its day a little later. */
+  /** Checks CAMP-41. A process with a wrong clock may end its day a little later. */
   function expectPace(): void {
     if (sim.slow) return;
     const midnight = Math.ceil(beginning / dayMs) * dayMs;
@@ -344,7 +344,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
     );
   }
 
-  /** Expects that the path follows the version of the run, and that the cursor is at the end of the path. */
+  /** Expects that each step of the path comes from the version of the run. The cursor of the run must be at the end of the path. */
   function expectStory(
     run: RunRow,
     path: readonly PathRow[],

@@ -29,7 +29,7 @@ const firstDay = 6;
 const mailsPerMinute = 60;
 const mostCampaigns = 3;
 const dayMs = 86_400_000;
-/** The claims of bulk mail (90 s) and of a test mail (120 s). */
+/** The lease times of a claim of bulk mail (90 s) and of a claim of a test mail (120 s). */
 const leasesMs = { mail: 90_000, test: 120_000 };
 
 export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage> {
@@ -63,7 +63,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
     try {
       await work();
     } finally {
-      server.allow(stopped(id)); // also if the answer to the commit was lost
+      server.allow(stopped(id)); // runs even if the commit succeeded, but its answer was lost
     }
   };
   const resume = (id: Id | undefined) =>
@@ -74,7 +74,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
       label: 'schedule a campaign',
       async run() {
         if (requestCount >= mostCampaigns) return;
-        requestCount++; // counted before the first statement, because other commands run before the campaign exists
+        requestCount++; // this request counts already now, because other commands run before the campaign exists
         const { id } = await createCampaign(deps, clubId, { name: 'Spring', content }, now());
         campaignIds.push(id);
         await scheduleCampaign(deps, clubId, id, at, now());
@@ -222,7 +222,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
     );
   }
 
-  /** CAMP-41: a process with a wrong clock, or a page that waits, ends its day a little later. */
+  /** Checks CAMP-41. The day may end a little later in a process with a wrong clock, or for a page that waits. */
   function expectPace(mails: ReadonlySet<Id>): void {
     if (sim.slow) return;
     const midnight = Math.ceil(beginning / dayMs) * dayMs;

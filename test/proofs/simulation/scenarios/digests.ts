@@ -12,7 +12,7 @@ import { MailServer, recipients, type BulkMail } from './mail-server.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** A digest that began on the last morning ends when its date ends. */
+/** The simulated time of a schedule. A digest that began on the last morning can still end with its date. */
 const horizonMs = dayMs + dayMs / 2;
 
 interface DigestRow {
@@ -46,7 +46,7 @@ export async function digests(sim: Simulation, ground: Footing): Promise<Stage> 
   );
   const spaceId = await addSpace(sim, clubId, students);
   const posts: PostRow[] = [];
-  /** Students whose mail a command affected, so that they may or may not get a mail. */
+  /** Students whose mail a command affected. Such a student may get a mail, but need not get a mail. */
   const touched = new Set<Id>();
   let planMoved = false;
   const server = new MailServer(sim);

@@ -1,4 +1,4 @@
-/** Stores every fact of a schedule, because relays delete the facts that they have carried. */
+/** Stores a copy of every fact of a schedule, because relays delete the facts that they have handled. */
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { Simulation } from '../simulation.ts';
 

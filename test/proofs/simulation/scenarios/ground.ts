@@ -1,4 +1,4 @@
-/** The common ground of the scenarios: a club, students, and the search for traces of removed students. */
+/** The parts that all scenarios share: a club, students, and the search for remaining data of removed students. */
 import type { Vault } from '../../../../platform/infra/keys/vault.ts';
 import { addressKeyOf } from '../../../../platform/infra/keys/address-keys.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';

@@ -31,7 +31,10 @@ interface DomainRow {
   checkedAt: Date | null;
 }
 
-/** The keys are generated once, because each takes a tenth of a second in a thread, which no schedule can repeat. */
+/**
+ * The keys are generated only once. Each key takes a tenth of a second in another thread, and no schedule can repeat the order of such
+ * work.
+ */
 let keys: Promise<DomainKeys[]> | undefined;
 
 export async function mailDomains(sim: Simulation, ground: Footing): Promise<Stage> {
@@ -47,7 +50,7 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
   let blankAt = 0;
   let mood: Mood = 'answers';
   let keyCount = 0;
-  /** The values of each row that must not return to an earlier state, by domain. */
+  /** For each domain, the last known values that may not return to an earlier state. */
   const earlierRows = new Map<Id, Pick<DomainRow, 'firstProvenAt' | 'checkedAt'>>();
   const now = () => new Date(sim.time.now);
 
@@ -181,5 +184,5 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
   }
 }
 
-/** Removes the name of the key, which is random in each run. */
+/** Replaces the random name of the key, because it differs in each run. */
 const labelOf = (name: string): string => name.replace(/^k[0-9a-f]{8}\./, 'key.');

@@ -171,7 +171,7 @@ export class MailServer {
   /**
    * Forbids these mails, except mails that are claimed or being claimed.
    * @param mails a condition on `mails` with $1
-   * @param to also forbids later mails to this address, or to any address
+   * @param to also forbids later mails to this address; `anyAddress` forbids later mails to all addresses
    */
   async forbid(name: string, reason: string, { mails, of, to }: { mails: string; of: Id; to?: string }): Promise<void> {
     const rows = await this.#sim.postgres.ask<{ id: Id; waits: boolean }>(
@@ -191,7 +191,7 @@ export class MailServer {
   }
 
   /**
-   * Waits until a mail is between its hand-over and its record, so that the next command runs at this point.
+   * Waits until a mail is handed over but not yet recorded, so that the next command runs at this moment.
    * @returns the mail's id; undefined if no mail reaches this point in time
    */
   async somethingUnderWay(limitMs = 60_000): Promise<Id | undefined> {
@@ -213,8 +213,8 @@ export class MailServer {
   }
 
   /**
-   * Expects that each row of `mails` agrees with the server (CAMP-6): the system sends each mail at most once, and loses no mail
-   * without a record.
+   * Expects that each row of `mails` agrees with the server (CAMP-6). The system sends each mail at most once. If the system loses a mail,
+   * the row shows this.
    * @param again a function that returns how many times a command allowed the mail to be sent again
    */
   async expectStories(again: (mail: BulkMail) => number): Promise<BulkMail[]> {
@@ -324,7 +324,7 @@ export function recipients(
               try {
                 await resubscribe({ ...deps, publicUrl: 'https://api.example.com' }, clubId, token);
               } finally {
-                server.allow(`left ${studentId}`); // also if the answer to the commit was lost
+                server.allow(`left ${studentId}`); // runs even if the commit succeeded, but its answer was lost
               }
             },
           };

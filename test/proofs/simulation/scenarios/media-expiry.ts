@@ -17,7 +17,7 @@ import { addStoredFile } from './media-moves.ts';
 import { expectNamed, expectNothingElse, expectReadable, expectStorageSums, simulatedStore } from './store.ts';
 
 const dayMs = 86_400_000;
-/** The largest offset of a worker's clock, plus the wait of a run. */
+/** The largest error of a worker's clock, plus the time that a run may wait. */
 const inaccuracyMs = 400_000;
 
 interface Video {
@@ -39,7 +39,10 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
   const removed = new Set<Id>();
   /** The message keys that the mail server has accepted. */
   const mailed = new Set<Id>();
-  /** The files that must stay: files that existed when the change to a hosting plan was answered. Empty after another plan is requested. */
+  /**
+   * The files that must stay. They existed when the API answered the change to a hosting plan. The set is empty after a request for another
+   * plan.
+   */
   let hosted = new Set<Id>();
   let isHosting = false;
   /** The number of requested changes of the plan, and the number of unanswered requests. */
@@ -194,7 +197,7 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
     }
   }
 
-  /** Expects that a hosting plan keeps every video, and that every other plan removes every video. */
+  /** Expects that each video stays if the plan hosts videos, and that each video is removed otherwise. */
   function expectPlan(found: readonly Video[]): void {
     for (const { id, removedAt, expiresAt } of found) {
       if (removedAt !== null) continue;

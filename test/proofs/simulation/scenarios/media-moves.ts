@@ -1,4 +1,6 @@
-/** Files that change their bucket: requests reverse each other, contents are exchanged, and a store copies late. */
+/**
+ * The scenario of files that change their bucket. Requests reverse each other, files exchange their contents, and the store copies late.
+ */
 import { mediaUses } from '../../../../domain/contexts.ts';
 import { eraseDue, removeMedia } from '../../../../domain/media/erasure/erasure.ts';
 import { eraseLeftovers } from '../../../../domain/media/erasure/leftovers.ts';
@@ -37,7 +39,7 @@ interface Address {
   until: number;
 }
 
-/** Signed addresses work for at most 20 minutes. The target of a permanent address may be cached for five (MED-6, MED-7). */
+/** Signed addresses work for at most 20 minutes. The target of a permanent address may be cached for five minutes (MED-6, MED-7). */
 const readableMs = { private: 20 * 60_000, public: 300_000 } as const;
 const day = 86_400_000;
 
@@ -51,7 +53,7 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
   const wishes = new Map<Id, Wish[]>(files.map((id) => [id, []]));
   const addresses: Address[] = [];
   const removed = new Set<Id>();
-  /** The files whose content each file may have after exchanges. The list of a file includes the file itself. */
+  /** For each file, the files whose content it may have after exchanges. The set includes the file itself. */
   const holders = new Map<Id, ReadonlySet<Id>>(files.map((id) => [id, new Set([id])]));
   const now = () => new Date(sim.time.now);
 
@@ -170,7 +172,10 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
     };
   }
 
-  /** Expects that the file has the visibility of its last request. A request overrules all requests that were answered before it began. */
+  /**
+   * Expects that the file has the visibility of its last request. A request replaces all requests that were answered before this request
+   * began.
+   */
   function expectWish(id: Id, visibility: MediaVisibility): void {
     const ofFile = wishes.get(id) ?? [];
     const lastAsked = Math.max(
@@ -201,7 +206,7 @@ interface StoredFile {
   clubId: Id;
   content: Buffer;
   mime: string;
-  /** Otherwise upkeep processes the file. */
+  /** Whether the file is processed already. If not, upkeep processes the file later. */
   isProcessed: boolean;
 }
 

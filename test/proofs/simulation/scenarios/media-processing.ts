@@ -1,4 +1,7 @@
-/** Files that arrive: readers break, the store is away, and senders remove their files or are removed. */
+/**
+ * The scenario of files that arrive. Reads of files break, the store is unavailable, and senders remove their files or are removed
+ * themselves.
+ */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';

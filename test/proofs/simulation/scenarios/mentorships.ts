@@ -22,8 +22,8 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 /**
- * Start times of sessions in hours from the beginning. Some sessions are so near that the times of their reminders have passed. For other
- * sessions all reminders are still to come.
+ * Start times of sessions in hours from the beginning. Some sessions begin so soon that the times of some reminders have passed. For the
+ * other sessions, all reminders are still to come.
  */
 const hoursAhead = [1, 2, 3, 25, 26, 49] as const;
 const maxUpcoming = 2;
@@ -81,7 +81,7 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
   let hasLost = false;
   /** The mails that the server accepted, with their number. */
   const acceptedCounts = new Map<Id, number>();
-  /** The last claim under which a mail about a former time of a session may be sent, by mail. */
+  /** For each mail about an earlier time of a session, the last claim under which the mail may still be sent. */
   const outdated = new Map<Id, number>();
   /** The fence of the last claim, by process and mail. */
   const claims = new Map<SimulatedProcess, Map<Id, number>>();
@@ -129,7 +129,7 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
     if (isSlow) await new Promise((resolve) => void setTimeout(resolve, 40_000));
   }
 
-  /** Records the mails about earlier times of changed sessions, which may not be claimed any more. */
+  /** Notes the mails about earlier times of changed sessions. No worker may claim these mails any more. */
   async function outdate(): Promise<void> {
     const rows = await sim.postgres.ask<{ id: Id; fence: number }>(
       `SELECT mail.id, mail.fence FROM transactional_mails mail JOIN mentorship_sessions session ON session.id = mail.session_id
@@ -155,7 +155,7 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
       try {
         await bookSession(deps, { clubId, id: studentId }, publicId, { starts_at, ...replaces }, now());
       } finally {
-        await outdate(); // also if the answer to the commit was lost
+        await outdate(); // runs even if the commit succeeded, but its answer was lost
       }
     },
   });
@@ -252,7 +252,7 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
     calm: () => [setMood('accepts')],
     onStatement: noteClaim,
     async atRest() {
-      hasLost ||= sim.lossy; // known only until the end of the schedule
+      hasLost ||= sim.lossy; // `sim.lossy` is known only until the end of the schedule
       expectNothingBroken();
       await expectBounds();
     },
@@ -314,7 +314,7 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
     mustHold(crowded.length === 0, 'no student has more upcoming sessions than allowed', () => JSON.stringify(crowded));
   }
 
-  /** Expects that each mail about the last time of a session was requested once, and that no other mail was (MENT-11). */
+  /** Expects that each mail about the last time of a session was requested once, and that no other mail was requested (MENT-11). */
   function expectMails(session: Session, all: readonly Mail[]): void {
     const { id, sequence, status, startsAt, endsAt, bookedAt, studentId, mentorId } = session;
     const about = () => `session ${JSON.stringify(session)}: ${JSON.stringify(all)}`;

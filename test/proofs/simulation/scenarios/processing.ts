@@ -39,7 +39,7 @@ export function simulatedProcessing(db: Database, deps: SimulatedDeps): Processi
   };
 }
 
-/** The natures of files: the first word of a file, and the finding for it. */
+/** The kinds of files. The first word of a file names its kind. The value shows what the service must find in such a file. */
 const natures = {
   image: { mime: 'image/png' },
   /** Its size can be read, but it cannot be decoded. */
@@ -60,7 +60,7 @@ export const everyNature = Object.keys(natures) as readonly Nature[];
 export const contentOf = (nature: Nature, number: number) =>
   Buffer.from(`${nature} ${number} ${'.'.repeat(number % 7)}`);
 
-/** @returns undefined for a content that no scenario wrote */
+/** @returns the kind of a file; undefined if no scenario wrote this content */
 function natureOf(content: Buffer): Nature | undefined {
   const [word] = content.toString().split(' ');
   return everyNature.find((nature) => nature === word);

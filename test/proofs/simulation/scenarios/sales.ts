@@ -72,7 +72,7 @@ interface EnrollmentRow {
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const token = 'token-of-the-shop';
-/** A time after every end in a notice or in a command. */
+/** The simulated time of a schedule. Each end in a notice or a command comes before this time. */
 const horizonMs = 6 * dayMs;
 /** The first product exists from the beginning, and the second is created later. */
 const products = ['knots', 'sails'] as const;
@@ -155,7 +155,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     });
     const purchase = (id: string, paid: number) => ({
       event: decisions.pick(['purchase.paid', 'purchase.paid', 'purchase.refunded', 'purchase.chargeback']),
-      // A refund covers the largest amount of all notices, because a partial refund ends nothing (ADR 47).
+      // The refunded amount covers the largest amount of any notice, because a partial refund would end no access (ADR 47).
       purchase: {
         id,
         amount: 4_900 + decisions.choose(3),
@@ -420,7 +420,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     );
   }
 
-  /** Expects that the recorded end of the access of each subscription is true. */
+  /** Expects that each subscription records the real end of its access. */
   async function expectSubscriptionEnds(): Promise<void> {
     for (const one of await readSubscriptions()) {
       const [access] = await sim.postgres.ask<{ open: boolean | null; endsAt: Date | null; revokedAt: Date | null }>(
@@ -438,7 +438,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     }
   }
 
-  /** Expects that each buyer has one account, one invitation, and counts once. */
+  /** Expects that each buyer has one account and one invitation, and is counted once. */
   async function expectAccounts(): Promise<void> {
     const accounts = await sim.postgres.ask<{ email: string; invitations: number }>(
       `SELECT email, (SELECT count(*)::int FROM transactional_mails WHERE student_id = student.id AND template = 'student_invitation') AS invitations

@@ -292,7 +292,7 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
     });
   }
 
-  /** Expects at any time that the passages of a source are all passages of one reading. */
+  /** Expects that all passages of a source come from one reading of the source. This must hold at any time. */
   function expectWhole({ id, isRemoved, indexedVersion, passageCount, passages }: Indexed): void {
     if (isRemoved) return;
     const text = passages.map((passage) => passage.text).join('\n');

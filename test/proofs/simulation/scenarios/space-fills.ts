@@ -138,7 +138,10 @@ export async function spaceFills(sim: Simulation, ground: Footing): Promise<Stag
     };
   }
 
-  /** Whether the student is out of the space. Leaving has no effect for a student who was never a member, and who may be added later. */
+  /**
+   * Whether the student has left the space or is banned. If a student who was never a member leaves, nothing changes, and the space may add
+   * the student later.
+   */
   async function isOutOf(spaceId: Id, studentId: Id): Promise<boolean> {
     const rows = await sim.postgres.ask(
       'SELECT FROM community_memberships WHERE space_id = $1 AND student_id = $2 AND (left_at IS NOT NULL OR banned_at IS NOT NULL)',
@@ -251,7 +254,7 @@ export async function spaceFills(sim: Simulation, ground: Footing): Promise<Stag
   }
 }
 
-/** Whether a request was answered, and each opposite request was answered before this request began. */
+/** Whether a request with this will was answered, and all opposite requests were answered before the last such request began. */
 function isLast(wishes: readonly Wish[], will: Will, undoneBy: Will): boolean {
   const last = Math.max(
     -1,

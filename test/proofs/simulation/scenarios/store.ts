@@ -1,6 +1,6 @@
 /**
- * An object store without a network. Each request is a step of the schedule. A request may be refused, run without an answer, or run
- * late, when the caller has given up or is dead.
+ * An object store without a network. Each request is a step of the schedule. The store may refuse a request, or lose the answer to a
+ * request. The store may also execute a request late, when the caller has given up or is dead.
  */
 import type { Readable } from 'node:stream';
 import type { Id } from '../../../../platform/core/ids.ts';

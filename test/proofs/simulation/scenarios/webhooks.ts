@@ -40,7 +40,7 @@ const answers = {
 
 const leaseMs = 25_000;
 
-/** The commands of a schedule, by number. Related commands meet more often if a schedule chooses from few commands. */
+/** The numbers of all commands. A schedule that chooses from few commands combines related commands more often. */
 const all = Array.from({ length: 16 }, (_, number) => number);
 const [tellCommand, failCommand, acceptCommand, pauseCommand, enableCommand, resendCommand, recoverCommand] = [
   0, 5, 7, 9, 10, 13, 14,
@@ -97,7 +97,7 @@ async function deliveries(
   const seenRequests: SeenRequest[] = [];
   const facts = new Set<Id>();
   const removed = new Set<Id>();
-  /** The number of attempts that commands requested in addition to the schedule, by delivery. */
+  /** For each delivery, the number of extra attempts that commands requested. */
   const besides = new Map<Id, number>();
   const deps = { db: sim.db, vault: ground.vault };
   const now = () => new Date(sim.time.now);

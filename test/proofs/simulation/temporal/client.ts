@@ -14,10 +14,10 @@ interface ClientSettings {
   say: (line: string) => void;
   /** Whether the schedule has this fault now. */
   has: (fault: 'away' | 'elsewhere' | 'lose' | 'delay' | 'double', oneIn: number) => boolean;
-  /** Whether a failed call arrived. */
+  /** Whether Temporal receives a call that fails for the caller. */
   arrives: () => boolean;
   onLost: () => void;
-  /** @param isDouble whether the signal also arrived in time */
+  /** @param isDouble whether this signal is a second copy of a signal that arrived in time */
   signalLater: (run: Run, isDouble: boolean) => void;
 }
 

@@ -115,7 +115,7 @@ export class SimulatedTemporal {
     if (!this.runs.has(type)) this.#begin(type, type, null, []);
   }
 
-  /** Deletes a run, like after a power loss of Temporal. */
+  /** Deletes a run, as a power loss of Temporal could do. */
   forget(id: string): void {
     const run = this.runs.get(id);
     if (!run) return;
@@ -124,7 +124,7 @@ export class SimulatedTemporal {
     this.runs.delete(id);
   }
 
-  /** @returns the time of the next action of a run: it is 0 if a task or an activity is open, and undefined without a run */
+  /** @returns the time of the run's next action; 0 if a task or an activity is open; undefined if the run does not exist */
   looksAt(id: string): number | undefined {
     const run = this.runs.get(id);
     if (!run) return undefined;
@@ -154,7 +154,10 @@ export class SimulatedTemporal {
     return actions;
   }
 
-  /** Handles a dead process. The end of the workflow task reveals lost local activities, and time limits reveal other activities. */
+  /**
+   * Handles a dead process. Temporal notices a lost local activity when the time of the workflow task ends. Other lost activities end by
+   * their own time limits.
+   */
   died(process: SimulatedProcess): void {
     for (const run of this.runs.values()) {
       for (const activity of run.activities) {

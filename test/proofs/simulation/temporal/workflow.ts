@@ -1,6 +1,6 @@
 /**
- * Replaces `@temporalio/workflow` in simulated runs, as far as workflows/ uses it. Each call goes to the run whose code calls it.
- * module-hooks.ts replaces the module by this file; platform/load.mjs is not needed for that.
+ * Replaces `@temporalio/workflow` in simulated runs, with only the functions that workflows/ uses. Each call goes to the run whose code
+ * makes the call. module-hooks.ts loads this file instead of the module, and does not need platform/load.mjs.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 

@@ -40,8 +40,8 @@ interface Pod {
 
 export interface Cluster {
   /**
-   * Works like `helm install` and `helm upgrade`: runs the first hooks, applies the resources, and runs the last hooks. Deployments
-   * continue to roll afterwards: see {@link settled}.
+   * Works like `helm install` and `helm upgrade`: runs the first hooks, applies the resources, and runs the last hooks. The Deployments
+   * replace their pods afterwards: see {@link settled}.
    */
   apply(resources: readonly Resource[], event: 'install' | 'upgrade'): Promise<void>;
   /** Works like `helm test`. @throws Problem with the last output of a failed test */

@@ -63,7 +63,7 @@ export async function verifyCompose(directory: string): Promise<number> {
 
 /** The capabilities that the image of a service needs. */
 const capabilities: Readonly<Record<string, string>> = { postgres: 'CHOWN,DAC_OVERRIDE,FOWNER,SETGID,SETUID' };
-/** Postgres has no memory limit, because its cache would count. */
+/** Postgres has no memory limit, because its cache would count toward the limit. */
 const unlimited: readonly string[] = ['postgres'];
 
 /** @returns a sentence for each unnecessary right of a container */

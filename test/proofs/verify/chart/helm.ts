@@ -1,4 +1,7 @@
-/** Finds Helm on the PATH, or builds it from its Go module. A built Helm knows no version of Kubernetes, so each call names one. */
+/**
+ * Finds Helm on the PATH, or builds it from its Go module. A built Helm has no default version of Kubernetes, so each call names the
+ * version.
+ */
 import path from 'node:path';
 import { runCommand } from '../../../../dev/stack/commands.ts';
 import { locate } from '../../../../dev/components.ts';
@@ -39,7 +42,7 @@ interface Values {
 }
 
 export interface Helm {
-  /** Runs `helm lint --strict`. @throws Error with the objections of Helm */
+  /** Runs `helm lint --strict`. @throws Error with the problems that Helm reports */
   lint(values: Values, kubernetes: string): Promise<void>;
   /** @returns the manifests with hooks and tests, as YAML @throws Error with the reason when Helm renders nothing */
   render(values: Values, kubernetes: string): Promise<string>;

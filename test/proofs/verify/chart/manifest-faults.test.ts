@@ -32,8 +32,8 @@ const hook = (event: string, account?: string): Resource => ({
 const withSpec = (kind: string, spec: object): Resource => ({ kind, metadata: { name: 'of-api' }, spec: { ...spec } });
 const api = withPods('Deployment', 'api');
 
-describe('faults of manifests that no schema describes', () => {
-  it('finds no fault if the names fit', () => {
+describe('the check of manifests for faults that no schema describes', () => {
+  it('finds no fault if all names match', () => {
     const service = withSpec('Service', { selector: labels, ports: [{ targetPort: 'http' }] });
     const budget = withSpec('PodDisruptionBudget', { selector: { matchLabels: labels } });
     const scaler = withSpec('HorizontalPodAutoscaler', { scaleTargetRef: { name: 'api' } });

@@ -95,7 +95,9 @@ interface Read {
 
 export type ReadManifests = (yaml: string, versions: readonly string[]) => Promise<Read>;
 
-/** @param directory receives the package, unless Python has it @throws Problem when pip cannot install the package */
+/**
+ * @param directory receives the Python package if Python does not have the package yet @throws Problem when pip cannot install the package
+ */
 export async function findManifestReader(directory: string): Promise<ReadManifests> {
   const isInstalled = await runCommand('python3', ['-c', 'import kubernetes_validate, yaml']).then(
     () => true,

@@ -1,6 +1,6 @@
 /**
- * Rolls releases as the chart renders them, under a load of facts and reads: install, upgrade, roll back with one command, upgrade again,
- * and remove the previous release. ./cluster.ts applies each rendered step.
+ * Installs and replaces releases with the manifests that the chart renders, while facts and reads arrive. The steps are: install, upgrade,
+ * roll back with one command, upgrade again, and remove the previous release. ./cluster.ts applies the manifests of each step.
  */
 import path from 'node:path';
 import { readConfig, declarations } from '../../../../config.ts';

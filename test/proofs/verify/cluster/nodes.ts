@@ -33,7 +33,7 @@ export interface TemporalCluster {
   /** The address of the balancer. */
   readonly address: string;
   readonly nodes: readonly [Node, Node];
-  /** Rejects when a node ends without a kill. */
+  /** Rejects when a node ends although the proof did not kill the node. */
   readonly broken: Promise<never>;
   stop(): Promise<void>;
 }

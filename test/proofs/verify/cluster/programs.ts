@@ -1,4 +1,7 @@
-/** Finds the server of Temporal and its schema tool, in the version of deploy/compose.yaml: on the PATH, or built from their Go module. */
+/**
+ * Finds the server of Temporal and its schema tool on the PATH, or builds them from their Go module. Both have the version of
+ * deploy/compose.yaml.
+ */
 import { locate } from '../../../../dev/components.ts';
 import type { Component } from '../../../../dev/components/catalogue.ts';
 import { goInstall } from '../../../../dev/components/go.ts';

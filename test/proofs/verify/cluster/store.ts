@@ -35,7 +35,7 @@ export async function shardsOf({ address, password }: ClusterStore, owner: strin
   const client = new pg.Client(`postgres://${user}:${password}@${address}/${databases.temporal}`);
   await client.connect();
   try {
-    // A column of bytes contains the message with the owner, which is an address, a number and an id.
+    // The column `data` contains an encoded message, and the message contains the owner of the shard as `address-number-id`.
     const { rows } = await client.query<{ count: number }>(
       'SELECT count(*)::int AS count FROM shards WHERE position($1::bytea IN data) > 0',
       [Buffer.from(`${owner}-`)],

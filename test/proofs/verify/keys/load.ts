@@ -22,21 +22,21 @@ const endsWithinMs = 240_000;
 const noticeSecret = 'the secret of the shop';
 
 interface Load {
-  /** Follows unsubscribe links from before the change. @throws Problem for another status */
+  /** Follows unsubscribe links that were made before the change of the key. @throws Problem when the status differs */
   expectLinks(status: number): Promise<void>;
-  /** Ends the load. @throws Problem if a fact, a notice or a suppression was lost or refused */
+  /** Ends the load. @throws Problem when a fact, a notice or a suppression was lost or refused */
   finish(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param before the vault from before the change @param apiUrls a function that returns the URLs of the running API processes */
+/** @param before the vault with the key before the change @param apiUrls a function that returns the URLs of the running API processes */
 export async function beginLoad(
   ground: Ground,
   db: Database,
   before: Vault,
   apiUrls: () => readonly string[],
 ): Promise<Load> {
-  /** The secrets of each endpoint, as the clubs have them. */
+  /** For each endpoint, the secrets that its club received. */
   const secrets = new Map<Id, string[]>();
   const received = { valid: new Set<string>(), invalid: 0 };
   const receiver = await startReceiver({

@@ -9,7 +9,7 @@ import { progress } from '../../faults/progress.ts';
 
 const batch = 5_000;
 
-/** Writes endpoints and closed notices as an earlier release did, with values that name no key. */
+/** Writes endpoints and closed notices as an earlier release did: their sealed values do not name the key that sealed them. */
 export async function fillUnder(
   db: Database,
   vault: Vault,

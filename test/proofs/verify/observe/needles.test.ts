@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { needlesOf, requireClean } from './needles.ts';
 
-describe('requireClean and needlesOf', () => {
+describe('the search for private data', () => {
   it('finds each kind of secret, and names the text that contains it', () => {
     const needles = ['Mary Smith', 'https://receiver.example.com/hooks'];
     const clean = { 'the log': '{"request_id":"cls_short","route":"/v1/clubs"}' };
@@ -18,7 +18,7 @@ describe('requireClean and needlesOf', () => {
       );
   });
 
-  it('skips names that could be part of any word', async () => {
+  it('skips a short name, because the name could be part of another word', async () => {
     const rows = ['Ada', 'Mary Smith', 'mary@example.com'].map((needle) => ({ needle }));
     expect(await needlesOf({ query: async () => ({ rows }) })).to.deep.equal(['Mary Smith', 'mary@example.com']);
   });

@@ -7,7 +7,7 @@ interface Rows {
   query(text: string): Promise<{ rows: { needle: string }[] }>;
 }
 
-/** A shorter text could be part of any word. */
+/** Shorter texts are skipped, because they could be part of another word. */
 const shortest = 5;
 
 /** Patterns of tokens and webhook secrets. */
@@ -25,7 +25,7 @@ export async function needlesOf(database: Rows): Promise<string[]> {
 
 /**
  * @param texts the texts by their names, such as "the log of the API"
- * @throws Problem with the name of the text and the private data in it
+ * @throws Problem when a text contains private data; the message has the name of the text and the private data
  */
 export function requireClean(texts: Readonly<Record<string, string>>, needles: readonly string[]): void {
   for (const [name, text] of Object.entries(texts)) {

@@ -1,4 +1,4 @@
-/** Runs a Prometheus for the proof. It scrapes API and worker every second, and its rules have no waiting times. */
+/** Runs a Prometheus for the proof. Prometheus scrapes API and worker every second, and its alerts fire without a waiting time. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readFileSync } from 'node:fs';

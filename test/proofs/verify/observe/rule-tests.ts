@@ -1,4 +1,7 @@
-/** Tests the rules in the time of promtool: each alert with its object broken, and all alerts in normal operation. */
+/**
+ * Tests the rules with promtool, which simulates time. Each alert must fire while the part that it watches is broken. In normal operation
+ * no alert may fire.
+ */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -12,7 +15,7 @@ import { breaks, lifeMinutes, normalLife, type SeriesValues } from './worlds.ts'
 export const rulesPath = path.join(projectDirectory, 'deploy', 'prometheus', 'rules.yaml');
 const pages = 'https://pages.example.com';
 
-/** An alert that must fire with these labels at a minute. Without labels it must not fire. */
+/** An alert that must fire at this minute, and the labels of each firing. If `fires` is empty, the alert must not fire. */
 interface Expected {
   name: AlertName;
   minute: number;
@@ -62,7 +65,10 @@ async function unexpectedIn(file: string, tests: readonly object[]): Promise<Set
   return unexpected;
 }
 
-/** The copy of the rules without summaries. Promtool compares whole annotations, and summaries contain values. */
+/**
+ * The file with a copy of the rules, without their summaries. Promtool compares whole annotations, but the values in a summary are not
+ * known in advance.
+ */
 const rulesCopy = 'rules.yaml';
 const withoutSummaries = (rules: string) => rules.replace(/^ +summary: .*\n/gm, '');
 

@@ -26,7 +26,10 @@ import { startPrometheus } from './prometheus.ts';
 import { requireTraceOfASignUp, startSpanReceiver } from './spans.ts';
 
 const readyWithinMs = 120_000;
-/** The time limit, which is longer than the refresh interval of any gauge. The clocks and the rounds of the sweeper are read every 30 s. */
+/**
+ * The time limit until an alert fires. This limit is longer than the refresh interval of any gauge. The gauges of the clocks and of the
+ * sweeper are refreshed every 30 s.
+ */
 const firesWithinMs = 60_000;
 const calmMs = 15_000;
 
@@ -36,7 +39,7 @@ interface Observation {
   false: string[];
 }
 
-/** @throws Problem when the service lacks a series of a rule, or when a broken part fires no alert */
+/** @throws Problem when a rule uses a series that the service does not have, or when no alert fires for a broken part */
 export async function watchService(site: Site): Promise<Observation> {
   const stack = await startStackOn(site);
   const ports = await freePorts(['api', 'metrics', 'files', 'worker']);
@@ -148,7 +151,7 @@ function requireServed(pages: readonly string[]): void {
 }
 
 /**
- * Breaks rows: a fact that the relay takes only tomorrow, a failed step, a delivery without a partition, and an old round of the sweeper.
+ * Writes broken rows: a fact that is due only tomorrow, a failed step, a delivery without a partition, and an old round of the sweeper.
  */
 async function breakRows(client: pg.Client): Promise<void> {
   await client.query(
@@ -186,7 +189,7 @@ async function askPostgres<T>({ environment }: Stack, work: (client: pg.Client) 
   }
 }
 
-/** Calls a route that checks credentials, which is refused while the rate limit cannot count. */
+/** Calls a route that checks credentials. The API refuses the call while the rate limiter cannot count. */
 async function askInVain(port: number): Promise<void> {
   await fetch(`http://${host}:${port}/v1/auth/sign-in`, {
     method: 'POST',

@@ -46,7 +46,10 @@ export async function startSpanReceiver(): Promise<SpanReceiver> {
   };
 }
 
-/** The names of the spans from the operation to the request to the receiver. The spans of the Koa middleware are left out. */
+/**
+ * The names of the spans in their order. The first span is the API request, and the last span is the request to the receiver. The spans of
+ * the Koa middleware are left out.
+ */
 const expectedNames = [
   'POST /v1/clubs/{clubId}/classroom/sign-up',
   'signUpStudent',
@@ -105,7 +108,7 @@ function spansIn(body: Buffer): SentSpan[] {
 const textOf = (message: Buffer, field: number) => messages(message, field)[0]?.toString('utf8') ?? '';
 const hexOf = (message: Buffer, field: number) => messages(message, field)[0]?.toString('hex') ?? '';
 
-/** @returns the values of a field with the wire type of a length and bytes: messages, texts and ids */
+/** @returns the values of a length-delimited Protobuf field: messages, texts or ids */
 function messages(message: Buffer, field: number): Buffer[] {
   const values: Buffer[] = [];
   let at = 0;

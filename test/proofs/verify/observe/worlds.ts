@@ -1,11 +1,11 @@
 /** Series in the notation of promtool, with a value for each minute: for normal operation, and for each alert. */
 import type { AlertName } from '../../../../dev/alerts/rules-file.ts';
 
-/** The values of series, by the series. */
+/** The values of each series over time. The key is the series. */
 export type SeriesValues = Readonly<Record<string, string>>;
 
 interface Break {
-  /** The series of the broken object. They replace the series of the same names in {@link normalLife}. */
+  /** The series of the broken part. They replace the series with the same names in {@link normalLife}. */
   readonly series: SeriesValues;
   /** The labels of each alert that fires, without its severity. */
   readonly fires: readonly Readonly<Record<string, string>>[];
@@ -33,11 +33,12 @@ const inWorkers = (name: string, values: string): SeriesValues =>
 const inOne = (name: string, values: string): SeriesValues => ({ [at(name, workers[0] ?? '')]: values });
 const inApi = (name: string, values: string): SeriesValues => ({ [at(name, api)]: values });
 
-/** An import that takes an hour, while its wakes wait. */
+/** The number of waiting wakes during an import that takes an hour. */
 const anImport = `0x59 5000-80x60 0x${lifeMinutes - 120}`;
 
 /**
- * Normal operation: clubs import, pause automations and have dead endpoints, a step fails once, and at 2 h a new worker replaces another.
+ * Normal operation. Clubs import students, pause automations, and have endpoints that do not answer. A step fails once. After two hours a
+ * new worker replaces another worker.
  */
 export const normalLife: SeriesValues = {
   ...inWorkers('up', steady(1)),

@@ -3,7 +3,9 @@ import { childOf, childrenOf, type XmlElement } from '../../../../../platform/co
 import { isOn, numberOf } from './docx-styles.ts';
 
 export class DocxFields {
-  /** The open fields, the outermost first: whether the result of the field has begun. */
+  /**
+   * The open fields, with the outermost field first. The value says whether the result of the field has begun. Only the result is visible.
+   */
   #open: boolean[] = [];
 
   /** Whether the following content is visible. */
@@ -23,8 +25,8 @@ export class DocxFields {
   }
 
   /**
-   * Closes fields whose instruction has no end in its paragraph. Such a field is a mistake of the program that wrote the file, so the rest
-   * of the document must stay visible.
+   * Closes the fields whose instruction does not end in its paragraph. The program that wrote the file made this mistake. Without the
+   * closing, the rest of the document would be hidden.
    */
   endParagraph(): void {
     this.#open = this.#open.filter((hasResult) => hasResult);

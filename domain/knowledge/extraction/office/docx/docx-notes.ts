@@ -7,7 +7,7 @@ export type NoteKind = 'footnote' | 'endnote';
 
 export interface Note {
   kind: NoteKind;
-  /** The mark of the note. Empty if the note's own text begins with the mark. */
+  /** The mark of the note. It is empty if the text of the note already begins with the mark. */
   mark: string;
   contents: XmlElement;
 }
@@ -72,7 +72,7 @@ export class Notes {
   }
 
   /**
-   * @returns the notes whose references were read, if the function has not returned them before. The function returns each note only once
+   * @returns the notes to which the text has referred since the last call. The function returns each note only once
    */
   take(kind: NoteKind): Note[] {
     const pendingNotes = this.#referred.filter((note) => note.kind === kind);

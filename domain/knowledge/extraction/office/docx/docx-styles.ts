@@ -4,7 +4,10 @@ import { childOf, childrenOf, type XmlElement } from '../../../../../platform/co
 /** The list and level of a style or a paragraph. */
 export interface ListPlace {
   list: string;
-  /** The level, from 0. Undefined if only the levels of the list itself define it. */
+  /**
+   * The level, from 0. Undefined if the style or the paragraph does not state the level. Then the definition of the list names the style at
+   * one of its levels.
+   */
   level: number | undefined;
 }
 
@@ -129,7 +132,7 @@ export function numberOf(element: XmlElement | undefined, name: string): number 
   return Number.isInteger(value) ? value : undefined;
 }
 
-/** Whether an on/off property is on. */
+/** Whether a property that can be on or off is on. */
 export function isOn(property: XmlElement | undefined): boolean {
   return property !== undefined && isTrue(property.attributes['w:val'] ?? 'true');
 }

@@ -104,8 +104,8 @@ class DocxReader {
   }
 
   /**
-   * Whether the next paragraph continues the line of this paragraph. It does if the end of this paragraph is deleted or hidden, or if this
-   * paragraph is a drop cap.
+   * Whether the next paragraph stands in the same line as this paragraph. This is so if the end of this paragraph is deleted or hidden, or
+   * if this paragraph is a drop cap.
    */
   #goesOn(properties: XmlElement | undefined): boolean {
     const end = childOf(properties, 'w:rPr');
@@ -245,7 +245,7 @@ class DocxReader {
     if (!found && alternative !== '') open.words.add(pictureWords(alternative));
   }
 
-  /** @param around the properties of the whole drawing @returns whether it contains pictures or words */
+  /** @param around the properties of the drawing that contains the shapes @returns whether it contains pictures or words */
   #readShapes(
     element: XmlElement,
     open: OpenParagraph,

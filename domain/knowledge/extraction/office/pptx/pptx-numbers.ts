@@ -2,7 +2,7 @@
 import { childOf, childrenOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import { formatNumber } from '../number-formats.policy.ts';
 
-/** The beginnings of the names of PowerPoint's schemes, each with Word's name of the format. */
+/** The beginnings of the names of PowerPoint's number schemes. Each of them has the name of the same format in Word. */
 const formats: readonly (readonly [string, string])[] = [
   ['alphaLc', 'lowerLetter'],
   ['alphaUc', 'upperLetter'],

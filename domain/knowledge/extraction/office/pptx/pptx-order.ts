@@ -1,4 +1,7 @@
-/** The reading order of a slide's shapes: the order of the file, which screen readers use, but from top to bottom within a column. */
+/**
+ * The reading order of a slide's shapes. It is the order of the file, which screen readers use. Only within a column, the shapes are read
+ * from top to bottom.
+ */
 import { childOf, childrenOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import { shapesAt, type Layout } from './pptx-styles.ts';
 

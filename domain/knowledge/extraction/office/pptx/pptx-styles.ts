@@ -42,7 +42,7 @@ export class SlideStyles {
 
   /**
    * @param paragraph `a:p`
-   * @param around the text that contains the paragraph, its layout, and the placeholder of its shape (`p:ph`)
+   * @param around the text body that contains the paragraph, the layout of the slide, and the placeholder of the paragraph's shape (`p:ph`)
    * @returns the properties of the paragraph, with the nearest first
    */
   ofParagraph(
@@ -61,7 +61,9 @@ export class SlideStyles {
   }
 }
 
-/** @param place a shape's placeholder, `p:ph` @returns the shapes of the layout and of the master with this placeholder */
+/**
+ * @param place a shape's placeholder, `p:ph` @returns the shape of the layout and the shape of the master that belong to this placeholder
+ */
 export function shapesAt(place: XmlElement, { layout, master }: Layout): XmlElement[] {
   const typeOf = ({ attributes }: XmlElement) => attributes['type'] ?? 'body';
   const { idx } = place.attributes;

@@ -188,7 +188,7 @@ class SlideReader {
 
 const pictureStart = pictureWords('').slice(0, -2).trimEnd();
 
-/** @returns the element with the shape's name, alternative text and visibility */
+/** @returns the element that contains the name, the alternative text and the visibility of the shape */
 function propertiesOf(shape: XmlElement): XmlElement | undefined {
   const [own] = [...childrenOf(shape)].filter(({ name }) => /^p:nv\w{1,20}Pr$/.test(name));
   return childOf(own, 'p:cNvPr');

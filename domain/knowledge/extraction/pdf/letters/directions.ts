@@ -1,5 +1,6 @@
 /**
- * The writing directions of a page. The lines of each direction are rotated, so that they run from left to right and from top to bottom.
+ * The writing directions of a page. The lines of a direction are rotated. After the rotation they run from left to right, and follow each
+ * other from top to bottom.
  */
 import type { Box, Glyph } from '../pdf-drawing.ts';
 
@@ -7,7 +8,7 @@ export type Place = (x: number, y: number) => readonly [number, number];
 
 export interface Direction {
   glyphs: Glyph[];
-  /** Transforms the page's coordinates to the coordinates of these letters. */
+  /** Converts coordinates of the page to the rotated coordinates of this direction. */
   place: Place;
   /** Whether the direction is not parallel to a side of the page, as is usual for a watermark. */
   isSlanted: boolean;

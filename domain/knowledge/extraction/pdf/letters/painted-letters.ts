@@ -1,4 +1,6 @@
-/** Painted letters that are not read: duplicates that make text bold, and readings above other letters. */
+/**
+ * Finds painted letters that must not be read. Some are duplicates, which make text look bold. Others are ruby readings above the letters.
+ */
 import type { Glyph } from '../pdf-drawing.ts';
 import { isHan, isKana } from './pdf-letters.ts';
 

@@ -12,7 +12,7 @@ const symbols = new Map(Object.entries({ '\uF0B7': '•', '\uF0A7': '▪', '\uF0
 
 /** Characters that are not letters: controls, the replacement character, private-use code points. */
 const unknown = /[\p{Cc}\p{Co}\uFFFD-\uFFFF]/u;
-/** Letter shapes with their own codes: ligatures, forms of Arabic and Hebrew, vertical signs, Chinese radicals. */
+/** Characters that are only shapes of other letters: ligatures, forms of Arabic and Hebrew letters, vertical signs, Chinese radicals. */
 const shapes = /[\uFB00-\uFDFF\uFE10-\uFE19\uFE30-\uFE48\uFE70-\uFEFC\u2F00-\u2FD5]/;
 
 /** Codes of TeX's bitmap fonts in the Cork encoding. Such fonts have no names for their letters. */

@@ -204,7 +204,7 @@ function partsOf(clusters: readonly Cluster[]): Part[] {
   return parts.map((part) => (part.text.trim().length > longestRaised ? { ...part, level: 'even' } : part));
 }
 
-/** Inserts a space at each gap, except at the gaps between the letters of spaced headings and of scripts with spaced letters. */
+/** Inserts a space at each gap. There are two exceptions: headings with spaced letters, and scripts that always space their letters. */
 function withBlanks(clusters: readonly Cluster[]): Cluster[] {
   const solid = clusters.filter(({ text }) => text.trim() !== '');
   const typed = new Set<Cluster>();
@@ -233,7 +233,10 @@ function isApart(before: Cluster, cluster: Cluster, isTyped: boolean, spacedFrom
   return gap > size * (isTight ? gaps.unspaced : gaps.blank);
 }
 
-/** @returns the minimum gap between words whose letters are spaced, as in "H e a d i n g"; undefined for usual words */
+/**
+ * @returns the smallest gap between two words, if the letters of the words are spaced as in "H e a d i n g". It is undefined for usual
+ * words
+ */
 function blankGapOf(solid: readonly Cluster[]): number | undefined {
   const least = 4;
   if (solid.length < least || !solid.every(({ text }) => /^[\p{L}\p{P}\p{M}]+$/u.test(text) && !isUnspaced(text)))

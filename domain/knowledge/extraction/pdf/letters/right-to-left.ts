@@ -30,8 +30,8 @@ export function logical<T extends { text: string }>(letters: readonly T[]): T[] 
 }
 
 /**
- * Whether each letter is read from right to left. A neutral character has the direction of both neighbours if they agree, or else the
- * direction of the line.
+ * Whether each letter is read from right to left. If both neighbours of a neutral character have the same direction, the character has this
+ * direction. Otherwise it has the direction of the line.
  */
 function resolved(letters: readonly { text: string }[], base: boolean): boolean[] {
   const own = letters.map(({ text }) =>

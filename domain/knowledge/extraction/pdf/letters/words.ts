@@ -41,7 +41,7 @@ const softHyphen = '\u00AD';
 /** Joins lines to text. The parts of a word that is hyphenated at the end of a line become one word. */
 export function joined(lines: readonly { text: string }[], words: Words): string {
   const parts: string[] = [];
-  /** The last line so far. It includes the part of its first word that was in the line before. */
+  /** The last line so far. If its first word began in the line before, it also includes that part of the word. */
   let end = '';
   for (const { text: line } of lines) {
     const isFirst = end === '' && parts.length === 0;
@@ -75,12 +75,15 @@ function lastLetter(text: string): string {
   return Array.from(text.slice(-2)).at(-1) ?? '';
 }
 
-/** "Haupt- und Nebensaison", "first- or second-class": the second part of the first word follows only after the next word. */
+/**
+ * The words that join two compound words with a common part: "Haupt- und Nebensaison", "first- or second-class". The hyphen before such a
+ * word stays.
+ */
 const joinsWords = new Set('und oder bis and or to y o e ou et u'.split(' '));
 /** The minimum length of a part that counts as a word. Shorter words are often syllables of other words. */
 const shortestPart = 4;
 
-/** @returns the characters that stay between the parts of a word at the end of a line */
+/** @returns the characters between the two parts of a word that was divided at the end of a line */
 function keptBetween(start: string, hyphen: string, rest: string, { hyphenated, whole }: Words): string {
   if (hyphen === softHyphen) return '';
   if (!/^\p{Ll}/u.test(rest)) return hyphen; // Nord-Süd, COVID-19

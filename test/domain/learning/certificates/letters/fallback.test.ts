@@ -18,24 +18,24 @@ describe('the font of each letter (CERT-4)', () => {
     expect((await fontsOf('क्‍ष')).map(([, font]) => font)).to.deep.equal(['NotoSerifDevanagari-Regular']);
   });
 
-  it('is also the font of the space after a word, so that reading programs find one text', async () => {
+  it('is also used for the following space, so that programs read the words as one text', async () => {
     const fonts = await fontsOf('محمد عبد');
     expect(new Set(fonts.map(([, font]) => font)).size).to.equal(1);
   });
 
-  it('is the emoji font for an emoji, but not for the text form of the same code point', async () => {
+  it('is the emoji font for an emoji, but not for a sign that is shown as text', async () => {
     expect(await fontsOf('⛵')).to.deep.equal([['⛵', 'NotoEmoji-Regular']]);
     expect(await fontsOf('❤\ufe0f')).to.deep.equal([['❤\ufe0f', 'NotoEmoji-Regular']]);
     expect((await fontsOf('1'))[0]?.[1]).to.equal('DejaVuSerif-Bold');
   });
 
-  it('draws a family emoji of three people as one picture', async () => {
+  it('is an emoji font that draws a family of three people as one picture', async () => {
     const family = '👨\u200d👩\u200d👧';
     const prepared = await prepareText(family, { style: 'bold', language: 'en', direction: 'ltr' });
     expect(shapeLine(prepared, 0, family.length).glyphs.filter(({ text }) => text !== '')).to.have.length(1);
   });
 
-  it('is missing for an unknown letter, which is drawn as a box with the letter as its text (CERT-5)', async () => {
+  it('is missing for an unknown letter, so that a box is drawn, which can be copied as the letter (CERT-5)', async () => {
     const prepared = await prepareText('A\u{13000}', { style: 'bold', language: 'en', direction: 'ltr' });
     const { glyphs } = shapeLine(prepared, 0, 3);
     expect(glyphs.map(({ text }) => text)).to.deep.equal(['A', '\u{13000}']);
@@ -53,7 +53,7 @@ describe('the font of each letter (CERT-4)', () => {
 });
 
 describe('the direction of a text (CERT-6)', () => {
-  it('is the direction of its first strong letter, or of the page if no letter is strong', () => {
+  it('is the direction of the first letter with a direction, or otherwise the direction of the page', () => {
     expect(baseDirectionOf('12 קורס x', 'ltr')).to.equal('rtl');
     expect(baseDirectionOf('12 x קורס', 'rtl')).to.equal('ltr');
     expect(baseDirectionOf('12 · 3', 'rtl')).to.equal('rtl');

@@ -10,7 +10,7 @@ const familyOf = async (text: string, language: string) => {
 };
 
 describe('the form of Han characters (CERT-4)', () => {
-  it('is Japanese in a text with kana, and Korean in a text with Hangul, for any language', async () => {
+  it('is Japanese in a text with kana and Korean in a text with Hangul, in every language', async () => {
     await eachCase(['en', 'zh', 'zh-TW', 'ko', 'ja'], (language) => {
       expect(hanFormOf('渡邉 さくら', language)).to.equal('jp');
       expect(hanFormOf('李나라', language)).to.equal('kr');
@@ -38,7 +38,7 @@ describe('the form of Han characters (CERT-4)', () => {
     expect(await familyOf('骨', 'ko')).to.equal('noto-serif-kr');
   });
 
-  it('is a different form for a character that the preferred font does not contain', async () => {
+  it('is another country’s form if the preferred font does not contain the character', async () => {
     expect(await familyOf('这', 'ja')).to.equal('noto-serif-sc');
   });
 });

@@ -66,7 +66,7 @@ describe('the bodies of access events', () => {
     'access.shortened',
     'access.moved',
   ] as const)
-    it(`of ${type} contain the current state of the enrollment, the delivery and the student`, async () => {
+    it(`contain the current state of the enrollment, the delivery and the student (${type})`, async () => {
       const cohort = await buildCohort(clubId, delivery.courseId);
       const attributes = { deliveryId: delivery.id, cohortId: cohort.id, startsAt, endsAt, source: 'invite' as const };
       const enrollment = await buildEnrollment(clubId, attributes);
@@ -93,7 +93,7 @@ describe('the bodies of access events', () => {
       expect(data).to.have.nested.property('enrollment.revoked_at');
     });
 
-  it('show if the student has access through this or another enrollment of the delivery (EVT-21)', async () => {
+  it('show whether the student has access to the delivery, even by another enrollment (EVT-21)', async () => {
     const hour = 3_600_000;
     const revoked = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt, revoked: 'refund' });
     const { studentId } = revoked;

@@ -53,7 +53,10 @@ async function buildCourses() {
 
 type Scene = Awaited<ReturnType<typeof buildCourses>>;
 
-/** Statements over many rows, limited to ids with a given digit: statements of the service, and statements that only an operator runs. */
+/**
+ * Statements that change many rows. A digit limits each statement to a part of the ids. Some statements come from the service, and some
+ * only from an operator.
+ */
 const acts: Record<string, (scene: Scene, digit: number) => string> = {
   'students come': ({ clubId }) => `
     INSERT INTO students (id, club_id, name, email, verified_at, created_at)
@@ -90,7 +93,7 @@ function part({ clubId }: Scene, digit: number): string {
 /** The errors of deadlocks, and of writes for a student who was deleted before the write. */
 const refusals = new Set(['40P01', '23503']);
 
-/** Postgres refused the change because of a conflict, so nothing changed, as after a rollback. */
+/** Performs an act, and rolls it back if `undone`. If Postgres refuses the act because of a conflict, nothing changes either. */
 async function perform(scene: Scene, act: string, digit: number, undone: boolean): Promise<void> {
   const { db } = await testDeps();
   const regret = new Error('undone');
@@ -179,7 +182,7 @@ describe('list totals', () => {
     expect((await totals(scene))['students -1 undefined']).to.deep.equal([0, 0]);
   });
 
-  it('record no change of columns that no total counts', async () => {
+  it('record no change if only columns change that no total counts', async () => {
     const { db } = await testDeps();
     const scene = await buildCourses();
     await perform(scene, 'students come', 0, false);

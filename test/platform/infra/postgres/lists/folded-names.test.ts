@@ -33,7 +33,7 @@ describe('the search for names', () => {
     ['nuktas', ['फ़राह', '\u095eराह', 'फराह']],
     ['digits of other scripts', ['Grupo 42', 'Grupo ٤٢', 'Grupo ４２']],
   ] as const)
-    it(`finds each spelling by each other spelling: ${what}`, async () => {
+    it(`finds all spellings of a name with each of the spellings: ${what}`, async () => {
       const { id: clubId } = await buildClub();
       for (const name of spellings) await buildStudent(clubId, { name: tidyName(name) });
       await buildStudent(clubId, { name: 'Zzz' });
@@ -56,7 +56,7 @@ describe('the search for names', () => {
     expect(await found(clubId, 'ＺＯＥ．')).to.deep.equal(['Zoe']);
   });
 
-  it('folds names that are older than the trigger, in batches', async () => {
+  it('folds the names that were stored before the trigger existed, in batches', async () => {
     const source = await testDatabase();
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();

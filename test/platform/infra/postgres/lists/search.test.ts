@@ -97,7 +97,7 @@ describe('search in a list of 12,000 students', () => {
     expect(await found('fresh', { probe: 50, common: 5, walk: 500, max: 8 })).to.deep.equal(all.slice(0, 8));
   });
 
-  it('finds the newest students if more than the limit match, by each query plan', async () => {
+  it('finds the newest students with each query plan if more students match than the limit', async () => {
     expect(await found('rare', { max: 4 })).to.deep.equal(downwards(12_000, 2_000, 4));
     expect(await found('rare', { max: 4, probe: 5_000, common: 1 })).to.deep.equal(downwards(12_000, 2_000, 4));
     expect(await found('common', { max: 40, probe: 50 })).to.deep.equal(downwards(12_000, 3, 40));

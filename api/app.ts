@@ -119,8 +119,8 @@ function corsByList(origins: readonly string[]): Koa.Middleware {
       return origins.includes(origin) ? origin : '';
     },
     allowMethods: 'GET,POST,PUT,PATCH,DELETE',
-    allowHeaders: 'Authorization,Content-Type,If-Match,X-Request-Id',
-    exposeHeaders: 'ETag,Location,Retry-After,X-Request-Id',
+    allowHeaders: 'Authorization,Content-Type,Idempotency-Key,If-Match,X-Request-Id',
+    exposeHeaders: 'ETag,Idempotent-Replayed,Location,Retry-After,X-Request-Id',
     maxAge: 600,
     keepHeadersOnError: false, // an inner layer answers errors, and has already set these headers
   });

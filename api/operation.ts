@@ -98,6 +98,8 @@ export interface OperationRequest<Op extends OperationId> {
   limiter: Limiter;
   /** The client's address, for the limits on guesses. */
   ip: string;
+  /** @returns an id that is always equal for the caller and its `Idempotency-Key`, or a new id without a key */
+  newId: () => Id;
   /** The caller, for operations that need a session. @throws Error if the contract requires no session */
   caller: Caller;
   /** The student, for operations that only students call. */

@@ -26,11 +26,14 @@ export interface ParameterObject {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly required?: boolean;
+  readonly description?: string;
   readonly schema: SchemaObject | Reference;
+  readonly example?: unknown;
 }
 
 export interface ResponseObject {
   readonly description: string;
+  readonly headers?: JsonObject;
   readonly content?: JsonObject;
 }
 
@@ -44,6 +47,8 @@ export interface OperationObject {
   responses: { readonly [status: string]: ResponseObject | Reference };
   readonly 'x-roles'?: readonly string[];
   'x-error-codes'?: readonly string[];
+  /** The effect of `Idempotency-Key`, if the answer is not kept (contract/rules/idempotency.ts). */
+  readonly 'x-idempotency'?: 'own' | 'repeatable';
   /** The body is stored unchanged, whatever its texts contain. */
   readonly 'x-any-text'?: boolean;
   /** Query parameters that are not named here are ignored. */
@@ -74,7 +79,8 @@ export interface ContractDocument extends JsonObject {
   readonly webhooks: { readonly [event: string]: { readonly post: OperationObject } };
   readonly components: {
     readonly schemas: { readonly [name: string]: SchemaObject } & { readonly ErrorCode: ErrorCodeSchema };
-    readonly parameters: { readonly [name: string]: ParameterObject };
+    readonly parameters: { [name: string]: ParameterObject };
+    headers?: { [name: string]: JsonObject };
     readonly responses: { [name: string]: ResponseObject };
   };
 }

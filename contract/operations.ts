@@ -3,6 +3,7 @@ import { errorStatus, type ErrorCode } from '../platform/core/error-codes.ts';
 import { contractDocument } from './document.ts';
 import type { operations, webhooks } from './generated/types.ts';
 import * as openapi from './openapi.ts';
+import { idempotencyOf, type Idempotency } from './rules/idempotency.ts';
 import type { CallerKind, Method, ParameterObject, Reference, ResponseObject, SchemaObject } from './openapi.ts';
 
 const jsonType = 'application/json';
@@ -45,6 +46,8 @@ export interface ContractOperation {
   readonly hasBody: boolean;
   /** Whether the operation requires a body. If so, a request without a body is malformed. */
   readonly requiresBody: boolean;
+  /** The effect of `Idempotency-Key`. Absent if the operation does not take the header. */
+  readonly idempotency?: Idempotency;
   /** The body is a file instead of JSON, and is read as it arrives. */
   readonly fileBody?: FileBody;
   /** The maximum size of a JSON body in bytes, if it is smaller than the service's default: `x-max-bytes`. */
@@ -77,6 +80,7 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
   if (!operation) throw new Error(`The contract has no ${method} ${path}.`);
   const pointer = `#/paths/${path.replaceAll('/', '~1')}/${method}`;
   const roles = operation['x-roles'];
+  const idempotency = idempotencyOf(method, operation);
   const successStatus = Object.keys(operation.responses).find((status) => /^[23]/.test(status)) ?? '';
   return {
     operationId: operation.operationId,
@@ -87,6 +91,7 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
     parameters: describeParameters(operation.parameters, `${pointer}/parameters`),
     auth: openapi.callerKinds.filter((kind) => operation.security.some((scheme) => scheme[kind])),
     ...(roles && { roles }),
+    ...(idempotency && { idempotency }),
     hasBody: operation.requestBody !== undefined,
     requiresBody: operation.requestBody?.required === true,
     ...describeBody(operation),

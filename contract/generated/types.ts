@@ -1198,7 +1198,7 @@ export interface components {
             password: components["schemas"]["NewPassword"];
             registration_code?: string;
         };
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
         Error: {
             error: {
                 code: components["schemas"]["ErrorCode"];
@@ -4091,10 +4091,12 @@ export interface components {
         SalesConnectionId: string;
         SalesNoticeId: string;
         noticeToken: string;
+        IdempotencyKey: string;
     };
     requestBodies: never;
     headers: {
         eTag: string;
+        IdempotentReplayed: "true";
     };
     pathItems: never;
 }
@@ -4241,7 +4243,11 @@ export interface operations {
         };
     };
     setStudentPassword: {
-        parameters: {};
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PasswordChoice"];
@@ -4249,6 +4255,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Student"];
@@ -4279,7 +4289,11 @@ export interface operations {
         };
     };
     updateOwnStudent: {
-        parameters: {};
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
         requestBody: {
             content: {
                 "application/json": components["schemas"]["OwnStudentChange"];
@@ -4287,6 +4301,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Student"];
@@ -4430,7 +4448,11 @@ export interface operations {
         };
     };
     updateProfile: {
-        parameters: {};
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ProfileChange"];
@@ -4438,6 +4460,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["AdministratorProfile"];
@@ -4448,7 +4474,11 @@ export interface operations {
         };
     };
     createOrganization: {
-        parameters: {};
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
         requestBody: {
             content: {
                 "application/json": components["schemas"]["OrganizationCreation"];
@@ -4456,6 +4486,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["OrganizationMembership"];
@@ -4501,6 +4535,9 @@ export interface operations {
     };
     updateClub: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -4512,6 +4549,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Club"];
@@ -4601,6 +4642,9 @@ export interface operations {
     };
     inviteMember: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -4612,6 +4656,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Member"];
@@ -4635,6 +4683,9 @@ export interface operations {
     };
     changeMemberRole: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 administratorId: components["parameters"]["AdministratorId"];
@@ -4647,6 +4698,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Member"];
@@ -4695,6 +4750,9 @@ export interface operations {
     };
     createStudent: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -4706,6 +4764,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Student"];
@@ -4747,6 +4809,9 @@ export interface operations {
     };
     updateStudent: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 studentId: components["parameters"]["StudentId"];
@@ -4759,6 +4824,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Student"];
@@ -4794,6 +4863,9 @@ export interface operations {
     };
     createCourse: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -4805,6 +4877,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CourseOutline"];
@@ -4834,6 +4910,9 @@ export interface operations {
     };
     updateCourse: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 courseId: components["parameters"]["CourseId"];
@@ -4846,6 +4925,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CourseOutline"];
@@ -4880,6 +4963,9 @@ export interface operations {
     };
     createModule: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 courseId: components["parameters"]["CourseId"];
@@ -4892,6 +4978,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Module"];
@@ -4915,6 +5005,9 @@ export interface operations {
     };
     updateModule: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 moduleId: components["parameters"]["ModuleId"];
@@ -4927,6 +5020,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Module"];
@@ -4938,6 +5035,9 @@ export interface operations {
     };
     createLesson: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 moduleId: components["parameters"]["ModuleId"];
@@ -4950,6 +5050,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Lesson"];
@@ -4991,6 +5095,9 @@ export interface operations {
     };
     updateLesson: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 lessonId: components["parameters"]["LessonId"];
@@ -5003,6 +5110,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Lesson"];
@@ -5187,6 +5298,9 @@ export interface operations {
     };
     publishLessonComment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["LessonPublicId"];
@@ -5199,6 +5313,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["ClassroomComment"];
@@ -5245,6 +5363,9 @@ export interface operations {
     };
     createTag: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -5256,6 +5377,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Tag"];
@@ -5279,6 +5404,9 @@ export interface operations {
     };
     updateTag: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 tagId: components["parameters"]["TagId"];
@@ -5291,6 +5419,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Tag"];
@@ -5351,6 +5483,9 @@ export interface operations {
     };
     createLevel: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -5362,6 +5497,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Level"];
@@ -5385,6 +5524,9 @@ export interface operations {
     };
     updateLevel: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 levelId: components["parameters"]["LevelId"];
@@ -5397,6 +5539,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Level"];
@@ -5432,6 +5578,9 @@ export interface operations {
     };
     awardPoints: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 studentId: components["parameters"]["StudentId"];
@@ -5444,6 +5593,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["PointAward"];
@@ -5514,6 +5667,9 @@ export interface operations {
     };
     createDelivery: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -5525,6 +5681,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Delivery"];
@@ -5554,6 +5714,9 @@ export interface operations {
     };
     updateDelivery: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 deliveryId: components["parameters"]["deliveryId"];
@@ -5566,6 +5729,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Delivery"];
@@ -5577,6 +5744,9 @@ export interface operations {
     };
     archiveDelivery: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 deliveryId: components["parameters"]["deliveryId"];
@@ -5584,6 +5754,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Delivery"];
@@ -5595,6 +5769,9 @@ export interface operations {
     };
     unarchiveDelivery: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 deliveryId: components["parameters"]["deliveryId"];
@@ -5602,6 +5779,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Delivery"];
@@ -5637,6 +5818,9 @@ export interface operations {
     };
     createCohort: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 courseId: components["parameters"]["courseId"];
@@ -5649,6 +5833,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Cohort"];
@@ -5672,6 +5860,9 @@ export interface operations {
     };
     updateCohort: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 cohortId: components["parameters"]["cohortId"];
@@ -5684,6 +5875,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Cohort"];
@@ -5721,6 +5916,9 @@ export interface operations {
     };
     grantEnrollment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -5732,6 +5930,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Enrollment"];
@@ -5773,6 +5975,9 @@ export interface operations {
     };
     revokeEnrollment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 enrollmentId: components["parameters"]["enrollmentId"];
@@ -5780,6 +5985,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Enrollment"];
@@ -5791,6 +6000,9 @@ export interface operations {
     };
     restoreEnrollment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 enrollmentId: components["parameters"]["enrollmentId"];
@@ -5798,6 +6010,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Enrollment"];
@@ -5809,6 +6025,9 @@ export interface operations {
     };
     moveEnrollment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 enrollmentId: components["parameters"]["enrollmentId"];
@@ -5821,6 +6040,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Enrollment"];
@@ -5906,6 +6129,9 @@ export interface operations {
                 invite?: boolean;
                 file_name?: string;
             };
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -5971,6 +6197,9 @@ export interface operations {
     };
     cancelStudentImport: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 importId: components["parameters"]["ImportId"];
@@ -5978,6 +6207,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["StudentImport"];
@@ -6012,6 +6245,9 @@ export interface operations {
     };
     registerWebhookEndpoint: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -6023,6 +6259,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookEndpointWithSecret"];
@@ -6064,6 +6304,9 @@ export interface operations {
     };
     updateWebhookEndpoint: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 endpointId: components["parameters"]["EndpointId"];
@@ -6076,6 +6319,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookEndpoint"];
@@ -6134,6 +6381,9 @@ export interface operations {
     };
     enableWebhookEndpoint: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 endpointId: components["parameters"]["EndpointId"];
@@ -6141,6 +6391,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookEndpoint"];
@@ -6152,6 +6406,9 @@ export interface operations {
     };
     pauseWebhookEndpoint: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 endpointId: components["parameters"]["EndpointId"];
@@ -6159,6 +6416,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookEndpoint"];
@@ -6170,6 +6431,9 @@ export interface operations {
     };
     disableWebhookEndpoint: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 endpointId: components["parameters"]["EndpointId"];
@@ -6177,6 +6441,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookEndpoint"];
@@ -6188,6 +6456,9 @@ export interface operations {
     };
     rotateWebhookSecret: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 endpointId: components["parameters"]["EndpointId"];
@@ -6200,6 +6471,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookEndpointWithSecret"];
@@ -6211,6 +6486,9 @@ export interface operations {
     };
     sendTestWebhook: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 endpointId: components["parameters"]["EndpointId"];
@@ -6218,6 +6496,10 @@ export interface operations {
         };
         responses: {
             202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookDelivery"];
@@ -6229,6 +6511,9 @@ export interface operations {
     };
     resendWebhookDelivery: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 endpointId: components["parameters"]["EndpointId"];
@@ -6237,6 +6522,10 @@ export interface operations {
         };
         responses: {
             202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookDelivery"];
@@ -6248,6 +6537,9 @@ export interface operations {
     };
     recoverWebhookDeliveries: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 endpointId: components["parameters"]["EndpointId"];
@@ -6467,6 +6759,9 @@ export interface operations {
     };
     createAgent: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -6478,6 +6773,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["AgentSettings"];
@@ -6507,6 +6806,9 @@ export interface operations {
     };
     updateAgent: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 agentId: components["parameters"]["AgentId"];
@@ -6519,6 +6821,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["AgentSettings"];
@@ -6597,6 +6903,9 @@ export interface operations {
     };
     reindexAgentSource: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 agentId: components["parameters"]["AgentId"];
@@ -6605,6 +6914,10 @@ export interface operations {
         };
         responses: {
             202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["AgentSource"];
@@ -6639,6 +6952,9 @@ export interface operations {
     };
     askAgent: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["AgentPublicId"];
@@ -6720,6 +7036,9 @@ export interface operations {
     };
     renameConversation: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 conversationId: components["parameters"]["ConversationId"];
@@ -6732,6 +7051,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["AgentConversation"];
@@ -6786,6 +7109,9 @@ export interface operations {
     };
     reserveAssignmentFile: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -6842,6 +7168,9 @@ export interface operations {
     };
     submitAssignment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 assignmentId: components["parameters"]["AssignmentId"];
@@ -6854,6 +7183,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["ClassroomSubmission"];
@@ -6907,6 +7240,9 @@ export interface operations {
     };
     withdrawSubmission: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 submissionId: components["parameters"]["SubmissionId"];
@@ -6919,6 +7255,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["WithdrawnSubmission"];
@@ -6954,6 +7294,9 @@ export interface operations {
     };
     createAssignment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 lessonId: components["parameters"]["LessonId"];
@@ -6966,6 +7309,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Assignment"];
@@ -7024,6 +7371,9 @@ export interface operations {
     };
     updateAssignment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 assignmentId: components["parameters"]["AssignmentId"];
@@ -7036,6 +7386,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Assignment"];
@@ -7152,6 +7506,9 @@ export interface operations {
     };
     reviewAssignmentSubmission: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 submissionId: components["parameters"]["SubmissionId"];
@@ -7164,6 +7521,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["AssignmentSubmissionDetail"];
@@ -7199,6 +7560,9 @@ export interface operations {
     };
     createCampaign: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -7210,6 +7574,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Campaign"];
@@ -7251,6 +7619,9 @@ export interface operations {
     };
     updateCampaign: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 campaignId: components["parameters"]["campaignId"];
@@ -7263,6 +7634,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Campaign"];
@@ -7274,6 +7649,9 @@ export interface operations {
     };
     duplicateCampaign: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 campaignId: components["parameters"]["campaignId"];
@@ -7281,6 +7659,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Campaign"];
@@ -7370,6 +7752,9 @@ export interface operations {
     };
     sendTestMail: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 campaignId: components["parameters"]["campaignId"];
@@ -7382,6 +7767,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["TestMail"];
@@ -7450,6 +7839,9 @@ export interface operations {
     };
     scheduleCampaign: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 campaignId: components["parameters"]["campaignId"];
@@ -7462,6 +7854,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Campaign"];
@@ -7473,6 +7869,9 @@ export interface operations {
     };
     unscheduleCampaign: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 campaignId: components["parameters"]["campaignId"];
@@ -7480,6 +7879,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Campaign"];
@@ -7491,6 +7894,9 @@ export interface operations {
     };
     pauseCampaign: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 campaignId: components["parameters"]["campaignId"];
@@ -7509,6 +7915,9 @@ export interface operations {
     };
     resumeCampaign: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 campaignId: components["parameters"]["campaignId"];
@@ -7516,6 +7925,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Campaign"];
@@ -7527,6 +7940,9 @@ export interface operations {
     };
     cancelCampaign: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 campaignId: components["parameters"]["campaignId"];
@@ -7534,6 +7950,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Campaign"];
@@ -7545,6 +7965,9 @@ export interface operations {
     };
     retryCampaign: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 campaignId: components["parameters"]["campaignId"];
@@ -7557,6 +7980,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Campaign"];
@@ -7756,6 +8183,9 @@ export interface operations {
     };
     checkMailDomain: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -7797,6 +8227,9 @@ export interface operations {
     };
     addSuppression: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -7808,6 +8241,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["MailSuppression"];
@@ -7819,6 +8256,9 @@ export interface operations {
     };
     importSuppressions: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -7870,6 +8310,9 @@ export interface operations {
     };
     setMailPreferences: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -7881,6 +8324,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["MailPreferences"];
@@ -8032,6 +8479,9 @@ export interface operations {
     };
     issueCertificate: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -8043,6 +8493,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Certificate"];
@@ -8072,6 +8526,9 @@ export interface operations {
     };
     reissueCertificate: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 certificateId: components["parameters"]["CertificateId"];
@@ -8079,6 +8536,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Certificate"];
@@ -8090,6 +8551,9 @@ export interface operations {
     };
     revokeCertificate: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 certificateId: components["parameters"]["CertificateId"];
@@ -8102,6 +8566,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Certificate"];
@@ -8210,6 +8678,9 @@ export interface operations {
     };
     createAutomation: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -8223,6 +8694,7 @@ export interface operations {
             201: {
                 headers: {
                     ETag: components["headers"]["eTag"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8260,6 +8732,7 @@ export interface operations {
         parameters: {
             header?: {
                 "If-Match"?: components["parameters"]["ifMatch"];
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
                 clubId: components["parameters"]["ClubId"];
@@ -8275,6 +8748,7 @@ export interface operations {
             200: {
                 headers: {
                     ETag: components["headers"]["eTag"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8288,6 +8762,9 @@ export interface operations {
     };
     duplicateAutomation: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 workflowId: components["parameters"]["workflowId"];
@@ -8297,6 +8774,7 @@ export interface operations {
             200: {
                 headers: {
                     ETag: components["headers"]["eTag"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8328,6 +8806,9 @@ export interface operations {
     };
     dryRunAutomation: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 workflowId: components["parameters"]["workflowId"];
@@ -8353,6 +8834,7 @@ export interface operations {
         parameters: {
             header?: {
                 "If-Match"?: components["parameters"]["ifMatch"];
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
                 clubId: components["parameters"]["ClubId"];
@@ -8363,6 +8845,7 @@ export interface operations {
             200: {
                 headers: {
                     ETag: components["headers"]["eTag"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8376,6 +8859,9 @@ export interface operations {
     };
     pauseAutomation: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 workflowId: components["parameters"]["workflowId"];
@@ -8385,6 +8871,7 @@ export interface operations {
             200: {
                 headers: {
                     ETag: components["headers"]["eTag"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8398,6 +8885,9 @@ export interface operations {
     };
     resumeAutomation: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 workflowId: components["parameters"]["workflowId"];
@@ -8407,6 +8897,7 @@ export interface operations {
             200: {
                 headers: {
                     ETag: components["headers"]["eTag"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8420,6 +8911,9 @@ export interface operations {
     };
     archiveAutomation: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 workflowId: components["parameters"]["workflowId"];
@@ -8429,6 +8923,7 @@ export interface operations {
             200: {
                 headers: {
                     ETag: components["headers"]["eTag"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8535,6 +9030,9 @@ export interface operations {
     };
     enrollInAutomation: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 workflowId: components["parameters"]["workflowId"];
@@ -8547,6 +9045,10 @@ export interface operations {
         };
         responses: {
             202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["AutomationEnrollment"];
@@ -8577,6 +9079,9 @@ export interface operations {
     };
     exitAutomationRun: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 workflowId: components["parameters"]["workflowId"];
@@ -8585,6 +9090,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["AutomationRun"];
@@ -8596,6 +9105,9 @@ export interface operations {
     };
     resumeAutomationRun: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 workflowId: components["parameters"]["workflowId"];
@@ -8604,6 +9116,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["AutomationRun"];
@@ -8660,6 +9176,9 @@ export interface operations {
     };
     createRepository: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -8671,6 +9190,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Repository"];
@@ -8700,6 +9223,9 @@ export interface operations {
     };
     updateRepository: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 repositoryId: components["parameters"]["RepositoryId"];
@@ -8712,6 +9238,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Repository"];
@@ -8787,6 +9317,9 @@ export interface operations {
     };
     downloadRepository: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["RepositoryPublicId"];
@@ -8829,6 +9362,9 @@ export interface operations {
     };
     createCommunitySpace: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -8840,6 +9376,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Space"];
@@ -8885,6 +9425,9 @@ export interface operations {
     };
     updateCommunitySpace: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 spaceId: components["parameters"]["SpaceId"];
@@ -8897,6 +9440,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Space"];
@@ -8908,6 +9455,9 @@ export interface operations {
     };
     archiveCommunitySpace: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 spaceId: components["parameters"]["SpaceId"];
@@ -8915,6 +9465,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Space"];
@@ -8926,6 +9480,9 @@ export interface operations {
     };
     unarchiveCommunitySpace: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 spaceId: components["parameters"]["SpaceId"];
@@ -8933,6 +9490,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Space"];
@@ -9085,6 +9646,9 @@ export interface operations {
     };
     updateSpaceMembership: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 spaceId: components["parameters"]["SpaceId"];
@@ -9097,6 +9661,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommunitySpace"];
@@ -9108,6 +9676,9 @@ export interface operations {
     };
     markCommunitySpaceRead: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 spaceId: components["parameters"]["SpaceId"];
@@ -9120,6 +9691,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommunitySpace"];
@@ -9155,6 +9730,9 @@ export interface operations {
     };
     publishSpacePost: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 spaceId: components["parameters"]["SpaceId"];
@@ -9167,6 +9745,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommunityPost"];
@@ -9178,6 +9760,9 @@ export interface operations {
     };
     reservePostFile: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -9228,6 +9813,9 @@ export interface operations {
     };
     updatePost: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["PostPublicId"];
@@ -9240,6 +9828,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommunityPost"];
@@ -9289,6 +9881,9 @@ export interface operations {
     };
     reportPost: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["PostPublicId"];
@@ -9301,6 +9896,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["SentReport"];
@@ -9336,6 +9935,9 @@ export interface operations {
     };
     publishPostComment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["PostPublicId"];
@@ -9348,6 +9950,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommunityComment"];
@@ -9372,6 +9978,9 @@ export interface operations {
     };
     updatePostComment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["PostPublicId"];
@@ -9385,6 +9994,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommunityComment"];
@@ -9436,6 +10049,9 @@ export interface operations {
     };
     reportComment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["PostPublicId"];
@@ -9449,6 +10065,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["SentReport"];
@@ -9460,6 +10080,9 @@ export interface operations {
     };
     moderatePost: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["PostPublicId"];
@@ -9472,6 +10095,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommunityModeration"];
@@ -9483,6 +10110,9 @@ export interface operations {
     };
     moderateComment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["PostPublicId"];
@@ -9496,6 +10126,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommunityModeration"];
@@ -9589,6 +10223,9 @@ export interface operations {
     };
     createProduct: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -9600,6 +10237,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Product"];
@@ -9641,6 +10282,9 @@ export interface operations {
     };
     updateProduct: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 productId: components["parameters"]["productId"];
@@ -9653,6 +10297,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Product"];
@@ -9687,6 +10335,9 @@ export interface operations {
     };
     createRegistrationLink: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -9698,6 +10349,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["RegistrationLink"];
@@ -9727,6 +10382,9 @@ export interface operations {
     };
     updateRegistrationLink: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 linkId: components["parameters"]["linkId"];
@@ -9739,6 +10397,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["RegistrationLink"];
@@ -9750,6 +10412,9 @@ export interface operations {
     };
     revokeRegistrationLink: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 linkId: components["parameters"]["linkId"];
@@ -9757,6 +10422,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["RegistrationLink"];
@@ -9768,6 +10437,9 @@ export interface operations {
     };
     claimRegistrationLink: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 code: string;
@@ -9775,6 +10447,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["RegistrationLinkClaim"];
@@ -9814,6 +10490,9 @@ export interface operations {
     };
     reserveMedia: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -9834,6 +10513,9 @@ export interface operations {
     };
     createMediaReference: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -9845,6 +10527,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Media"];
@@ -9879,6 +10565,9 @@ export interface operations {
     };
     createMediaFolder: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -9890,6 +10579,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["MediaFolder"];
@@ -9913,6 +10606,9 @@ export interface operations {
     };
     updateMediaFolder: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 folderId: components["parameters"]["FolderId"];
@@ -9925,6 +10621,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["MediaFolder"];
@@ -9984,6 +10684,9 @@ export interface operations {
     };
     updateMedia: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 mediaId: components["parameters"]["MediaId"];
@@ -9996,6 +10699,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Media"];
@@ -10007,6 +10714,9 @@ export interface operations {
     };
     createMediaTrack: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 mediaId: components["parameters"]["MediaId"];
@@ -10019,6 +10729,10 @@ export interface operations {
         };
         responses: {
             202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["MediaTranscription"];
@@ -10091,6 +10805,9 @@ export interface operations {
     };
     replaceMedia: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 mediaId: components["parameters"]["MediaId"];
@@ -10103,6 +10820,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Media"];
@@ -10114,6 +10835,9 @@ export interface operations {
     };
     publishMedia: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 mediaId: components["parameters"]["MediaId"];
@@ -10121,6 +10845,10 @@ export interface operations {
         };
         responses: {
             202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Media"];
@@ -10132,6 +10860,9 @@ export interface operations {
     };
     unpublishMedia: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 mediaId: components["parameters"]["MediaId"];
@@ -10139,6 +10870,10 @@ export interface operations {
         };
         responses: {
             202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Media"];
@@ -10186,6 +10921,9 @@ export interface operations {
     };
     completeMedia: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 mediaId: components["parameters"]["MediaId"];
@@ -10204,6 +10942,9 @@ export interface operations {
     };
     renewUpload: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 mediaId: components["parameters"]["MediaId"];
@@ -10220,6 +10961,9 @@ export interface operations {
     };
     reserveAgentImage: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -10240,6 +10984,9 @@ export interface operations {
     };
     reserveAvatar: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -10295,6 +11042,9 @@ export interface operations {
     };
     createMentorship: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -10306,6 +11056,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Mentorship"];
@@ -10335,6 +11089,9 @@ export interface operations {
     };
     updateMentorship: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 mentorshipId: components["parameters"]["MentorshipId"];
@@ -10347,6 +11104,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Mentorship"];
@@ -10405,6 +11166,9 @@ export interface operations {
     };
     cancelMentorshipSession: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 sessionId: components["parameters"]["MentorshipSessionId"];
@@ -10417,6 +11181,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["MentorshipSession"];
@@ -10528,6 +11296,9 @@ export interface operations {
     };
     bookMentorshipSession: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["MentorshipPublicId"];
@@ -10540,6 +11311,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["OwnMentorshipSession"];
@@ -10684,6 +11459,9 @@ export interface operations {
     };
     createSalesConnection: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -10695,6 +11473,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["SalesConnectionWithToken"];
@@ -10718,6 +11500,9 @@ export interface operations {
     };
     rotateSalesConnection: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 connectionId: components["parameters"]["SalesConnectionId"];
@@ -10725,6 +11510,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["SalesConnectionWithToken"];
@@ -10779,6 +11568,9 @@ export interface operations {
     };
     replaySalesNotice: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 noticeId: components["parameters"]["SalesNoticeId"];
@@ -10786,6 +11578,10 @@ export interface operations {
         };
         responses: {
             202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": components["schemas"]["Accepted"];
                 };
@@ -10885,6 +11681,9 @@ export interface operations {
     };
     buyAddOn: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };

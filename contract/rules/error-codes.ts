@@ -1,6 +1,7 @@
 /** Codes of an operation that follow from its traits. The contract's introduction states the same rules. */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import type { Method, OperationObject, ParameterObject } from '../openapi.ts';
+import { idempotencyOf, type Idempotency } from './idempotency.ts';
 
 /** The traits of an operation that decide its codes by rule. */
 export interface OperationTraits {
@@ -11,6 +12,8 @@ export interface OperationTraits {
   readonly hasBody: boolean;
   /** Whether a parameter can be invalid: a query parameter, or an id other than the club's. */
   readonly hasJudgedParameters: boolean;
+  /** The effect of `Idempotency-Key`. Undefined if the operation does not take it. */
+  readonly idempotency?: Idempotency | undefined;
 }
 
 /**
@@ -25,6 +28,10 @@ const rules: readonly { readonly codes: readonly ErrorCode[]; readonly holds: (t
     { codes: ['role_not_permitted'], holds: ({ hasRoles }) => hasRoles },
     { codes: ['body_too_large', 'unsupported_media_type'], holds: ({ hasBody }) => hasBody },
     { codes: ['invalid_request'], holds: ({ hasBody, hasJudgedParameters }) => hasBody || hasJudgedParameters },
+    {
+      codes: ['request_in_progress', 'result_removed', 'idempotency_key_reused'],
+      holds: ({ idempotency }) => idempotency === 'kept',
+    },
     { codes: ['rate_limited'], holds: ({ method }) => method !== 'get' },
     { codes: ['internal_error', 'busy'], holds: () => true },
   ];
@@ -42,6 +49,7 @@ export function traitsOf(
     hasRoles: operation['x-roles'] !== undefined,
     hasBody: operation.requestBody !== undefined,
     hasJudgedParameters: parameters.some(isJudged),
+    idempotency: idempotencyOf(method, operation),
   };
 }
 

@@ -48,7 +48,6 @@ type Failpoint = (typeof failpoints)[number];
 /** The proof kills the API before these statements of a booking, counted from its first lock. The last number is after the commit. */
 const statements = { least: 1, most: 10 };
 const apiAtStatement = 'API at a statement';
-const endedAtStatement = new URL('./mentorships/ended-at-statement.ts', import.meta.url);
 const victims = [...victimsWithMail.flatMap((victim) => [victim, apiAtStatement] as const), ...failpoints] as const;
 /** The number of kills at the end of the proof that meet only reminders, because no new work begins any more. */
 const quietTurns = 3;
@@ -125,7 +124,7 @@ async function bookWhileKilling(place: MailGround): Promise<number> {
     async kill(victim) {
       if (victim === apiAtStatement) {
         const statement = Math.round(between(statements));
-        missed += (await killAtStatement(ground, endedAtStatement, statement)) ? 0 : 1;
+        missed += (await killAtStatement(ground, 'booking', statement)) ? 0 : 1;
       } else if (isFailpoint(victim)) missed += (await killAtStep(ground, victim)) ? 0 : 1;
       else await place.kill(victim);
     },

@@ -1,13 +1,20 @@
 /**
- * This module is preloaded into an API. It ends the process like SIGKILL at a statement of the next transaction that books, moves or
- * cancels a session. `END_AT_STATEMENT=3` ends the process before the third statement after the first lock of a mentorship or session. In a
+ * This module is preloaded into an API. It ends the process like SIGKILL at a statement of the next transaction of a kind, such as `booking`.
+ * `END_IN=booking` and `END_AT_STATEMENT=3` end the process before the third statement after the first lock of a mentorship or session. In a
  * shorter transaction the process ends after COMMIT, before the answer.
  */
 import pg from 'pg';
 
 const endAt = Number(process.env['END_AT_STATEMENT']);
-const locks = /\bmentorships? mentorship\b[\s\S]*FOR NO KEY UPDATE/;
-/** The number of statements since the lock, by connection. */
+/** The first statement that counts, for each kind of transaction. */
+const beginnings: Readonly<Record<string, RegExp>> = {
+  /** A transaction that books, moves or cancels a session locks the mentorship or the session. */
+  booking: /\bmentorships? mentorship\b[\s\S]*FOR NO KEY UPDATE/,
+  /** A request with an Idempotency-Key claims its key. */
+  key: /INSERT INTO idempotency_keys/,
+};
+const beginning = beginnings[process.env['END_IN'] ?? ''];
+/** The number of statements since the first one that counts, by connection. */
 const counts = new WeakMap<object, number>();
 
 type Query = (this: object, ...parts: unknown[]) => unknown;
@@ -19,7 +26,7 @@ client.query = function (...parts) {
   const text = typeof statement === 'string' ? statement : String((statement as { text?: unknown } | undefined)?.text);
   const before = counts.get(this);
   if (before !== undefined) counts.set(this, before + 1);
-  else if (locks.test(text)) counts.set(this, 0);
+  else if (beginning?.test(text)) counts.set(this, 0);
   if ((counts.get(this) ?? 0) === endAt) end();
   const answer = Reflect.apply(query, this, parts);
   if (/^(COMMIT|ROLLBACK)\b/.test(text)) {

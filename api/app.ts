@@ -121,8 +121,8 @@ function corsByList(origins: readonly string[]): Koa.Middleware {
       return origins.includes(origin) ? origin : '';
     },
     allowMethods: 'GET,POST,PUT,PATCH,DELETE',
-    allowHeaders: 'Authorization,Content-Type,If-Match,X-Request-Id',
-    exposeHeaders: 'ETag,Location,RateLimit,RateLimit-Policy,Retry-After,X-Request-Id',
+    allowHeaders: 'Authorization,Content-Type,Idempotency-Key,If-Match,X-Request-Id',
+    exposeHeaders: 'ETag,Idempotent-Replayed,Location,RateLimit,RateLimit-Policy,Retry-After,X-Request-Id',
     maxAge: 600,
     keepHeadersOnError: false, // our error middleware answers errors, and these headers are already set
   });

@@ -116,6 +116,8 @@ export interface OperationRequest<Op extends OperationId> {
   limiter: Limiter;
   /** The client's address, for the limits on guesses. */
   ip: string;
+  /** @returns an id that is always equal for the caller and its `Idempotency-Key`, or a new id without a key */
+  newId: () => Id;
   /**
    * The caller, for operations that need a session or an API key. Reading this property throws an Error if the contract requires neither.
    */

@@ -1,8 +1,17 @@
 /** Adds to the bundled contract everything that its tables and rules imply, so that a reader needs only the published document. */
+import { signedFieldsOf } from './rules/answer-schemas.ts';
 import { codesByRule, traitsOf } from './rules/error-codes.ts';
 import { apiKeyScheme, scopeOf, scopes } from './rules/scopes.ts';
 import {
+  aboutRepetitions,
+  keyParameter,
+  replayHeaderObject,
+  withReplayHeader,
+  type Idempotency,
+} from './rules/idempotency.ts';
+import {
   dereference,
+  isObject,
   isReference,
   methods,
   type ContractDocument,
@@ -21,7 +30,8 @@ type CodeTable = { readonly [code: string]: ErrorCodeEntry };
  * @param document the bundled document, which is not changed
  * @returns the document with five additions:
  *   - `ErrorCode` enumerates the codes of its table, and `ApiKeyScope` all scopes.
- *   - Each operation has all its parameters, because some readers ignore references in path items.
+ *   - Each operation has all its parameters, because some readers ignore references in path items. Operations that take `Idempotency-Key` have
+ *     this parameter, and the header of repeated answers.
  *   - `x-error-codes` of each operation contains its own codes and the codes that follow by rule.
  *   - An operation that API keys may call has the scheme `apiKey` and its `x-scope`.
  *   - The description of each operation names its roles, its scope and its own codes, and its error responses have an example for each code.
@@ -35,6 +45,8 @@ export function completeDocument(document: ContractDocument): ContractDocument {
   if (scope) scope['enum'] = scopes;
   complete.components.securitySchemes['apiKey'] = apiKeyScheme;
   errorCode.description = `${errorCode.description}\n\n${tableOf(Object.keys(codes), codes)}`;
+  complete.components.parameters['IdempotencyKey'] = keyParameter;
+  complete.components.headers = { ...complete.components.headers, IdempotentReplayed: replayHeaderObject };
   for (const item of Object.values(complete.paths)) {
     for (const method of methods) {
       const operation = item[method];
@@ -65,18 +77,21 @@ function completeOperation(
   const list = [...(item.parameters ?? []), ...(operation.parameters ?? [])];
   if (list.length > 0) operation.parameters = list;
   const parameters = list.map((entry) => dereference<ParameterObject>(entry, document.components.parameters));
-  const byRule = codesByRule(traitsOf(method, operation, parameters));
+  const traits = traitsOf(method, operation, parameters);
+  const byRule = codesByRule(traits);
+  if (traits.idempotency) operation.parameters = [...list, { $ref: '#/components/parameters/IdempotencyKey' }];
   const scope = scopeOf(method, operation);
   if (scope !== undefined) {
     operation.security = [...operation.security, { apiKey: [] }];
     operation['x-scope'] = scope;
   }
-  operation.description = describe(operation, own, codes);
+  operation.description = describe(document, operation, own, traits.idempotency);
   operation['x-error-codes'] = [...own, ...byRule.filter((code) => !own.includes(code))];
   operation.responses = Object.fromEntries(
     Object.entries(operation.responses).map(([status, response]) => {
       const ofStatus = (operation['x-error-codes'] ?? []).filter((code) => codes[code]?.status === Number(status));
       const isAsShared = ofStatus.every((code) => !own.includes(code)) && ofStatus.length < 2;
+      if (status.startsWith('2') && traits.idempotency === 'kept') return [status, withReplayHeader(response)];
       return [status, isAsShared ? response : exemplify(document, response, ofStatus)];
     }),
   );
@@ -95,14 +110,28 @@ function exemplify(
   return { ...response, content: { ...response.content, 'application/json': content } };
 }
 
-function describe(operation: OperationObject, own: readonly string[], codes: CodeTable): string {
+function describe(
+  { components: { schemas } }: ContractDocument,
+  operation: OperationObject,
+  own: readonly string[],
+  idempotency: Idempotency | undefined,
+): string {
   const paragraphs = [operation.description];
   const roles = operation['x-roles'];
   if (roles) paragraphs.push(`Roles: ${roles.map((role) => `\`${role}\``).join(', ')}.`);
   const scope = operation['x-scope'];
   if (scope !== undefined) paragraphs.push(`Scope of an API key: \`${scope}\`.`);
-  if (own.length > 0) paragraphs.push(`Codes of its own:\n\n${tableOf(own, codes)}`);
+  const repetitions = aboutRepetitions(idempotency, signedFieldsOf(answerSchemaOf(operation), schemas));
+  if (repetitions !== '') paragraphs.push(repetitions);
+  if (own.length > 0) paragraphs.push(`Codes of its own:\n\n${tableOf(own, schemas.ErrorCode['x-codes'])}`);
   return paragraphs.join('\n\n');
+}
+
+/** @returns the schema of the successful JSON answer; undefined if there is none */
+function answerSchemaOf({ responses }: OperationObject): unknown {
+  const [, response] = Object.entries(responses).find(([status]) => status.startsWith('2')) ?? [];
+  const json = response && !isReference(response) ? response.content?.['application/json'] : undefined;
+  return isObject(json) ? json['schema'] : undefined;
 }
 
 /** @throws Error if an operation has a code that is not in the table */

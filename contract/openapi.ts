@@ -26,11 +26,14 @@ export interface ParameterObject {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly required?: boolean;
+  readonly description?: string;
   readonly schema: SchemaObject | Reference;
+  readonly example?: unknown;
 }
 
 export interface ResponseObject {
   readonly description: string;
+  readonly headers?: JsonObject;
   readonly content?: JsonObject;
 }
 
@@ -46,6 +49,8 @@ export interface OperationObject {
   /** The scope that an API key needs. The generator adds it (`rules/scopes.ts`). */
   'x-scope'?: string;
   'x-error-codes'?: readonly string[];
+  /** The effect of `Idempotency-Key`, if the answer is not kept (contract/rules/idempotency.ts). */
+  readonly 'x-idempotency'?: 'own' | 'repeatable';
   /** The body is stored unchanged, whatever its texts contain. */
   readonly 'x-any-text'?: boolean;
   /** Query parameters that are not named here are ignored. */
@@ -76,7 +81,8 @@ export interface ContractDocument extends JsonObject {
   readonly webhooks: { readonly [event: string]: { readonly post: OperationObject } };
   readonly components: {
     readonly schemas: { readonly [name: string]: SchemaObject } & { readonly ErrorCode: ErrorCodeSchema };
-    readonly parameters: { readonly [name: string]: ParameterObject };
+    readonly parameters: { [name: string]: ParameterObject };
+    headers?: { [name: string]: JsonObject };
     readonly responses: { [name: string]: ResponseObject };
     readonly securitySchemes: { [name: string]: JsonObject };
   };

@@ -4,6 +4,7 @@ import { contractDocument } from './document.ts';
 import type { operations, webhooks } from './generated/types.ts';
 import { scopeOf, type Scope } from './rules/scopes.ts';
 import * as openapi from './openapi.ts';
+import { idempotencyOf, type Idempotency } from './rules/idempotency.ts';
 import type { CallerKind, Method, ParameterObject, Reference, ResponseObject, SchemaObject } from './openapi.ts';
 
 const jsonType = 'application/json';
@@ -48,6 +49,8 @@ export interface ContractOperation {
   readonly hasBody: boolean;
   /** Whether the operation requires a body. If so, a request without a body is malformed. */
   readonly requiresBody: boolean;
+  /** The effect of `Idempotency-Key`. Absent if the operation does not take the header. */
+  readonly idempotency?: Idempotency;
   /** The body is a file instead of JSON, and is read as it arrives. */
   readonly fileBody?: FileBody;
   /** The maximum size of a JSON body in bytes, if it is smaller than the service's default: `x-max-bytes`. */
@@ -81,6 +84,7 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
   const pointer = `#/paths/${path.replaceAll('/', '~1')}/${method}`;
   const roles = operation['x-roles'];
   const scope = scopeOf(method, operation);
+  const idempotency = idempotencyOf(method, operation);
   const successStatus = Object.keys(operation.responses).find((status) => /^[23]/.test(status)) ?? '';
   return {
     operationId: operation.operationId,
@@ -92,6 +96,7 @@ function describeOperation(path: string, item: openapi.PathItem, method: Method)
     auth: openapi.callerKinds.filter((kind) => operation.security.some((scheme) => scheme[kind])),
     ...(roles && { roles }),
     ...(scope !== undefined && { scope }),
+    ...(idempotency && { idempotency }),
     hasBody: operation.requestBody !== undefined,
     requiresBody: operation.requestBody?.required === true,
     ...describeBody(operation),

@@ -21,6 +21,7 @@ import { purgeStudentFromCampaigns } from './campaigns/recipients.ts';
 import { retainRecipients } from './campaigns/retention.ts';
 import { hideEnrollmentsOf } from './access/enrollments/enrollments.ts';
 import { forgetAddressesLate, forgetFilesThatName, noteAddressLeft } from './access/imports/removals.ts';
+import { eraseAnswers, removeExpiredAnswers } from './idempotency/repetitions.ts';
 import { purgeStudentFromAgents } from './agents/conversations/erasure.ts';
 import { clubMails } from './clubs/mails.ts';
 import { fillEmailKeys } from './identity/accounts/email-keys.ts';
@@ -411,6 +412,15 @@ export const contexts = {
     changeEmail: null,
     retention: [{ run: ({ db }, now) => retainWebhooks(db, now) }],
     factConsumers: [fanOutFacts],
+  },
+  // A request takes the lock of kept answers last, so a removal takes it last, too.
+  idempotency: {
+    mails: {},
+    mediaUses: {},
+    eraseStudent: (tx, student) => eraseAnswers(tx, student),
+    changeEmail: null, // an answer tells what was true when it was given
+    retention: [{ run: ({ db }, now) => removeExpiredAnswers(db, now) }],
+    factConsumers: [],
   },
 } as const satisfies Record<string, ContextParts>;
 

@@ -19,6 +19,7 @@ export function readJsonBody({ settings }: ApiDeps, { maxJsonBytes, readsBodyLat
       context.state.readBody = () => readBytes(context);
     } else {
       const bytes = await readBytes(context);
+      if (bytes) context.state.bodyBytes = bytes;
       (context.request as unknown as { body: unknown }).body = bytes && readJson(bytes);
     }
     return next();

@@ -15,6 +15,8 @@ export interface RequestState {
   caller?: Caller;
   /** Reads the body if the operation's handler reads the body itself. @returns the bytes of the body; undefined without a body */
   readBody?: () => Promise<Buffer | undefined>;
+  /** The bytes of a JSON body, as they were received. */
+  bodyBytes?: Buffer;
   /** The body as a stream, if the operation accepts no JSON. */
   bodyStream?: AsyncIterable<Buffer>;
   /** Charges the club's limit when a student's call is about to change data. Undefined if the call was not charged. */

@@ -1,7 +1,8 @@
 /** The last step: checks the request against the contract, calls the handler, and answers with its result. */
-import { Binary, EventStream, Redirect, type Checked } from '../../contract/contract.ts';
+import { Binary, EventStream, keyHeader, Redirect, type Checked } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { noticeBounds, readJson } from '../../platform/core/json.ts';
+import { newId } from '../../platform/core/ids.ts';
 import { RequestDatabase } from '../../platform/infra/postgres/request-database.ts';
 import { inSpan } from '../../platform/infra/tracing.ts';
 import type { Actor, Caller, OperationRequest } from '../operation.ts';
@@ -10,6 +11,7 @@ import { ipOf } from './client-ip.ts';
 import type { ApiDeps, BoundOperation, Context, Middleware } from './context.ts';
 import { commitsOnce } from './commits.ts';
 import { answerWithEvents } from './event-stream.ts';
+import { answerAgain, idOfKey, readKey, repetitionsOf, type Repetition } from './repetitions.ts';
 
 /** A handler whose operation is known only by name at compile time, because the contract is read at run time. */
 export type AnyOperation = (request: OperationRequest<never>) => Promise<unknown>;
@@ -19,15 +21,22 @@ export function dispatch(
   { operation, validators }: BoundOperation,
   handler: AnyOperation,
 ): Middleware {
+  const describeRepetition = repetitionsOf({ deps }, operation);
   return async (context) => {
     const { params, query } = context as Context & { params: Record<string, string> };
     const { body } = context.request as Context['request'] & { body: unknown };
-    const transaction = commitsOnce(operation) ? new RequestDatabase(deps.db) : undefined;
+    const key = operation.idempotency && readKey(context.req.headersDistinct[keyHeader.toLowerCase()]);
+    const checkedParams = {
+      ...accepted(validators.params(params)),
+      ...(params['clubId'] && { clubId: params['clubId'].toLowerCase() }),
+    };
+    let repetition: Repetition | undefined;
+    const transaction = commitsOnce(operation)
+      ? new RequestDatabase(deps.db, async (tx) => repetition?.claim(tx))
+      : undefined;
+    const answerHeaders: Record<string, string> = {};
     const request = {
-      params: {
-        ...accepted(validators.params(params)),
-        ...(params['clubId'] && { clubId: params['clubId'].toLowerCase() }),
-      },
+      params: checkedParams,
       query: accepted(validators.query(query)),
       body: operation.readsBodyLate ? undefined : accepted(validators.body(body)),
       receiveBody: async () => {
@@ -46,10 +55,14 @@ export function dispatch(
         return networkOf(ipOf(context, settings.trustedProxies));
       },
       header: (name: string) => context.get(name),
-      answerWith: (name: string, value: string) => context.set(name, value),
+      answerWith(name: string, value: string) {
+        answerHeaders[name] = value;
+        context.set(name, value);
+      },
       db: transaction ?? deps.db,
       deps: transaction ? { ...deps, db: transaction } : deps,
       now: context.state.now,
+      newId: () => (key === undefined ? newId() : idOfKey(callerOf(context), key)),
       limiter,
       get ip() {
         return ipOf(context, settings.trustedProxies);
@@ -76,17 +89,37 @@ export function dispatch(
     const handle = () =>
       inSpan(operation.operationId, {}, async () => {
         const answer = await handler(request as unknown as OperationRequest<never>);
+        const committedAnswer = { status: operation.successStatus, headers: answerHeaders, body: answer };
+        if (repetition) await transaction?.atEnd(repetition.keep(committedAnswer));
         await transaction?.commit();
         return answer;
       });
+    repetition =
+      key === undefined
+        ? undefined
+        : describeRepetition?.({
+            key,
+            caller: callerOf(context),
+            params: checkedParams,
+            querystring: context.querystring,
+            body: context.state.bodyBytes,
+            now: context.state.now,
+          });
+    const earlier = await repetition?.find();
+    if (earlier) return answerAgain(context, earlier);
     const isStream = operation.contentTypes.includes('text/event-stream');
     // The permit for the stream is taken before any work. So the service never accepts a question if it cannot stream the answer.
     const permit = isStream ? streams.open.take(callerOf(context), (params['clubId'] ?? '').toLowerCase()) : undefined;
-    const answer = await handle().catch(async (error: unknown) => {
+    let answer: unknown;
+    try {
+      answer = await handle();
+    } catch (error) {
       permit?.release();
       await transaction?.rollback();
-      throw error;
-    });
+      const committedMeanwhile = await repetition?.findAfter(error);
+      if (!committedMeanwhile) throw error;
+      return answerAgain(context, committedMeanwhile);
+    }
     if (transaction && transaction.transactions > 1) onSecondTransaction(operation.operationId);
     context.status = operation.successStatus;
     if (typeof answer === 'string') context.type = 'json'; // JSON text that needs no further conversion

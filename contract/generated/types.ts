@@ -1213,7 +1213,7 @@ export interface components {
             password: components["schemas"]["NewPassword"];
             registration_code?: string;
         };
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
         Error: {
             error: {
                 code: components["schemas"]["ErrorCode"];
@@ -4146,10 +4146,12 @@ export interface components {
         SalesConnectionId: string;
         SalesNoticeId: string;
         noticeToken: string;
+        IdempotencyKey: string;
     };
     requestBodies: never;
     headers: {
         eTag: string;
+        IdempotentReplayed: "true";
     };
     pathItems: never;
 }
@@ -4296,7 +4298,11 @@ export interface operations {
         };
     };
     setStudentPassword: {
-        parameters: {};
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PasswordChoice"];
@@ -4304,6 +4310,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Student"];
@@ -4334,7 +4344,11 @@ export interface operations {
         };
     };
     updateOwnStudent: {
-        parameters: {};
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
         requestBody: {
             content: {
                 "application/json": components["schemas"]["OwnStudentChange"];
@@ -4342,6 +4356,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Student"];
@@ -4485,7 +4503,11 @@ export interface operations {
         };
     };
     updateProfile: {
-        parameters: {};
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ProfileChange"];
@@ -4493,6 +4515,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["AdministratorProfile"];
@@ -4503,7 +4529,11 @@ export interface operations {
         };
     };
     createOrganization: {
-        parameters: {};
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+        };
         requestBody: {
             content: {
                 "application/json": components["schemas"]["OrganizationCreation"];
@@ -4511,6 +4541,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["OrganizationMembership"];
@@ -4556,6 +4590,9 @@ export interface operations {
     };
     updateClub: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -4567,6 +4604,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Club"];
@@ -4656,6 +4697,9 @@ export interface operations {
     };
     inviteMember: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -4667,6 +4711,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Member"];
@@ -4690,6 +4738,9 @@ export interface operations {
     };
     changeMemberRole: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 administratorId: components["parameters"]["AdministratorId"];
@@ -4702,6 +4753,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Member"];
@@ -4750,6 +4805,9 @@ export interface operations {
     };
     createStudent: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -4761,6 +4819,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Student"];
@@ -4802,6 +4864,9 @@ export interface operations {
     };
     updateStudent: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 studentId: components["parameters"]["StudentId"];
@@ -4814,6 +4879,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Student"];
@@ -4849,6 +4918,9 @@ export interface operations {
     };
     createCourse: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -4860,6 +4932,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CourseOutline"];
@@ -4889,6 +4965,9 @@ export interface operations {
     };
     updateCourse: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 courseId: components["parameters"]["CourseId"];
@@ -4901,6 +4980,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CourseOutline"];
@@ -4935,6 +5018,9 @@ export interface operations {
     };
     createModule: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 courseId: components["parameters"]["CourseId"];
@@ -4947,6 +5033,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Module"];
@@ -4970,6 +5060,9 @@ export interface operations {
     };
     updateModule: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 moduleId: components["parameters"]["ModuleId"];
@@ -4982,6 +5075,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Module"];
@@ -4993,6 +5090,9 @@ export interface operations {
     };
     createLesson: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 moduleId: components["parameters"]["ModuleId"];
@@ -5005,6 +5105,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Lesson"];
@@ -5046,6 +5150,9 @@ export interface operations {
     };
     updateLesson: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 lessonId: components["parameters"]["LessonId"];
@@ -5058,6 +5165,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Lesson"];
@@ -5242,6 +5353,9 @@ export interface operations {
     };
     publishLessonComment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["LessonPublicId"];
@@ -5254,6 +5368,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["ClassroomComment"];
@@ -5300,6 +5418,9 @@ export interface operations {
     };
     createTag: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -5311,6 +5432,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Tag"];
@@ -5334,6 +5459,9 @@ export interface operations {
     };
     updateTag: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 tagId: components["parameters"]["TagId"];
@@ -5346,6 +5474,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Tag"];
@@ -5406,6 +5538,9 @@ export interface operations {
     };
     createLevel: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -5417,6 +5552,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Level"];
@@ -5440,6 +5579,9 @@ export interface operations {
     };
     updateLevel: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 levelId: components["parameters"]["LevelId"];
@@ -5452,6 +5594,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Level"];
@@ -5487,6 +5633,9 @@ export interface operations {
     };
     awardPoints: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 studentId: components["parameters"]["StudentId"];
@@ -5499,6 +5648,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["PointAward"];
@@ -5569,6 +5722,9 @@ export interface operations {
     };
     createDelivery: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -5580,6 +5736,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Delivery"];
@@ -5609,6 +5769,9 @@ export interface operations {
     };
     updateDelivery: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 deliveryId: components["parameters"]["deliveryId"];
@@ -5621,6 +5784,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Delivery"];
@@ -5632,6 +5799,9 @@ export interface operations {
     };
     archiveDelivery: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 deliveryId: components["parameters"]["deliveryId"];
@@ -5639,6 +5809,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Delivery"];
@@ -5650,6 +5824,9 @@ export interface operations {
     };
     unarchiveDelivery: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 deliveryId: components["parameters"]["deliveryId"];
@@ -5657,6 +5834,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Delivery"];
@@ -5692,6 +5873,9 @@ export interface operations {
     };
     createCohort: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 courseId: components["parameters"]["courseId"];
@@ -5704,6 +5888,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Cohort"];
@@ -5727,6 +5915,9 @@ export interface operations {
     };
     updateCohort: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 cohortId: components["parameters"]["cohortId"];
@@ -5739,6 +5930,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Cohort"];
@@ -5776,6 +5971,9 @@ export interface operations {
     };
     grantEnrollment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -5787,6 +5985,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Enrollment"];
@@ -5828,6 +6030,9 @@ export interface operations {
     };
     revokeEnrollment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 enrollmentId: components["parameters"]["enrollmentId"];
@@ -5835,6 +6040,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Enrollment"];
@@ -5846,6 +6055,9 @@ export interface operations {
     };
     restoreEnrollment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 enrollmentId: components["parameters"]["enrollmentId"];
@@ -5853,6 +6065,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Enrollment"];
@@ -5864,6 +6080,9 @@ export interface operations {
     };
     moveEnrollment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 enrollmentId: components["parameters"]["enrollmentId"];
@@ -5876,6 +6095,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Enrollment"];
@@ -5961,6 +6184,9 @@ export interface operations {
                 invite?: boolean;
                 file_name?: string;
             };
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -6026,6 +6252,9 @@ export interface operations {
     };
     cancelStudentImport: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 importId: components["parameters"]["ImportId"];
@@ -6033,6 +6262,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["StudentImport"];
@@ -6067,6 +6300,9 @@ export interface operations {
     };
     registerWebhookEndpoint: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -6078,6 +6314,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookEndpointWithSecret"];
@@ -6119,6 +6359,9 @@ export interface operations {
     };
     updateWebhookEndpoint: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 endpointId: components["parameters"]["EndpointId"];
@@ -6131,6 +6374,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookEndpoint"];
@@ -6189,6 +6436,9 @@ export interface operations {
     };
     enableWebhookEndpoint: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 endpointId: components["parameters"]["EndpointId"];
@@ -6196,6 +6446,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookEndpoint"];
@@ -6207,6 +6461,9 @@ export interface operations {
     };
     pauseWebhookEndpoint: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 endpointId: components["parameters"]["EndpointId"];
@@ -6214,6 +6471,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookEndpoint"];
@@ -6225,6 +6486,9 @@ export interface operations {
     };
     disableWebhookEndpoint: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 endpointId: components["parameters"]["EndpointId"];
@@ -6232,6 +6496,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookEndpoint"];
@@ -6243,6 +6511,9 @@ export interface operations {
     };
     rotateWebhookSecret: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 endpointId: components["parameters"]["EndpointId"];
@@ -6255,6 +6526,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookEndpointWithSecret"];
@@ -6266,6 +6541,9 @@ export interface operations {
     };
     sendTestWebhook: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 endpointId: components["parameters"]["EndpointId"];
@@ -6273,6 +6551,10 @@ export interface operations {
         };
         responses: {
             202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookDelivery"];
@@ -6284,6 +6566,9 @@ export interface operations {
     };
     resendWebhookDelivery: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 endpointId: components["parameters"]["EndpointId"];
@@ -6292,6 +6577,10 @@ export interface operations {
         };
         responses: {
             202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookDelivery"];
@@ -6303,6 +6592,9 @@ export interface operations {
     };
     recoverWebhookDeliveries: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 endpointId: components["parameters"]["EndpointId"];
@@ -6522,6 +6814,9 @@ export interface operations {
     };
     createAgent: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -6533,6 +6828,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["AgentSettings"];
@@ -6562,6 +6861,9 @@ export interface operations {
     };
     updateAgent: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 agentId: components["parameters"]["AgentId"];
@@ -6574,6 +6876,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["AgentSettings"];
@@ -6652,6 +6958,9 @@ export interface operations {
     };
     reindexAgentSource: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 agentId: components["parameters"]["AgentId"];
@@ -6660,6 +6969,10 @@ export interface operations {
         };
         responses: {
             202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["AgentSource"];
@@ -6694,6 +7007,9 @@ export interface operations {
     };
     askAgent: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["AgentPublicId"];
@@ -6775,6 +7091,9 @@ export interface operations {
     };
     renameConversation: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 conversationId: components["parameters"]["ConversationId"];
@@ -6787,6 +7106,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["AgentConversation"];
@@ -6841,6 +7164,9 @@ export interface operations {
     };
     reserveAssignmentFile: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -6897,6 +7223,9 @@ export interface operations {
     };
     submitAssignment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 assignmentId: components["parameters"]["AssignmentId"];
@@ -6909,6 +7238,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["ClassroomSubmission"];
@@ -6962,6 +7295,9 @@ export interface operations {
     };
     withdrawSubmission: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 submissionId: components["parameters"]["SubmissionId"];
@@ -6974,6 +7310,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["WithdrawnSubmission"];
@@ -7009,6 +7349,9 @@ export interface operations {
     };
     createAssignment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 lessonId: components["parameters"]["LessonId"];
@@ -7021,6 +7364,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Assignment"];
@@ -7079,6 +7426,9 @@ export interface operations {
     };
     updateAssignment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 assignmentId: components["parameters"]["AssignmentId"];
@@ -7091,6 +7441,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Assignment"];
@@ -7207,6 +7561,9 @@ export interface operations {
     };
     reviewAssignmentSubmission: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 submissionId: components["parameters"]["SubmissionId"];
@@ -7219,6 +7576,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["AssignmentSubmissionDetail"];
@@ -7254,6 +7615,9 @@ export interface operations {
     };
     createCampaign: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -7265,6 +7629,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Campaign"];
@@ -7306,6 +7674,9 @@ export interface operations {
     };
     updateCampaign: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 campaignId: components["parameters"]["campaignId"];
@@ -7318,6 +7689,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Campaign"];
@@ -7329,6 +7704,9 @@ export interface operations {
     };
     duplicateCampaign: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 campaignId: components["parameters"]["campaignId"];
@@ -7336,6 +7714,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Campaign"];
@@ -7425,6 +7807,9 @@ export interface operations {
     };
     sendTestMail: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 campaignId: components["parameters"]["campaignId"];
@@ -7437,6 +7822,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["TestMail"];
@@ -7505,6 +7894,9 @@ export interface operations {
     };
     scheduleCampaign: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 campaignId: components["parameters"]["campaignId"];
@@ -7517,6 +7909,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Campaign"];
@@ -7528,6 +7924,9 @@ export interface operations {
     };
     unscheduleCampaign: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 campaignId: components["parameters"]["campaignId"];
@@ -7535,6 +7934,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Campaign"];
@@ -7546,6 +7949,9 @@ export interface operations {
     };
     pauseCampaign: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 campaignId: components["parameters"]["campaignId"];
@@ -7564,6 +7970,9 @@ export interface operations {
     };
     resumeCampaign: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 campaignId: components["parameters"]["campaignId"];
@@ -7571,6 +7980,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Campaign"];
@@ -7582,6 +7995,9 @@ export interface operations {
     };
     cancelCampaign: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 campaignId: components["parameters"]["campaignId"];
@@ -7589,6 +8005,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Campaign"];
@@ -7600,6 +8020,9 @@ export interface operations {
     };
     retryCampaign: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 campaignId: components["parameters"]["campaignId"];
@@ -7612,6 +8035,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Campaign"];
@@ -7811,6 +8238,9 @@ export interface operations {
     };
     checkMailDomain: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -7852,6 +8282,9 @@ export interface operations {
     };
     addSuppression: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -7863,6 +8296,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["MailSuppression"];
@@ -7874,6 +8311,9 @@ export interface operations {
     };
     importSuppressions: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -7925,6 +8365,9 @@ export interface operations {
     };
     setMailPreferences: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -7936,6 +8379,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["MailPreferences"];
@@ -8087,6 +8534,9 @@ export interface operations {
     };
     issueCertificate: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -8098,6 +8548,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Certificate"];
@@ -8127,6 +8581,9 @@ export interface operations {
     };
     reissueCertificate: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 certificateId: components["parameters"]["CertificateId"];
@@ -8134,6 +8591,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Certificate"];
@@ -8145,6 +8606,9 @@ export interface operations {
     };
     revokeCertificate: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 certificateId: components["parameters"]["CertificateId"];
@@ -8157,6 +8621,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Certificate"];
@@ -8265,6 +8733,9 @@ export interface operations {
     };
     createAutomation: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -8278,6 +8749,7 @@ export interface operations {
             201: {
                 headers: {
                     ETag: components["headers"]["eTag"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8315,6 +8787,7 @@ export interface operations {
         parameters: {
             header?: {
                 "If-Match"?: components["parameters"]["ifMatch"];
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
                 clubId: components["parameters"]["ClubId"];
@@ -8330,6 +8803,7 @@ export interface operations {
             200: {
                 headers: {
                     ETag: components["headers"]["eTag"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8343,6 +8817,9 @@ export interface operations {
     };
     duplicateAutomation: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 workflowId: components["parameters"]["workflowId"];
@@ -8352,6 +8829,7 @@ export interface operations {
             200: {
                 headers: {
                     ETag: components["headers"]["eTag"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8383,6 +8861,9 @@ export interface operations {
     };
     dryRunAutomation: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 workflowId: components["parameters"]["workflowId"];
@@ -8408,6 +8889,7 @@ export interface operations {
         parameters: {
             header?: {
                 "If-Match"?: components["parameters"]["ifMatch"];
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
                 clubId: components["parameters"]["ClubId"];
@@ -8418,6 +8900,7 @@ export interface operations {
             200: {
                 headers: {
                     ETag: components["headers"]["eTag"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8431,6 +8914,9 @@ export interface operations {
     };
     pauseAutomation: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 workflowId: components["parameters"]["workflowId"];
@@ -8440,6 +8926,7 @@ export interface operations {
             200: {
                 headers: {
                     ETag: components["headers"]["eTag"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8453,6 +8940,9 @@ export interface operations {
     };
     resumeAutomation: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 workflowId: components["parameters"]["workflowId"];
@@ -8462,6 +8952,7 @@ export interface operations {
             200: {
                 headers: {
                     ETag: components["headers"]["eTag"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8475,6 +8966,9 @@ export interface operations {
     };
     archiveAutomation: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 workflowId: components["parameters"]["workflowId"];
@@ -8484,6 +8978,7 @@ export interface operations {
             200: {
                 headers: {
                     ETag: components["headers"]["eTag"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8590,6 +9085,9 @@ export interface operations {
     };
     enrollInAutomation: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 workflowId: components["parameters"]["workflowId"];
@@ -8602,6 +9100,10 @@ export interface operations {
         };
         responses: {
             202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["AutomationEnrollment"];
@@ -8632,6 +9134,9 @@ export interface operations {
     };
     exitAutomationRun: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 workflowId: components["parameters"]["workflowId"];
@@ -8640,6 +9145,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["AutomationRun"];
@@ -8651,6 +9160,9 @@ export interface operations {
     };
     resumeAutomationRun: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 workflowId: components["parameters"]["workflowId"];
@@ -8659,6 +9171,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["AutomationRun"];
@@ -8715,6 +9231,9 @@ export interface operations {
     };
     createRepository: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -8726,6 +9245,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Repository"];
@@ -8755,6 +9278,9 @@ export interface operations {
     };
     updateRepository: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 repositoryId: components["parameters"]["RepositoryId"];
@@ -8767,6 +9293,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Repository"];
@@ -8842,6 +9372,9 @@ export interface operations {
     };
     downloadRepository: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["RepositoryPublicId"];
@@ -8884,6 +9417,9 @@ export interface operations {
     };
     createCommunitySpace: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -8895,6 +9431,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Space"];
@@ -8940,6 +9480,9 @@ export interface operations {
     };
     updateCommunitySpace: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 spaceId: components["parameters"]["SpaceId"];
@@ -8952,6 +9495,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Space"];
@@ -8963,6 +9510,9 @@ export interface operations {
     };
     archiveCommunitySpace: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 spaceId: components["parameters"]["SpaceId"];
@@ -8970,6 +9520,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Space"];
@@ -8981,6 +9535,9 @@ export interface operations {
     };
     unarchiveCommunitySpace: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 spaceId: components["parameters"]["SpaceId"];
@@ -8988,6 +9545,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Space"];
@@ -9140,6 +9701,9 @@ export interface operations {
     };
     updateSpaceMembership: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 spaceId: components["parameters"]["SpaceId"];
@@ -9152,6 +9716,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommunitySpace"];
@@ -9163,6 +9731,9 @@ export interface operations {
     };
     markCommunitySpaceRead: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 spaceId: components["parameters"]["SpaceId"];
@@ -9175,6 +9746,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommunitySpace"];
@@ -9210,6 +9785,9 @@ export interface operations {
     };
     publishSpacePost: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 spaceId: components["parameters"]["SpaceId"];
@@ -9222,6 +9800,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommunityPost"];
@@ -9233,6 +9815,9 @@ export interface operations {
     };
     reservePostFile: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -9283,6 +9868,9 @@ export interface operations {
     };
     updatePost: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["PostPublicId"];
@@ -9295,6 +9883,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommunityPost"];
@@ -9344,6 +9936,9 @@ export interface operations {
     };
     reportPost: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["PostPublicId"];
@@ -9356,6 +9951,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["SentReport"];
@@ -9391,6 +9990,9 @@ export interface operations {
     };
     publishPostComment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["PostPublicId"];
@@ -9403,6 +10005,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommunityComment"];
@@ -9427,6 +10033,9 @@ export interface operations {
     };
     updatePostComment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["PostPublicId"];
@@ -9440,6 +10049,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommunityComment"];
@@ -9491,6 +10104,9 @@ export interface operations {
     };
     reportComment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["PostPublicId"];
@@ -9504,6 +10120,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["SentReport"];
@@ -9515,6 +10135,9 @@ export interface operations {
     };
     moderatePost: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["PostPublicId"];
@@ -9527,6 +10150,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommunityModeration"];
@@ -9538,6 +10165,9 @@ export interface operations {
     };
     moderateComment: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["PostPublicId"];
@@ -9551,6 +10181,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommunityModeration"];
@@ -9643,6 +10277,9 @@ export interface operations {
     };
     createApiKey: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -9654,6 +10291,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["ApiKeyWithSecret"];
@@ -9695,6 +10336,9 @@ export interface operations {
     };
     updateApiKey: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 keyId: components["parameters"]["ApiKeyId"];
@@ -9707,6 +10351,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["ApiKey"];
@@ -9718,6 +10366,9 @@ export interface operations {
     };
     rotateApiKey: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 keyId: components["parameters"]["ApiKeyId"];
@@ -9730,6 +10381,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["ApiKeyWithSecret"];
@@ -9765,6 +10420,9 @@ export interface operations {
     };
     createProduct: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -9776,6 +10434,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Product"];
@@ -9817,6 +10479,9 @@ export interface operations {
     };
     updateProduct: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 productId: components["parameters"]["productId"];
@@ -9829,6 +10494,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Product"];
@@ -9863,6 +10532,9 @@ export interface operations {
     };
     createRegistrationLink: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -9874,6 +10546,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["RegistrationLink"];
@@ -9903,6 +10579,9 @@ export interface operations {
     };
     updateRegistrationLink: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 linkId: components["parameters"]["linkId"];
@@ -9915,6 +10594,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["RegistrationLink"];
@@ -9926,6 +10609,9 @@ export interface operations {
     };
     revokeRegistrationLink: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 linkId: components["parameters"]["linkId"];
@@ -9933,6 +10619,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["RegistrationLink"];
@@ -9944,6 +10634,9 @@ export interface operations {
     };
     claimRegistrationLink: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 code: string;
@@ -9951,6 +10644,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["RegistrationLinkClaim"];
@@ -9990,6 +10687,9 @@ export interface operations {
     };
     reserveMedia: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -10010,6 +10710,9 @@ export interface operations {
     };
     createMediaReference: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -10021,6 +10724,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Media"];
@@ -10055,6 +10762,9 @@ export interface operations {
     };
     createMediaFolder: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -10066,6 +10776,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["MediaFolder"];
@@ -10089,6 +10803,9 @@ export interface operations {
     };
     updateMediaFolder: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 folderId: components["parameters"]["FolderId"];
@@ -10101,6 +10818,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["MediaFolder"];
@@ -10160,6 +10881,9 @@ export interface operations {
     };
     updateMedia: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 mediaId: components["parameters"]["MediaId"];
@@ -10172,6 +10896,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Media"];
@@ -10183,6 +10911,9 @@ export interface operations {
     };
     createMediaTrack: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 mediaId: components["parameters"]["MediaId"];
@@ -10195,6 +10926,10 @@ export interface operations {
         };
         responses: {
             202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["MediaTranscription"];
@@ -10267,6 +11002,9 @@ export interface operations {
     };
     replaceMedia: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 mediaId: components["parameters"]["MediaId"];
@@ -10279,6 +11017,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Media"];
@@ -10290,6 +11032,9 @@ export interface operations {
     };
     publishMedia: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 mediaId: components["parameters"]["MediaId"];
@@ -10297,6 +11042,10 @@ export interface operations {
         };
         responses: {
             202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Media"];
@@ -10308,6 +11057,9 @@ export interface operations {
     };
     unpublishMedia: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 mediaId: components["parameters"]["MediaId"];
@@ -10315,6 +11067,10 @@ export interface operations {
         };
         responses: {
             202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Media"];
@@ -10362,6 +11118,9 @@ export interface operations {
     };
     completeMedia: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 mediaId: components["parameters"]["MediaId"];
@@ -10380,6 +11139,9 @@ export interface operations {
     };
     renewUpload: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 mediaId: components["parameters"]["MediaId"];
@@ -10396,6 +11158,9 @@ export interface operations {
     };
     reserveAgentImage: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -10416,6 +11181,9 @@ export interface operations {
     };
     reserveAvatar: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -10471,6 +11239,9 @@ export interface operations {
     };
     createMentorship: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -10482,6 +11253,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Mentorship"];
@@ -10511,6 +11286,9 @@ export interface operations {
     };
     updateMentorship: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 mentorshipId: components["parameters"]["MentorshipId"];
@@ -10523,6 +11301,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["Mentorship"];
@@ -10581,6 +11363,9 @@ export interface operations {
     };
     cancelMentorshipSession: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 sessionId: components["parameters"]["MentorshipSessionId"];
@@ -10593,6 +11378,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["MentorshipSession"];
@@ -10704,6 +11493,9 @@ export interface operations {
     };
     bookMentorshipSession: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 publicId: components["parameters"]["MentorshipPublicId"];
@@ -10716,6 +11508,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["OwnMentorshipSession"];
@@ -10860,6 +11656,9 @@ export interface operations {
     };
     createSalesConnection: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };
@@ -10871,6 +11670,10 @@ export interface operations {
         };
         responses: {
             201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["SalesConnectionWithToken"];
@@ -10894,6 +11697,9 @@ export interface operations {
     };
     rotateSalesConnection: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 connectionId: components["parameters"]["SalesConnectionId"];
@@ -10901,6 +11707,10 @@ export interface operations {
         };
         responses: {
             200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": {
                         data: components["schemas"]["SalesConnectionWithToken"];
@@ -10955,6 +11765,9 @@ export interface operations {
     };
     replaySalesNotice: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
                 noticeId: components["parameters"]["SalesNoticeId"];
@@ -10962,6 +11775,10 @@ export interface operations {
         };
         responses: {
             202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
                 content: {
                     "application/json": components["schemas"]["Accepted"];
                 };
@@ -11061,6 +11878,9 @@ export interface operations {
     };
     buyAddOn: {
         parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 clubId: components["parameters"]["ClubId"];
             };

@@ -2,6 +2,7 @@
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { scopeOf } from './scopes.ts';
 import type { Method, OperationObject, ParameterObject } from '../openapi.ts';
+import { idempotencyOf, type Idempotency } from './idempotency.ts';
 
 /** The traits of an operation that decide its codes by rule. */
 export interface OperationTraits {
@@ -14,6 +15,8 @@ export interface OperationTraits {
   readonly hasBody: boolean;
   /** Whether a parameter can be invalid: a query parameter, or an id other than the club's. */
   readonly hasJudgedParameters: boolean;
+  /** The effect of `Idempotency-Key`. Undefined if the operation does not take it. */
+  readonly idempotency?: Idempotency | undefined;
 }
 
 /**
@@ -29,6 +32,10 @@ const rules: readonly { readonly codes: readonly ErrorCode[]; readonly holds: (t
     { codes: ['scope_not_granted'], holds: ({ hasScope }) => hasScope },
     { codes: ['body_too_large', 'unsupported_media_type'], holds: ({ hasBody }) => hasBody },
     { codes: ['invalid_request'], holds: ({ hasBody, hasJudgedParameters }) => hasBody || hasJudgedParameters },
+    {
+      codes: ['request_in_progress', 'result_removed', 'idempotency_key_reused'],
+      holds: ({ idempotency }) => idempotency === 'kept',
+    },
     { codes: ['rate_limited'], holds: ({ method }) => method !== 'get' },
     { codes: ['internal_error', 'busy'], holds: () => true },
   ];
@@ -47,6 +54,7 @@ export function traitsOf(
     hasScope: scopeOf(method, operation) !== undefined,
     hasBody: operation.requestBody !== undefined,
     hasJudgedParameters: parameters.some(isJudged),
+    idempotency: idempotencyOf(method, operation),
   };
 }
 

@@ -110,6 +110,8 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
     'webhook_tally_changes(endpoint_id,seq)',
   ],
   'a counter or a marker that an upsert writes': [
+    'idempotency_erasures(club_id)',
+    'idempotency_keys(caller,key_hash)',
     'agent_months(agent_id,month)',
     'automation_course_looks(course_id)',
     'automation_course_watches(course_id,run_id)',

@@ -13,7 +13,18 @@ interface Proof {
 export const proofs: Readonly<Record<string, Proof>> = {
   faults: {
     script: 'test/proofs/faults/main.ts',
-    parts: ['webhooks', 'agents', 'campaigns', 'automations', 'media', 'mentorships', 'digests', 'deploy', 'restore'],
+    parts: [
+      'webhooks',
+      'agents',
+      'campaigns',
+      'automations',
+      'media',
+      'mentorships',
+      'digests',
+      'deploy',
+      'restore',
+      'callers',
+    ],
     takes: '5 to 30 min each',
     shows: 'kills processes while they work, and counts lost and doubled effects',
   },

@@ -4,9 +4,10 @@ import * as upload from '../../../domain/access/imports/upload.ts';
 import type { Operation } from '../../operation.ts';
 import { data, page } from '../answers.ts';
 
-export const importStudents: Operation<'importStudents'> = async ({ params, query, bodyStream, deps, now }) => {
+export const importStudents: Operation<'importStudents'> = async ({ params, query, bodyStream, deps, now, newId }) => {
   const { delivery_ids: deliveryIds = [], invite = false, file_name: fileName } = query;
-  return data(await upload.beginImport(deps, params.clubId, { deliveryIds, invite, fileName }, bodyStream, now));
+  const request = { id: newId(), deliveryIds, invite, fileName };
+  return data(await upload.beginImport(deps, params.clubId, request, bodyStream, now));
 };
 
 export const listStudentImports: Operation<'listStudentImports'> = async ({ params, query, db }) =>

@@ -1,9 +1,10 @@
 /** Begins an import. The file is streamed to the store, and is never completely in memory. */
 import { StudentImport } from '../../../entities/access/student-import.ts';
 import { Readable } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
-import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { Database, Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -12,10 +13,12 @@ import { termsOf } from '../enrollments/enrollments.ts';
 import { readHeader, type Header } from './header.ts';
 import type { ImportError } from '../../../entities/access/values.ts';
 import { importRules } from './imports.policy.ts';
-import { countOpenImports, endImport, fileKeyOf, findImport, lockImport } from './imports.ts';
+import { countOpenImports, endImport, fileKeyOf, findImport, loadImport, lockImport } from './imports.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 
 export interface ImportRequest {
+  /** The id of the new import. A repeated request has the id of the first one (IDEM-8). */
+  id?: Id;
   /** The deliveries that the import grants to each student of the file. */
   deliveryIds: readonly Id[];
   /** Whether new students get an invitation by mail. */
@@ -28,10 +31,12 @@ type Bytes = AsyncIterable<Buffer>;
 /**
  * Uploads a file, which the import's workflow then processes. The row is written before the upload begins, so that the workflow cleans up
  * after an interrupted upload.
+ * A repetition of the request starts no second import, and does not read the file.
  * @param body the file, at most 32 MB. The iteration of a larger body throws body_too_large
  * @throws DomainError invalid_request, when the header line is invalid or the cohort of a delivery has ended; not_found, when a delivery
  * does not exist; delivery_archived, when a delivery is archived; malformed_request or body_too_large, when the body cannot be read or is
- * too large; feature_not_in_plan, when the plan lacks imports; too_many_imports, when the club has too many open imports
+ * too large; feature_not_in_plan, when the plan lacks imports; too_many_imports, when the club has too many open imports;
+ * idempotency_key_reused, when the caller used the key for a different import
  */
 export async function beginImport(
   { db, storage }: { db: Database; storage: ObjectStore },
@@ -40,10 +45,13 @@ export async function beginImport(
   body: Bytes,
   now: Date,
 ): Promise<RecordOf<'StudentImport'>> {
+  const upload = { id: request.id ?? newId(), clubId };
+  const earlier = await findEarlierImport(db, upload, request);
+  if (earlier) return earlier;
   const { head, isWhole, rest } = await takeHead(body);
   const header = readHeader(head, isWhole);
-  const upload = { id: newId(), clubId };
-  await db.transaction((tx) => insertImport(tx, upload, request, header, now));
+  const concurrent = await db.transaction((tx) => insertImport(tx, upload, request, header, now));
+  if (concurrent) return concurrent;
   const measured = measure(head, rest, header.end);
   try {
     await storage.put(fileKeyOf(upload), 'text/csv', Readable.from(measured.bytes));
@@ -56,15 +64,41 @@ export async function beginImport(
   return db.transaction((tx) => acceptFile(tx, upload, measured, now));
 }
 
+/**
+ * Finds the import of an earlier request with the id. The file is not compared.
+ * @throws DomainError idempotency_key_reused if that request was about another club, or asked for something else
+ */
+async function findEarlierImport(
+  db: Queries,
+  { id, clubId }: { id: Id; clubId: Id },
+  { deliveryIds, invite, fileName }: ImportRequest,
+): Promise<RecordOf<'StudentImport'> | undefined> {
+  const earlier = await loadImport(db, id);
+  if (!earlier) return undefined;
+  const isRepeated =
+    earlier.clubId === clubId &&
+    isDeepStrictEqual(earlier.deliveryIds, [...deliveryIds]) &&
+    earlier.invite === invite &&
+    (earlier.fileName === null || earlier.fileName === fileName); // the name of a file may be forgotten with a student
+  if (!isRepeated)
+    throw new DomainError('idempotency_key_reused', 'Another import was requested with this Idempotency-Key.');
+  return findImport(db, clubId, id);
+}
+
+/** @returns undefined; or the import that a concurrent request with the id has inserted */
 async function insertImport(
   tx: Transaction,
   upload: { id: Id; clubId: Id },
-  { deliveryIds, invite, fileName }: ImportRequest,
+  request: ImportRequest,
   header: Header,
   now: Date,
-): Promise<void> {
+): Promise<RecordOf<'StudentImport'> | undefined> {
+  const { deliveryIds, invite, fileName } = request;
   await requireFeature(tx, upload.clubId, 'imports');
   for (const deliveryId of deliveryIds) await termsOf(tx, { clubId: upload.clubId, deliveryId }, now);
+  await lockClub(tx, upload.clubId);
+  const concurrent = await findEarlierImport(tx, upload, request);
+  if (concurrent) return concurrent;
   await requireFewImports(tx, upload.clubId);
   await tx.manager.insert(StudentImport, {
     id: upload.id,
@@ -82,11 +116,16 @@ async function insertImport(
   });
   // The workflow waits for the file, or for the time after which the upload counts as interrupted.
   await wake(tx, 'studentImport', [upload], now);
+  return undefined;
 }
 
-/** Locks the club's row. So imports that begin at the same time are counted one after another. @throws DomainError too_many_imports */
-async function requireFewImports(tx: Transaction, clubId: Id): Promise<void> {
+/** Locks the club's row, so that concurrent imports see and count each other. */
+async function lockClub(tx: Transaction, clubId: Id): Promise<void> {
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
+}
+
+/** @throws DomainError too_many_imports */
+async function requireFewImports(tx: Transaction, clubId: Id): Promise<void> {
   const { maxOpen } = importRules;
   if ((await countOpenImports(tx, clubId)) >= maxOpen)
     throw new DomainError(

@@ -1,4 +1,5 @@
 /** Every column with sealed values. A new column needs a line in this list, and an index like the other columns (ADR 40). */
+import { IdempotencyKey } from '../../../entities/idempotency/idempotency-key.ts';
 import { VaultSecret } from '../../../entities/keys/vault-secret.ts';
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
 import { TransactionalMail } from '../../../entities/mail/transactional-mail.ts';
@@ -47,6 +48,7 @@ export const otherColumns: readonly SealedColumn[] = [
   sealed(SalesNotice, 'proof', uuid),
   sealed(MailDomain, 'sealedPrivateKey', uuid),
   sealed(TransactionalMail, 'sealedAddress', uuid),
+  sealed(IdempotencyKey, 'answer', uuid),
 ];
 
 /** The service's own lasting key. It is resealed last. Until then, each start needs the former key. */

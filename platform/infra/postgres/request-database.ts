@@ -14,13 +14,16 @@ interface OpenTransaction {
 
 export class RequestDatabase extends Database {
   readonly #pool: Database;
+  readonly #opening: (tx: Transaction) => Promise<void>;
   #open: OpenTransaction | undefined;
   /** The number of transactions that the handler has begun. */
   transactions = 0;
 
-  constructor(pool: Database) {
+  /** @param opening the first statements of each transaction that the request begins. An error of them fails the transaction */
+  constructor(pool: Database, opening: (tx: Transaction) => Promise<void> = async () => undefined) {
     super(pool.source, pool.notifier);
     this.#pool = pool;
+    this.#opening = opening;
   }
 
   /**
@@ -31,6 +34,11 @@ export class RequestDatabase extends Database {
   override async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     this.transactions += 1;
     return againAfterConflicts(() => (this.#open ? within(this.#open.tx, work) : this.#begin(work)));
+  }
+
+  /** Runs `work` in the request's transaction after its handler, and begins the transaction if the handler has begun none. */
+  async atEnd(work: (tx: Transaction) => Promise<void>): Promise<void> {
+    await againAfterConflicts(() => (this.#open ? work(this.#open.tx) : this.#begin(work)));
   }
 
   async #begin<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -44,6 +52,7 @@ export class RequestDatabase extends Database {
     try {
       await runner.startTransaction();
       const tx = new Transaction(runner.manager);
+      await this.#opening(tx);
       const result = await work(tx);
       this.#open = { runner, tx };
       this.useConnectionOf(runner.manager);

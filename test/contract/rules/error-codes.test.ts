@@ -12,6 +12,7 @@ const plain: OperationTraits = {
   hasScope: false,
   hasBody: false,
   hasJudgedParameters: false,
+  idempotency: undefined,
 };
 
 const further = (traits: Partial<OperationTraits>): ErrorCode[] => {
@@ -31,6 +32,9 @@ describe('codesByRule', () => {
     [{ hasBody: true }, ['body_too_large', 'unsupported_media_type', 'invalid_request']],
     [{ hasJudgedParameters: true }, ['invalid_request']],
     [{ method: 'delete' }, ['rate_limited']],
+    [{ idempotency: 'kept' }, ['request_in_progress', 'result_removed', 'idempotency_key_reused']],
+    [{ idempotency: 'own' }, []],
+    [{ idempotency: 'repeatable' }, []],
   ];
   for (const [traits, codes] of added)
     it(`adds ${codes.join(', ')} for ${JSON.stringify(traits)}`, () => {
@@ -50,6 +54,7 @@ describe('traitsOf', () => {
       hasSession: true,
       hasRoles: true,
       hasBody: true,
+      idempotency: 'kept',
     });
   });
 

@@ -6,6 +6,7 @@ import { interruption } from '../../../dev/interruption.ts';
 import { runScript } from '../../../dev/problem.ts';
 import { agentFaults } from './agents.ts';
 import { automationFaults } from './automations.ts';
+import { callerFaults } from './callers.ts';
 import { campaignFaults } from './campaigns.ts';
 import { deployFaults } from './deploy.ts';
 import { digestFaults } from './digests.ts';
@@ -28,6 +29,7 @@ const suites: Readonly<Record<string, (interrupted: Promise<unknown>, args: read
   digests: digestFaults,
   deploy: deployFaults,
   restore: restoreFaults,
+  callers: callerFaults,
 };
 
 await runScript(async () => {

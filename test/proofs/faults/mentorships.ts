@@ -51,7 +51,6 @@ type Failpoint = (typeof failpoints)[number];
  */
 const statements = { least: 1, most: 10 };
 const apiAtStatement = 'API at a statement';
-const endedAtStatement = new URL('./mentorships/ended-at-statement.ts', import.meta.url);
 const victims = [...victimsWithMail.flatMap((victim) => [victim, apiAtStatement] as const), ...failpoints] as const;
 /** The number of kills at the end of the proof, when no new work begins. These kills hit only reminders. */
 const quietTurns = 3;
@@ -128,7 +127,7 @@ async function bookWhileKilling(place: MailGround): Promise<number> {
     async kill(victim) {
       if (victim === apiAtStatement) {
         const statement = Math.round(between(statements));
-        missed += (await killAtStatement(ground, endedAtStatement, statement)) ? 0 : 1;
+        missed += (await killAtStatement(ground, 'booking', statement)) ? 0 : 1;
       } else if (isFailpoint(victim)) missed += (await killAtStep(ground, victim)) ? 0 : 1;
       else await place.kill(victim);
     },

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ground } from './victims.ts';
 
+const endedAtStatement = new URL('./ended-at-statement.ts', import.meta.url);
 /** The proof kills the victim after this time if it did not reach the step. */
 const withinMs = 90_000;
 
@@ -14,13 +15,17 @@ export const killAtStep = (ground: Ground, failpoint: string): Promise<boolean> 
 
 /**
  * Kills the API, restarts it, and waits until it ends at the statement.
- * @param preload a file that ends the process by `END_AT_STATEMENT` @returns whether the API reached the statement in time
+ * @param kind the kind of transaction, by its name in ended-at-statement.ts @returns whether the API reached the statement in time
  */
-export const killAtStatement = (ground: Ground, preload: URL, statement: number): Promise<boolean> =>
+export const killAtStatement = (ground: Ground, kind: 'booking' | 'key', statement: number): Promise<boolean> =>
   isInTime(
     ground,
     'API',
-    ground.killApiBy({ NODE_OPTIONS: `--import ${preload.href}`, END_AT_STATEMENT: String(statement) }),
+    ground.killApiBy({
+      NODE_OPTIONS: `--import ${endedAtStatement.href}`,
+      END_IN: kind,
+      END_AT_STATEMENT: String(statement),
+    }),
   );
 
 async function isInTime(ground: Ground, victim: 'worker' | 'API', ended: Promise<void>): Promise<boolean> {

@@ -72,6 +72,33 @@ describe('RequestDatabase', () => {
     expect(await nameSeenBy(pool)).to.equal('first');
   });
 
+  it('begins each of its transactions with the opening statements', async () => {
+    let openings = 0;
+    const opened = new RequestDatabase(pool, async (tx) => {
+      openings += 1;
+      await tx.run(sql`UPDATE clubs SET name = name || ' opened' WHERE id = ${clubId}`);
+    });
+    await opened.transaction(() => Promise.reject(new Error('changed our mind'))).catch(() => undefined);
+    await opened.transaction((tx) => tx.run(sql`UPDATE clubs SET name = name || ' changed' WHERE id = ${clubId}`));
+    await opened.atEnd((tx) =>
+      tx.run(sql`UPDATE clubs SET name = name || ' ended' WHERE id = ${clubId}`).then(() => {}),
+    );
+    await opened.commit();
+    expect([openings, opened.transactions, await nameSeenBy(pool)]).to.deep.equal([
+      2,
+      2,
+      'before opened changed ended',
+    ]);
+  });
+
+  it('begins a transaction at the end of a request that has begun none', async () => {
+    let openings = 0;
+    const opened = new RequestDatabase(pool, async () => void (openings += 1));
+    await opened.atEnd((tx) => tx.run(sql`UPDATE clubs SET name = 'ended' WHERE id = ${clubId}`).then(() => {}));
+    await opened.commit();
+    expect([openings, opened.transactions, await nameSeenBy(pool)]).to.deep.equal([1, 0, 'ended']);
+  });
+
   it('repeats work that a deadlock ended, with five tries in total', async () => {
     let tries = 0;
     const outcome = await db

@@ -242,7 +242,7 @@ function headersFor(
   { contentTypes, fileBody, parameters }: ContractOperation,
 ): Pick<RequestStep, 'headers'> {
   const accept = contentTypes.includes('text/html') && draw.chance(0.4) ? 'text/html' : undefined;
-  const matches = parameters.some(({ in: where }) => where === 'header');
+  const matches = parameters.some(({ in: where, name }) => where === 'header' && name === 'If-Match');
   const headers = {
     ...(accept && { accept }),
     ...(fileBody && { 'content-type': fileBody.type }),

@@ -1,0 +1,212 @@
+/**
+ * Answers to requests with an `Idempotency-Key`. The row of a request is inserted by the first statement of its transaction, and gets the
+ * answer by the last one. So the effect and the answer commit together (ADR 71).
+ */
+import { randomUUID } from 'node:crypto';
+import type { Id } from '../../platform/core/ids.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import {
+  isLockTimeout,
+  type Database,
+  type Queries,
+  type Transaction,
+} from '../../platform/infra/postgres/database.ts';
+import { prepared } from '../../platform/infra/postgres/prepared.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import { SealUnreadable, type Vault } from '../../platform/infra/keys/vault.ts';
+import { repetitionRules } from './repetitions.policy.ts';
+
+/** A request with a key. */
+export interface KeyedRequest {
+  /** The kind and the id of the caller: `student:…`. */
+  readonly caller: string;
+  /** SHA-256 of the key. */
+  readonly keyHash: Buffer;
+  /** SHA-256 of everything that decides the effect of the request. */
+  readonly fingerprint: Buffer;
+  /** The club of the path or of the student. */
+  readonly clubId: Id | undefined;
+  /** Whether the schema of the answer can tell something about a student. */
+  readonly isAboutStudent: boolean;
+}
+
+export interface KeptAnswer {
+  readonly status: number;
+  /** Headers that the operation sets, such as `ETag`. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body as JSON. Absent without a body. */
+  readonly body?: unknown;
+}
+
+/** The state of a key before its request runs. */
+export interface KeyState {
+  /** The answer of an earlier request with the key. */
+  readonly answer: KeptAnswer | undefined;
+  /** The number of removals of students in the club so far. */
+  readonly erasures: number;
+}
+
+/** Another request with the key has committed since the key was looked up. Look it up again. */
+export class RequestRepeated extends Error {
+  override name = 'RequestRepeated';
+}
+
+/** @returns the name of a student in {@link KeyedRequest.caller} */
+export const studentCaller = (studentId: Id): string => `student:${studentId}`;
+
+interface KeyRow {
+  id: string | null;
+  fingerprint: Buffer | null;
+  status: number | null;
+  answer: Buffer | null;
+  erasures: number | null;
+}
+
+const selectKey = prepared<KeyRow, { caller: string; keyHash: Buffer; now: Date; clubId: Id | null }>(
+  'select_idempotency_key',
+  (value) => `
+  SELECT held.id, held.fingerprint, held.status, held.answer, erasure.count AS erasures
+    FROM (SELECT) one
+    LEFT JOIN idempotency_keys held ON held.caller = ${value.caller} AND held.key_hash = ${value.keyHash} AND held.expires_at > ${value.now}
+    LEFT JOIN idempotency_erasures erasure ON erasure.club_id = ${value.clubId}::uuid`,
+);
+
+/**
+ * Finds the answer of an earlier request with the key.
+ * @throws DomainError idempotency_key_reused (another request had the key), result_removed (the answer is not kept any more)
+ */
+export async function findKey(
+  { db, vault }: { db: Database; vault: Vault },
+  { caller, keyHash, fingerprint, clubId }: KeyedRequest,
+  now: Date,
+): Promise<KeyState> {
+  const [row] = await selectKey(db, { caller, keyHash, now, clubId: clubId ?? null });
+  const erasures = row?.erasures ?? 0;
+  if (!row?.id || !row.fingerprint || row.status === null) return { answer: undefined, erasures };
+  if (!row.fingerprint.equals(fingerprint))
+    throw new DomainError(
+      'idempotency_key_reused',
+      'Another request was sent with this Idempotency-Key. Choose a new key for each request.',
+    );
+  const text = row.answer && openedAnswer(vault, row.answer, row.id);
+  if (!text)
+    throw new DomainError('result_removed', 'The request has had its effect. Its answer is not kept any more.');
+  return { answer: { ...(JSON.parse(text) as Omit<KeptAnswer, 'status'>), status: row.status }, erasures };
+}
+
+/** @returns undefined if the operator has removed the key under which the answer was sealed */
+function openedAnswer(vault: Vault, answer: Buffer, id: string): string | undefined {
+  try {
+    return vault.open(answer, id);
+  } catch (error) {
+    if (error instanceof SealUnreadable) return undefined;
+    throw error;
+  }
+}
+
+const insertKey = prepared<
+  { id: string },
+  Omit<KeyedRequest, 'clubId'> & { id: string; clubId: Id | null; now: Date; expiresAt: Date }
+>(
+  'insert_idempotency_key',
+  (value) => `
+  INSERT INTO idempotency_keys AS held (caller, key_hash, id, club_id, is_about_student, fingerprint, created_at, expires_at)
+  VALUES (${value.caller}, ${value.keyHash}, ${value.id}, ${value.clubId}, ${value.isAboutStudent}, ${value.fingerprint}, ${value.now}, ${value.expiresAt})
+      ON CONFLICT (caller, key_hash) DO UPDATE
+     SET id = EXCLUDED.id, club_id = EXCLUDED.club_id, is_about_student = EXCLUDED.is_about_student, fingerprint = EXCLUDED.fingerprint,
+         status = NULL, answer = NULL, created_at = EXCLUDED.created_at, expires_at = EXCLUDED.expires_at
+   WHERE held.expires_at <= EXCLUDED.created_at
+  RETURNING id`,
+);
+
+/**
+ * Claims the key in the transaction of its request. A claim waits for an earlier request with the key until that request ends, at most for
+ * the lock timeout of our connections (5 s).
+ * @returns the id of the claimed row
+ * @throws RequestRepeated if an earlier request has committed. DomainError request_in_progress if it still runs
+ */
+export async function claimKey(tx: Transaction, request: KeyedRequest, now: Date): Promise<Id> {
+  const id = randomUUID();
+  const { caller, keyHash, fingerprint, clubId = null, isAboutStudent } = request;
+  const expiresAt = new Date(now.getTime() + repetitionRules.keptMs);
+  const [claimed] = await insertKey(tx, {
+    caller,
+    keyHash,
+    fingerprint,
+    clubId,
+    isAboutStudent,
+    id,
+    now,
+    expiresAt,
+  }).catch((error: unknown) => {
+    if (isLockTimeout(error))
+      throw new DomainError('request_in_progress', 'Another request with this Idempotency-Key still runs.');
+    throw error;
+  });
+  if (!claimed) throw new RequestRepeated();
+  return id;
+}
+
+const updateKey = prepared<
+  object,
+  { caller: string; keyHash: Buffer; status: number; answer: Buffer | null; clubId: Id | null; erasures: number }
+>(
+  'keep_idempotent_answer',
+  (value) => `
+  UPDATE idempotency_keys
+     SET status = ${value.status},
+         answer = CASE WHEN coalesce((SELECT count FROM idempotency_erasures WHERE club_id = ${value.clubId}::uuid), 0) = ${value.erasures}::integer
+                       THEN ${value.answer}::bytea END
+   WHERE caller = ${value.caller} AND key_hash = ${value.keyHash}`,
+);
+
+/**
+ * Adds the answer to the claimed row. The row stays empty if the answer is too large (IDEM-7). An answer that may tell something about a
+ * student is not added either, if a student of the club was removed since the request began (IDEM-6).
+ * @param claim the id of the claimed row, and the number of removals before the request ran
+ */
+export async function keepAnswer(
+  tx: Transaction,
+  vault: Vault,
+  { caller, keyHash, clubId, isAboutStudent }: KeyedRequest,
+  claim: { id: Id; erasures: number },
+  { status, ...rest }: KeptAnswer,
+): Promise<void> {
+  const text = JSON.stringify(rest);
+  const answer = Buffer.byteLength(text) <= repetitionRules.answerBytes ? vault.seal(text, claim.id) : null;
+  const mayBeErased = isAboutStudent || caller.startsWith(studentCaller(''));
+  const erasedClub = mayBeErased && clubId !== undefined ? clubId : null;
+  // A removal empties committed rows. So it waits for this row, or this row waits for the removal and then sees it.
+  if (erasedClub !== null)
+    await tx.run(sql`SELECT pg_advisory_xact_lock_shared(hashtextextended('idempotency ' || ${erasedClub}::text, 0))`);
+  const erasures = erasedClub === null ? 0 : claim.erasures;
+  await updateKey(tx, { caller, keyHash, status, answer, clubId: erasedClub, erasures });
+}
+
+/**
+ * Deletes the rows of a student who is removed, and empties all answers of the club that may tell something about a student. A repetition of
+ * their requests gets result_removed (IDEM-6).
+ */
+export async function eraseAnswers(
+  tx: Transaction,
+  { clubId, studentId }: { clubId: Id; studentId: Id },
+): Promise<void> {
+  await tx.run(sql`SELECT pg_advisory_xact_lock(hashtextextended('idempotency ' || ${clubId}::text, 0))`);
+  await tx.run(sql`INSERT INTO idempotency_erasures AS erasure (club_id, count) VALUES (${clubId}, 1)
+    ON CONFLICT (club_id) DO UPDATE SET count = erasure.count + 1`);
+  await tx.run(sql`DELETE FROM idempotency_keys WHERE caller = ${studentCaller(studentId)}`);
+  await tx.run(
+    sql`UPDATE idempotency_keys SET answer = NULL, is_about_student = false WHERE club_id = ${clubId} AND is_about_student`,
+  );
+}
+
+/** Deletes one batch of expired rows. @returns their number, and whether more may be expired now */
+export async function removeExpiredAnswers(
+  db: Queries,
+  now: Date,
+): Promise<{ rows: { idempotencyKeys: number }; more: boolean }> {
+  const { expiredPerBatch } = repetitionRules;
+  const idempotencyKeys = await db.run(sql`DELETE FROM idempotency_keys WHERE id IN (
+    SELECT id FROM idempotency_keys WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${expiredPerBatch} FOR UPDATE SKIP LOCKED)`);
+  return { rows: { idempotencyKeys }, more: idempotencyKeys >= expiredPerBatch };
+}

@@ -1,0 +1,40 @@
+/** Compares the answers that callers got with the effects in Postgres. */
+
+/** The number of effects of each request, by its mark. */
+export type Effects = ReadonlyMap<string, number>;
+
+/** The answers to one request and its repetitions, without lost ones. */
+export interface CallerRecord {
+  mark: string;
+  answers: readonly { status: number; text: string; isReplayed: boolean }[];
+}
+
+export interface CallerTally {
+  requests: number;
+  effects: number;
+  doubled: string[];
+  lost: string[];
+  differing: string[];
+  /** The number of answers that were given again. */
+  replays: number;
+}
+
+export function tallyCalls(records: readonly CallerRecord[], effects: Effects): CallerTally {
+  const countOf = (mark: string) => effects.get(mark) ?? 0;
+  return {
+    requests: records.length,
+    effects: records.reduce((sum, { mark }) => sum + countOf(mark), 0),
+    doubled: records.filter(({ mark }) => countOf(mark) > 1).map(({ mark }) => `${mark} has ${countOf(mark)} effects`),
+    lost: records.filter(({ mark }) => countOf(mark) === 0).map(({ mark }) => `${mark} has no effect`),
+    differing: records.filter(isDiffering).map(({ mark, answers }) => `${mark}: ${JSON.stringify(answers)}`),
+    replays: records.reduce((sum, { answers }) => sum + answers.filter(({ isReplayed }) => isReplayed).length, 0),
+  };
+}
+
+/** All answers must be one success. Only one answer can be the first one. */
+function isDiffering({ answers }: CallerRecord): boolean {
+  const [first] = answers;
+  if (!first) return true;
+  const firstAnswers = answers.filter(({ isReplayed }) => !isReplayed);
+  return firstAnswers.length > 1 || answers.some(({ status, text }) => status !== 201 || text !== first.text);
+}

@@ -79,15 +79,20 @@ function selecting({ endpointId, status, eventType, since, until }: DeliverySele
 
 /**
  * @param selectedColumns columns of `webhook_deliveries`
+ * @param after a further condition on each part of the query: the deliveries after a cursor
  * @param order the clause `ORDER BY … LIMIT …` for each part of the query
  * @returns an SQL query for the selected deliveries. A filter by type alone becomes one query for each status. The index (endpoint, type,
  *   status, time) then serves both cases in the order of time. It causes no needless reads, even for rare combinations
  */
-export function selection(selectedColumns: Sql, selected: DeliverySelection, order = sql``): Sql {
+export function selection(
+  selectedColumns: Sql,
+  selected: DeliverySelection,
+  { after, order = sql`` }: { after?: Sql | undefined; order?: Sql } = {},
+): Sql {
   const byStatus = selected.eventType !== undefined && selected.status === undefined;
   return union(
     (byStatus ? deliveryStatuses.map((status) => ({ ...selected, status })) : [selected]).map(
-      (one) => sql`(SELECT ${selectedColumns} FROM webhook_deliveries WHERE ${selecting(one)} ${order})`,
+      (one) => sql`(SELECT ${selectedColumns} FROM webhook_deliveries WHERE ${all([selecting(one), after])} ${order})`,
     ),
   );
 }

@@ -1,5 +1,6 @@
 /** Adds to the bundled contract everything that its tables and rules imply, so that a reader needs only the published document. */
 import { signedFieldsOf } from './rules/answer-schemas.ts';
+import { describeCursor } from './rules/cursors.ts';
 import { codesByRule, traitsOf } from './rules/error-codes.ts';
 import { apiKeyScheme, scopeOf, scopes } from './rules/scopes.ts';
 import {
@@ -34,7 +35,8 @@ type CodeTable = { readonly [code: string]: ErrorCodeEntry };
  *     this parameter, and the header of repeated answers.
  *   - `x-error-codes` of each operation contains its own codes and the codes that follow by rule.
  *   - An operation that API keys may call has the scheme `apiKey` and its `x-scope`.
- *   - The description of each operation names its roles, its scope and its own codes, and its error responses have an example for each code.
+ *   - The description of each operation names its roles, its scope, the movements of its records and its own codes. Its error responses have
+ *     an example for each code.
  */
 export function completeDocument(document: ContractDocument): ContractDocument {
   const complete = structuredClone(document);
@@ -123,6 +125,7 @@ function describe(
   if (scope !== undefined) paragraphs.push(`Scope of an API key: \`${scope}\`.`);
   const repetitions = aboutRepetitions(idempotency, signedFieldsOf(answerSchemaOf(operation), schemas));
   if (repetitions !== '') paragraphs.push(repetitions);
+  paragraphs.push(...describeCursor(operation));
   if (own.length > 0) paragraphs.push(`Codes of its own:\n\n${tableOf(own, schemas.ErrorCode['x-codes'])}`);
   return paragraphs.join('\n\n');
 }

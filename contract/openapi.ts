@@ -51,6 +51,10 @@ export interface OperationObject {
   'x-error-codes'?: readonly string[];
   /** The effect of `Idempotency-Key`, if the answer is not kept (contract/rules/idempotency.ts). */
   readonly 'x-idempotency'?: 'own' | 'repeatable';
+  /** A list whose records have no lasting order: it takes no cursor. */
+  readonly 'x-pages-only'?: boolean;
+  /** Completes the sentence "A record changes its position when …", for a list that takes a cursor. */
+  readonly 'x-moves-when'?: string;
   /** The body is stored unchanged, whatever its texts contain. */
   readonly 'x-any-text'?: boolean;
   /** Query parameters that are not named here are ignored. */

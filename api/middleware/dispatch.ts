@@ -12,6 +12,7 @@ import type { ApiDeps, BoundOperation, Context, Middleware } from './context.ts'
 import { commitsOnce } from './commits.ts';
 import { answerWithEvents } from './event-stream.ts';
 import { answerAgain, idOfKey, readKey, repetitionsOf, type Repetition } from './repetitions.ts';
+import { positioned } from './list-position.ts';
 
 /** A handler whose operation is known only by name at compile time, because the contract is read at run time. */
 export type AnyOperation = (request: OperationRequest<never>) => Promise<unknown>;
@@ -37,7 +38,12 @@ export function dispatch(
     const answerHeaders: Record<string, string> = {};
     const request = {
       params: checkedParams,
-      query: accepted(validators.query(query)),
+      query: positioned(deps.vault, operation, {
+        params: checkedParams,
+        query: accepted(validators.query(query)),
+        namesPage: query['page'] !== undefined,
+        caller: context.state.caller,
+      }),
       body: operation.readsBodyLate ? undefined : accepted(validators.body(body)),
       receiveBody: async () => {
         const raw = await context.state.readBody?.();

@@ -1213,7 +1213,7 @@ export interface components {
             password: components["schemas"]["NewPassword"];
             registration_code?: string;
         };
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_cursor" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
         Error: {
             error: {
                 code: components["schemas"]["ErrorCode"];
@@ -1415,6 +1415,7 @@ export interface components {
             mail_withheld_until?: string;
         };
         Shortened: boolean;
+        NextCursor: string;
         Invitation: {
             email: components["schemas"]["EmailInput"];
             role: components["schemas"]["RoleInput"];
@@ -4094,6 +4095,7 @@ export interface components {
         ClubSlug: string;
         mailLanguage: components["schemas"]["SpokenLanguageInput"];
         Page: number;
+        Cursor: string;
         PageSize: number;
         AdministratorId: string;
         StudentId: string;
@@ -4676,6 +4678,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -4689,6 +4692,7 @@ export interface operations {
                         data: components["schemas"]["Member"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -4784,6 +4788,7 @@ export interface operations {
                 q?: string;
                 verified?: boolean;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -4797,6 +4802,7 @@ export interface operations {
                         data: components["schemas"]["Student"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -4897,6 +4903,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["CourseStatusInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -4910,6 +4917,7 @@ export interface operations {
                         data: components["schemas"]["Course"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5182,6 +5190,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5196,6 +5205,7 @@ export interface operations {
                         data: components["schemas"]["CourseProgress"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5206,6 +5216,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5220,6 +5231,7 @@ export interface operations {
                         data: components["schemas"]["LessonComment"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5242,6 +5254,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5255,6 +5268,7 @@ export interface operations {
                         data: components["schemas"]["ClassroomCourse"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5331,6 +5345,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5345,6 +5360,7 @@ export interface operations {
                         data: components["schemas"]["ClassroomComment"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5397,6 +5413,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5410,6 +5427,7 @@ export interface operations {
                         data: components["schemas"]["Tag"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5517,6 +5535,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5530,6 +5549,7 @@ export interface operations {
                         data: components["schemas"]["Level"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5611,6 +5631,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5625,6 +5646,7 @@ export interface operations {
                         data: components["schemas"]["PointAward"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5701,6 +5723,7 @@ export interface operations {
             query?: {
                 archived?: boolean;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5714,6 +5737,7 @@ export interface operations {
                         data: components["schemas"]["Delivery"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5851,6 +5875,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5865,6 +5890,7 @@ export interface operations {
                         data: components["schemas"]["Cohort"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5950,6 +5976,7 @@ export interface operations {
                 delivery_id?: string;
                 revoked?: boolean;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5963,6 +5990,7 @@ export interface operations {
                         data: components["schemas"]["Enrollment"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6135,6 +6163,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6148,6 +6177,7 @@ export interface operations {
                         data: components["schemas"]["OwnEnrollment"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6158,6 +6188,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6171,6 +6202,7 @@ export interface operations {
                         data: components["schemas"]["StudentImport"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6230,6 +6262,7 @@ export interface operations {
             query?: {
                 outcome?: components["schemas"]["StudentImportOutcomeInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6244,6 +6277,7 @@ export interface operations {
                         data: components["schemas"]["StudentImportRow"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6279,6 +6313,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6292,6 +6327,7 @@ export interface operations {
                         data: components["schemas"]["WebhookEndpoint"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6395,6 +6431,7 @@ export interface operations {
                 since?: components["schemas"]["DateTimeInput"];
                 until?: components["schemas"]["DateTimeInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6409,6 +6446,7 @@ export interface operations {
                         data: components["schemas"]["WebhookDelivery"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6701,6 +6739,7 @@ export interface operations {
             query?: {
                 student_id?: string;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6715,6 +6754,7 @@ export interface operations {
                         data: components["schemas"]["AgentConversationReview"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6750,6 +6790,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6764,6 +6805,7 @@ export interface operations {
                         data: components["schemas"]["AgentUsage"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6793,6 +6835,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["AgentStatusInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6806,6 +6849,7 @@ export interface operations {
                         data: components["schemas"]["Agent"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6936,6 +6980,7 @@ export interface operations {
                 status?: components["schemas"]["AgentSourceStatusInput"];
                 warning?: "any" | "page_is_a_picture" | "picture_without_text" | "part_skipped" | "part_encrypted" | "letters_unmapped" | "hidden_left_out" | "read_by_ocr" | "ocr_failed";
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6950,6 +6995,7 @@ export interface operations {
                         data: components["schemas"]["AgentSource"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6986,6 +7032,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6999,6 +7046,7 @@ export interface operations {
                         data: components["schemas"]["ClassroomAgent"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -7033,6 +7081,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -7047,6 +7096,7 @@ export interface operations {
                         data: components["schemas"]["AgentConversation"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -7143,6 +7193,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -7156,6 +7207,7 @@ export interface operations {
                         data: components["schemas"]["Media"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -7201,6 +7253,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -7215,6 +7268,7 @@ export interface operations {
                         data: components["schemas"]["ClassroomAssignment"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -7256,6 +7310,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["AssignmentSubmissionStatus"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -7269,6 +7324,7 @@ export interface operations {
                         data: components["schemas"]["ClassroomSubmissionSummary"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -7327,6 +7383,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -7341,6 +7398,7 @@ export interface operations {
                         data: components["schemas"]["Assignment"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -7458,6 +7516,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -7472,6 +7531,7 @@ export interface operations {
                         data: components["schemas"]["AssignmentExtension"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -7521,6 +7581,7 @@ export interface operations {
                 status?: components["schemas"]["AssignmentSubmissionStatus"];
                 student_id?: string;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -7535,6 +7596,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         counts: components["schemas"]["AssignmentSubmissionCounts"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -7594,6 +7656,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["CampaignStatusInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -7607,6 +7670,7 @@ export interface operations {
                         data: components["schemas"]["Campaign"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -7785,6 +7849,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -7799,6 +7864,7 @@ export interface operations {
                         data: components["schemas"]["TestMail"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -8261,6 +8327,7 @@ export interface operations {
             query?: {
                 q?: string;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -8274,6 +8341,7 @@ export interface operations {
                         data: components["schemas"]["MailSuppression"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -8485,6 +8553,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["CampaignDeliveryStatus"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -8499,6 +8568,7 @@ export interface operations {
                         data: components["schemas"]["CampaignDelivery"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -8513,6 +8583,7 @@ export interface operations {
                 student_id?: string;
                 revoked?: boolean;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -8526,6 +8597,7 @@ export interface operations {
                         data: components["schemas"]["Certificate"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -8654,6 +8726,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -8667,6 +8740,7 @@ export interface operations {
                         data: components["schemas"]["Certificate"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -8712,6 +8786,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["AutomationStatusInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -8725,6 +8800,7 @@ export interface operations {
                         data: components["schemas"]["AutomationSummary"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -8994,6 +9070,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -9008,6 +9085,7 @@ export interface operations {
                         data: components["schemas"]["AutomationVersionSummary"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -9063,6 +9141,7 @@ export interface operations {
                 step_id?: string;
                 version?: number;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -9077,6 +9156,7 @@ export interface operations {
                         data: components["schemas"]["AutomationRun"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -9210,6 +9290,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["RepositoryStatusInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -9223,6 +9304,7 @@ export interface operations {
                         data: components["schemas"]["RepositorySummary"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -9333,6 +9415,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -9346,6 +9429,7 @@ export interface operations {
                         data: components["schemas"]["RepositorySummary"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -9395,6 +9479,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
                 archived?: boolean;
             };
@@ -9409,6 +9494,7 @@ export interface operations {
                         data: components["schemas"]["Space"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -9562,6 +9648,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
                 status?: components["schemas"]["SpaceMemberStatusInput"];
             };
@@ -9577,6 +9664,7 @@ export interface operations {
                         data: components["schemas"]["SpaceMember"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -9626,6 +9714,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -9639,6 +9728,7 @@ export interface operations {
                         data: components["schemas"]["CommunitySpace"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -9763,6 +9853,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -9777,6 +9868,7 @@ export interface operations {
                         data: components["schemas"]["CommunityPost"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -9968,6 +10060,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -9982,6 +10075,7 @@ export interface operations {
                         data: components["schemas"]["CommunityComment"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -10198,6 +10292,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -10211,6 +10306,7 @@ export interface operations {
                         data: components["schemas"]["CommunityReport"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -10233,6 +10329,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -10246,6 +10343,7 @@ export interface operations {
                         data: components["schemas"]["CommunityModeration"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -10256,6 +10354,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -10269,6 +10368,7 @@ export interface operations {
                         data: components["schemas"]["ApiKey"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -10399,6 +10499,7 @@ export interface operations {
             query?: {
                 platform?: string;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -10412,6 +10513,7 @@ export interface operations {
                         data: components["schemas"]["Product"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -10511,6 +10613,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -10524,6 +10627,7 @@ export interface operations {
                         data: components["schemas"]["RegistrationLink"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -10666,6 +10770,7 @@ export interface operations {
                 archived?: boolean;
                 favorite?: boolean;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -10679,6 +10784,7 @@ export interface operations {
                         data: components["schemas"]["Media"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -10741,6 +10847,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -10754,6 +10861,7 @@ export interface operations {
                         data: components["schemas"]["MediaFolder"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -11218,6 +11326,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["MentorshipStatusInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -11231,6 +11340,7 @@ export interface operations {
                         data: components["schemas"]["Mentorship"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -11324,6 +11434,7 @@ export interface operations {
                 since?: components["schemas"]["DateTimeInput"];
                 until?: components["schemas"]["DateTimeInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -11337,6 +11448,7 @@ export interface operations {
                         data: components["schemas"]["MentorshipSession"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -11431,6 +11543,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -11444,6 +11557,7 @@ export interface operations {
                         data: components["schemas"]["ClassroomMentorship"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -11612,6 +11726,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["MentorshipSessionStatus"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -11625,6 +11740,7 @@ export interface operations {
                         data: components["schemas"]["OwnMentorshipSession"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -11635,6 +11751,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -11648,6 +11765,7 @@ export interface operations {
                         data: components["schemas"]["SalesConnection"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -11726,6 +11844,7 @@ export interface operations {
                 status?: components["schemas"]["SalesNoticeStatusInput"];
                 connection_id?: string;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -11739,6 +11858,7 @@ export interface operations {
                         data: components["schemas"]["SalesNotice"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -11792,6 +11912,7 @@ export interface operations {
                 student_id?: string;
                 status?: components["schemas"]["PurchaseStatusInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -11805,6 +11926,7 @@ export interface operations {
                         data: components["schemas"]["Purchase"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -11817,6 +11939,7 @@ export interface operations {
                 student_id?: string;
                 status?: components["schemas"]["SubscriptionStatusInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -11830,6 +11953,7 @@ export interface operations {
                         data: components["schemas"]["Subscription"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -11857,6 +11981,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -11870,6 +11995,7 @@ export interface operations {
                         data: components["schemas"]["AddOn"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };

@@ -13,6 +13,8 @@ export interface OperationTraits {
   /** Whether API keys may call the operation. */
   readonly hasScope: boolean;
   readonly hasBody: boolean;
+  /** Whether the operation is a list that takes a cursor. */
+  readonly hasCursor: boolean;
   /** Whether a parameter can be invalid: a query parameter, or an id other than the club's. */
   readonly hasJudgedParameters: boolean;
   /** The effect of `Idempotency-Key`. Undefined if the operation does not take it. */
@@ -36,6 +38,7 @@ const rules: readonly { readonly codes: readonly ErrorCode[]; readonly holds: (t
       codes: ['request_in_progress', 'result_removed', 'idempotency_key_reused'],
       holds: ({ idempotency }) => idempotency === 'kept',
     },
+    { codes: ['invalid_cursor'], holds: ({ hasCursor }) => hasCursor },
     { codes: ['rate_limited'], holds: ({ method }) => method !== 'get' },
     { codes: ['internal_error', 'busy'], holds: () => true },
   ];
@@ -53,6 +56,7 @@ export function traitsOf(
     hasRoles: operation['x-roles'] !== undefined,
     hasScope: scopeOf(method, operation) !== undefined,
     hasBody: operation.requestBody !== undefined,
+    hasCursor: operation['x-pages-only'] !== true && parameters.some(({ name }) => name === 'page'),
     hasJudgedParameters: parameters.some(isJudged),
     idempotency: idempotencyOf(method, operation),
   };

@@ -99,6 +99,7 @@ export const errorStatus = {
   unsupported_media_type: 415,
   invalid_request: 422,
   idempotency_key_reused: 422,
+  invalid_cursor: 422,
   invalid_definition: 422,
   weak_password: 422,
   invalid_image: 422,

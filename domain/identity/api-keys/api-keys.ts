@@ -7,6 +7,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { hasVisible, tidyName } from '../../../platform/core/text/text.policy.ts';
 import { sha256, type Vault } from '../../../platform/infra/keys/vault.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps, VaultDeps } from '../../deps.ts';
@@ -44,12 +45,12 @@ export async function listKeys(
   page: PageRequest,
   now: Date,
 ): Promise<Page<RecordOf<'ApiKey'>>> {
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: keyColumns,
     from: sql`FROM api_keys key WHERE key.club_id = ${clubId}`,
-    orderBy: sql`key.created_at DESC, key.id DESC`,
+    orderBy: newestFirst('key'),
   });
-  return { rows: rows.map((row) => present(row, now)), total };
+  return { rows: rows.map((row) => present(row, now)), total, next };
 }
 
 /** @throws DomainError not_found */

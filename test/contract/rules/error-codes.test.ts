@@ -11,6 +11,7 @@ const plain: OperationTraits = {
   hasRoles: false,
   hasScope: false,
   hasBody: false,
+  hasCursor: false,
   hasJudgedParameters: false,
   idempotency: undefined,
 };

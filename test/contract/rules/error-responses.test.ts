@@ -10,6 +10,7 @@ const publicRead: OperationTraits = {
   hasRoles: false,
   hasScope: false,
   hasBody: false,
+  hasCursor: false,
   hasJudgedParameters: false,
 };
 
@@ -30,6 +31,7 @@ describe('errorResponses', () => {
       hasRoles: true,
       hasScope: true,
       hasBody: true,
+      hasCursor: false,
       hasJudgedParameters: true,
     };
     expect(Object.keys(errorResponses([], { method: 'post', ...write }))).to.deep.equal([

@@ -13,6 +13,7 @@ const publicRead: OperationTraits = {
   hasRoles: false,
   hasScope: false,
   hasBody: false,
+  hasCursor: false,
   hasJudgedParameters: false,
 };
 

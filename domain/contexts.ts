@@ -21,6 +21,7 @@ import { purgeStudentFromCampaigns } from './campaigns/recipients.ts';
 import { retainRecipients } from './campaigns/retention.ts';
 import { hideEnrollmentsOf } from './access/enrollments/enrollments.ts';
 import { forgetAddressesLate, forgetFilesThatName, noteAddressLeft } from './access/imports/removals.ts';
+import { removeOldEntries } from './audit/entries.ts';
 import { eraseAnswers, removeExpiredAnswers } from './idempotency/repetitions.ts';
 import { purgeStudentFromAgents } from './agents/conversations/erasure.ts';
 import { clubMails } from './clubs/mails.ts';
@@ -414,6 +415,14 @@ export const contexts = {
     factConsumers: [fanOutFacts],
   },
   // A request takes the lock of kept answers last, so a removal takes it last, too.
+  audit: {
+    mails: {},
+    mediaUses: {},
+    eraseStudent: null, // an entry contains ids, and no data about a student
+    changeEmail: null,
+    retention: [{ run: ({ db }, now) => removeOldEntries(db, now) }],
+    factConsumers: [],
+  },
   idempotency: {
     mails: {},
     mediaUses: {},

@@ -3,12 +3,14 @@ import { Binary, EventStream, keyHeader, Redirect, type Checked } from '../../co
 import { DomainError } from '../../platform/core/errors.ts';
 import { noticeBounds, readJson } from '../../platform/core/json.ts';
 import { newId } from '../../platform/core/ids.ts';
+import { OpeningDatabase } from '../../platform/infra/postgres/opening-database.ts';
 import { RequestDatabase } from '../../platform/infra/postgres/request-database.ts';
 import { inSpan } from '../../platform/infra/tracing.ts';
 import type { Actor, Caller, OperationRequest } from '../operation.ts';
 import { networkOf } from '../rate-limits/client-ip.policy.ts';
 import { ipOf } from './client-ip.ts';
 import type { ApiDeps, BoundOperation, Context, Middleware } from './context.ts';
+import { auditOf, isAuditedRead } from './audit.ts';
 import { commitsOnce } from './commits.ts';
 import { answerWithEvents } from './event-stream.ts';
 import { answerAgain, idOfKey, readKey, repetitionsOf, type Repetition } from './repetitions.ts';
@@ -32,9 +34,19 @@ export function dispatch(
       ...(params['clubId'] && { clubId: params['clubId'].toLowerCase() }),
     };
     let repetition: Repetition | undefined;
+    const checkedBody = operation.readsBodyLate ? undefined : accepted(validators.body(body));
+    const audit = auditOf(operation, {
+      caller: context.state.caller,
+      params: checkedParams,
+      body: checkedBody,
+      requestId: context.state.requestId,
+      network: networkOf(ipOf(context, settings.trustedProxies)),
+      now: context.state.now,
+    });
     const transaction = commitsOnce(operation)
       ? new RequestDatabase(deps.db, async (tx) => repetition?.claim(tx))
       : undefined;
+    const db = transaction ?? (audit && operation.method !== 'get' ? new OpeningDatabase(deps.db, audit) : deps.db);
     const answerHeaders: Record<string, string> = {};
     const request = {
       params: checkedParams,
@@ -44,7 +56,7 @@ export function dispatch(
         namesPage: query['page'] !== undefined,
         caller: context.state.caller,
       }),
-      body: operation.readsBodyLate ? undefined : accepted(validators.body(body)),
+      body: checkedBody,
       receiveBody: async () => {
         const raw = await context.state.readBody?.();
         return {
@@ -65,8 +77,8 @@ export function dispatch(
         answerHeaders[name] = value;
         context.set(name, value);
       },
-      db: transaction ?? deps.db,
-      deps: transaction ? { ...deps, db: transaction } : deps,
+      db,
+      deps: db === deps.db ? deps : { ...deps, db },
       now: context.state.now,
       newId: () => (key === undefined ? newId() : idOfKey(callerOf(context), key)),
       limiter,
@@ -96,6 +108,8 @@ export function dispatch(
       inSpan(operation.operationId, {}, async () => {
         const answer = await handler(request as unknown as OperationRequest<never>);
         const committedAnswer = { status: operation.successStatus, headers: answerHeaders, body: answer };
+        if (transaction?.isOpen) await transaction.atEnd(async (tx) => audit?.(tx, answer));
+        if (isAuditedRead(operation)) await audit?.(deps.db);
         if (repetition) await transaction?.atEnd(repetition.keep(committedAnswer));
         await transaction?.commit();
         return answer;

@@ -6,6 +6,7 @@ import * as assignments from './learning/assignments.ts';
 import * as automations from './mail/automations.ts';
 import * as billing from './club/billing.ts';
 import * as apiKeys from './club/api-keys.ts';
+import * as auditLog from './club/audit-log.ts';
 import * as agentSettings from './agents/agent-settings.ts';
 import * as administratorSessions from './people/administrator-sessions.ts';
 import * as classroom from './learning/classroom.ts';
@@ -41,6 +42,7 @@ export const operations: Operations = {
   ...agentConversationReviews,
   ...aiBudget,
   ...apiKeys,
+  ...auditLog,
   ...assignments,
   ...classroom,
   ...agentSettings,

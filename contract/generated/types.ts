@@ -874,6 +874,14 @@ export interface paths {
         parameters: {};
         get: operations["listCommunityModerations"];
     };
+    "/v1/clubs/{clubId}/audit-log": {
+        parameters: {};
+        get: operations["listAuditLog"];
+    };
+    "/v1/clubs/{clubId}/audit-log/export": {
+        parameters: {};
+        get: operations["exportAuditLog"];
+    };
     "/v1/clubs/{clubId}/api-keys": {
         parameters: {};
         get: operations["listApiKeys"];
@@ -3315,6 +3323,24 @@ export interface components {
             };
             reason?: string;
             created_at: string;
+        };
+        AuditActor: {
+            kind: "administrator" | "api_key";
+            id: string;
+        };
+        AuditRecord: {
+            kind: string;
+            id: string;
+        };
+        AuditEntry: {
+            id: string;
+            created_at: string;
+            actor: components["schemas"]["AuditActor"];
+            operation: string;
+            records: components["schemas"]["AuditRecord"][];
+            fields: string[];
+            request_id: string;
+            network: string;
         };
         ApiKeyScope: "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
         ApiKeyScopeInput: "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
@@ -10345,6 +10371,58 @@ export interface operations {
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
                     };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listAuditLog: {
+        parameters: {
+            query?: {
+                actor_id?: string;
+                operation?: string;
+                record_id?: string;
+                since?: components["schemas"]["DateTimeInput"];
+                until?: components["schemas"]["DateTimeInput"];
+                page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
+                page_size?: components["parameters"]["PageSize"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AuditEntry"][];
+                        total: number;
+                        shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    exportAuditLog: {
+        parameters: {
+            query?: {
+                actor_id?: string;
+                operation?: string;
+                record_id?: string;
+                since?: components["schemas"]["DateTimeInput"];
+                until?: components["schemas"]["DateTimeInput"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "text/csv": string;
                 };
             };
             default: components["responses"]["Otherwise"];

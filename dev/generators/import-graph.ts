@@ -11,7 +11,7 @@ const levels: readonly (readonly string[])[] = [
   ['contract', 'entities'],
   ['platform/infra'],
   ['platform/engine'],
-  ['domain/deps.ts', 'domain/watches', 'domain/joining', 'domain/language', 'domain/idempotency'],
+  ['domain/deps.ts', 'domain/watches', 'domain/joining', 'domain/language', 'domain/idempotency', 'domain/audit'],
   ['domain/branding'],
   ['domain/mail'],
   ['domain/mail/bounds', 'domain/mail/codes', 'domain/mail/content', 'domain/mail/notices', 'domain/mail/suppressions'],

@@ -134,6 +134,9 @@ const table: Record<OperationId, Row> = {
   reindexAgentSource: { sessions: admin, roles: content, answer: 'not_found' },
   listClassroomAgents: { sessions: student, answer: 200 },
 
+  listAuditLog: { sessions: admin, roles: administration, answer: 200 },
+  exportAuditLog: { sessions: admin, roles: administration, answer: 200 },
+
   listApiKeys: { sessions: admin, roles: administration, answer: 200 },
   createApiKey: { sessions: admin, roles: administration, answer: 201 },
   getApiKey: { sessions: admin, roles: administration, answer: 'not_found' },

@@ -48,6 +48,7 @@ const explained: Readonly<Record<string, string>> = {
   overages: 'has months and numbers of a club',
   overage_turns: 'has the time at which a club’s month begins',
   invitations: 'has data of administrators',
+  audit_entries: 'has ids and names of fields, and no values',
   api_keys: 'has names and scopes of a club’s keys',
   club_mail_days: 'has counts of a club’s mails',
   club_bulk_days: 'has counts of a club’s mails',

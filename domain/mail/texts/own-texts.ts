@@ -76,19 +76,23 @@ export async function setMailText(
   };
   const problems = problemsOf(name.template, own);
   if (problems.length > 0) throw new DomainError('invalid_request', problems.join(' '));
-  await deps.db.run(sql`
+  await deps.db.transaction((tx) =>
+    tx.run(sql`
     INSERT INTO club_mail_texts (club_id, template, language, subject, text, action, updated_at)
     VALUES (${name.clubId}, ${name.template}, ${language}, ${own.subject}, ${own.text}, ${own.action}, ${now})
     ON CONFLICT (club_id, template, language) DO UPDATE SET subject = excluded.subject, text = excluded.text,
-      action = excluded.action, updated_at = excluded.updated_at`);
+      action = excluded.action, updated_at = excluded.updated_at`),
+  );
   return readMailText(deps, name);
 }
 
 /** Restores the catalogue's text. If the club has no own text, nothing changes. @throws DomainError invalid_request */
 export async function resetMailText(deps: OwnTextDeps, name: MailTextName): Promise<RecordOf<'MailText'>> {
   const language = requireOffered(name.language);
-  await deps.db.run(
-    sql`DELETE FROM club_mail_texts WHERE club_id = ${name.clubId} AND template = ${name.template} AND language = ${language}`,
+  await deps.db.transaction((tx) =>
+    tx.run(
+      sql`DELETE FROM club_mail_texts WHERE club_id = ${name.clubId} AND template = ${name.template} AND language = ${language}`,
+    ),
   );
   return readMailText(deps, name);
 }

@@ -36,6 +36,11 @@ export class RequestDatabase extends Database {
     return againAfterConflicts(() => (this.#open ? within(this.#open.tx, work) : this.#begin(work)));
   }
 
+  /** Whether the handler has begun a transaction, and its work has not failed. */
+  get isOpen(): boolean {
+    return this.#open !== undefined;
+  }
+
   /** Runs `work` in the request's transaction after its handler, and begins the transaction if the handler has begun none. */
   async atEnd(work: (tx: Transaction) => Promise<void>): Promise<void> {
     await againAfterConflicts(() => (this.#open ? work(this.#open.tx) : this.#begin(work)));

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { expect } from 'chai';
 import { repetitionsOf } from '../../api/middleware/repetitions.ts';
-import { removeExpiredAnswers } from '../../domain/idempotency/repetitions.ts';
+import { createKeyFinder, removeExpiredAnswers } from '../../domain/idempotency/repetitions.ts';
 import { repetitionRules } from '../../domain/idempotency/repetitions.policy.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
@@ -206,10 +206,13 @@ describe('a request with an Idempotency-Key', () => {
     it('gets the kept answer if it was refused because of the effect of the first one', async () => {
       const key = newKey();
       const body = { name: 'refused' };
-      const repetition = repetitionsOf(
-        { deps: (await testDeps()) as never },
+      const deps = await testDeps();
+      const describeRepetition = repetitionsOf(
+        { deps: deps as never },
+        createKeyFinder(deps),
         operationOf('createTag'),
-      )?.({
+      );
+      const repetition = describeRepetition?.({
         key,
         caller: { kind: 'admin', token: '', administratorId: club.owner.id, role: 'owner' },
         params: { clubId: club.id },

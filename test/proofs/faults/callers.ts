@@ -49,9 +49,10 @@ async function callWhileKilling(ground: Ground): Promise<number> {
   const beganAt = elapsedSeconds();
   let [begun, killNumber, missed] = [0, 0, 0];
   const killCount = rounds * victims.length;
+  let needsRequests = false;
   const work = sendAll(caller, requests, () => {
     const mayHaveBegun = Math.ceil((requestCount * (killNumber + 1)) / killCount);
-    if (begun >= mayHaveBegun) return false;
+    if (begun >= mayHaveBegun && !needsRequests) return false;
     begun += 1;
     return true;
   });
@@ -66,7 +67,9 @@ async function callWhileKilling(ground: Ground): Promise<number> {
     },
     async kill(victim) {
       if (victim !== apiAtStatement) return ground.kill(victim);
+      needsRequests = true;
       missed += (await killAtStatement(ground, 'key', Math.round(between(statements)))) ? 0 : 1;
+      needsRequests = false;
     },
     startAgain: (victim) => ground.startAgain(victim === apiAtStatement ? 'API' : victim),
     standing: () => `${begun} requests begun, ${proxy.cuts} connections cut, ${caller.lost} answers lost`,

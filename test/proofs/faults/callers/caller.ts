@@ -4,7 +4,7 @@ import type { KeyedRequest } from './requests.ts';
 import type { CallerRecord } from './tally.ts';
 
 const answerWithinMs = 20_000;
-const pauseMs = 200;
+const pauseMs = 500;
 /** The pause after an answer of the rate limit, or that the first request still runs. */
 const waitMs = 1_000;
 

@@ -44,8 +44,8 @@ export async function measureKeys(): Promise<void> {
     while (clubs.length < clubCount) clubs.push(await addClub(source));
     await source.query('ANALYZE');
     const { port } = await launch('api/server.ts', 'API_PORT');
-    let sent = 0;
-    const nextClub = () => clubs[sent++ % clubs.length] as BenchClub;
+    let requestNumber = 0;
+    const nextClub = () => clubs[requestNumber++ % clubs.length] as BenchClub;
     progress('warming up');
     const measured = new Map<Kind, Round[]>(kinds.map((kind) => [kind, []]));
     for (const kind of kinds) for (const hasKey of [true, false]) await requestsPerSecond(port, nextClub, kind, hasKey);

@@ -122,7 +122,8 @@ export function repetitionsOf(
   };
 }
 
-function fingerprintOf(
+/** @returns SHA-256 of everything that decides the effect of the request */
+export function fingerprintOf(
   { method, path }: ContractOperation,
   params: Readonly<Record<string, string>>,
   querystring: string,

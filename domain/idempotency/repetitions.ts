@@ -186,8 +186,8 @@ const updateKey = prepared<
 );
 
 /**
- * Adds the answer to the claimed row. The row stays empty if the answer is too large (IDEM-7). An answer that may tell something about a
- * student is not added either, if a student of the club was removed since the request began (IDEM-6).
+ * Adds the answer to the claimed row. The row stays empty if the answer is too large (IDEM-7). It also stays empty after the removal of a
+ * student since the request began, if the answer may tell something about a student (IDEM-6).
  * @param claim the id of the claimed row, and the number of removals before the request ran
  */
 export async function keepAnswer(

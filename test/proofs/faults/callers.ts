@@ -72,7 +72,7 @@ async function callWhileKilling(ground: Ground): Promise<number> {
       needsRequests = false;
     },
     startAgain: (victim) => ground.startAgain(victim === apiAtStatement ? 'API' : victim),
-    standing: () => `${begun} requests begun, ${proxy.cuts} connections cut, ${caller.lost} answers lost`,
+    standing: () => `${begun} requests begun, ${proxy.cuts} connections cut, ${caller.lostAnswers} answers lost`,
   });
   progress('all processes run again; waiting for the last answers');
   const records = await work;
@@ -82,7 +82,7 @@ async function callWhileKilling(ground: Ground): Promise<number> {
   print(
     `${kills.length} kills in ${(elapsedSeconds() - beganAt).toFixed(0)} s, ${missed} of them not at their statement; processes that ended by themselves: ${ground.endedByItself}`,
   );
-  print(`connections cut ${proxy.cuts}, answers lost ${caller.lost}, answers given again ${tally.replays}`);
+  print(`connections cut ${proxy.cuts}, answers lost ${caller.lostAnswers}, answers given again ${tally.replays}`);
   return report(tally);
 }
 
@@ -111,13 +111,13 @@ async function sendAll(
   return records;
 }
 
-function report({ requests, effects, doubled, lost, differing }: CallerTally): number {
-  for (const [name, lines] of Object.entries({ doubled, lost, differing }))
+function report({ requests, effects, doubledEffects, lostEffects, differingReplays }: CallerTally): number {
+  for (const [name, lines] of Object.entries({ doubledEffects, lostEffects, differingReplays }))
     for (const line of lines.slice(0, 20)) print(`${name}: ${line}`);
   print(
-    `requests ${requests}, effects ${effects}, doubled ${doubled.length}, lost ${lost.length}, replays that differ ${differing.length}`,
+    `requests ${requests}, effects ${effects}, doubled ${doubledEffects.length}, lost ${lostEffects.length}, replays that differ ${differingReplays.length}`,
   );
-  const wrong = doubled.length + lost.length + differing.length;
+  const wrong = doubledEffects.length + lostEffects.length + differingReplays.length;
   return requests === requestCount && effects === requestCount && wrong === 0 ? 0 : 1;
 }
 

@@ -23,7 +23,7 @@ const settings: MailDomainSettings = {
   makeKeys: async () => ({ publicKey: Buffer.from('public'), privateKey: 'private' }),
 };
 
-/** A club with an endpoint whose secret was rotated, a connection, a notice, a mail domain, a mail to a former address, and a kept answer. */
+/** A club with an endpoint whose secret was rotated, a connection, a notice, a mail domain, and a mail to a former address. It also keeps an answer. */
 export async function buildSealedValues(vault: Vault): Promise<{ clubId: Id; endpointId: Id }> {
   const deps = { ...(await testDeps()), vault, mailDomains: settings };
   const { db } = deps;

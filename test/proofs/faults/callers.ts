@@ -11,7 +11,7 @@ import { createCaller, type Caller } from './callers/caller.ts';
 import { startCuttingProxy } from './callers/cutting-proxy.ts';
 import { readEffects, requestsOf, type KeyedRequest } from './callers/requests.ts';
 import { tallyCalls, type CallerRecord, type CallerTally } from './callers/tally.ts';
-import { buildRecipients } from './mail/recipients.ts';
+import { buildRecipients, type Recipients } from './mail/recipients.ts';
 import { elapsedSeconds, progress } from './progress.ts';
 import { between } from './ranges.ts';
 import { killAtStatement } from './steps.ts';
@@ -42,7 +42,8 @@ export async function callerFaults(interrupted: Promise<unknown>): Promise<numbe
 async function callWhileKilling(ground: Ground): Promise<number> {
   const config = readConfig(ground.env);
   const source = await createDataSource(config.database, 'club-faults').initialize();
-  const clubs = await Promise.all(Array.from({ length: clubCount }, () => buildRecipients(source, 1)));
+  const clubs: Recipients[] = [];
+  while (clubs.length < clubCount) clubs.push(await buildRecipients(source, 1));
   const requests = requestsOf(clubs, requestCount);
   const proxy = await startCuttingProxy(ground.urls.API);
   const caller = createCaller(proxy.url);

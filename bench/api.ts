@@ -1,4 +1,7 @@
-/** `npm run bench -- api` measures GET /v1/auth/session, and compares it with a bare Koa route that makes the same single query. */
+/**
+ * `npm run bench -- api session` measures GET /v1/auth/session, and compares it with a bare Koa route that makes the same single query.
+ * `keys` compares a POST with an `Idempotency-Key` with the same POST without one.
+ */
 import { Transaction } from '../platform/infra/postgres/database.ts';
 import autocannon from 'autocannon';
 import { readConfig } from '../config.ts';
@@ -6,6 +9,7 @@ import { newId } from '../platform/core/ids.ts';
 import { openSession } from '../domain/identity/sessions/sessions.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../commands/migrate.ts';
+import { measureKeys } from './keyed-requests.ts';
 import { onFreshStack, progress, reportBeside, type Round } from './support.ts';
 
 const rounds = 5;
@@ -13,7 +17,14 @@ const secondsARound = 6;
 /** Parallel requests: enough to keep a process busy, few enough that none waits long. */
 const connections = 16;
 
-export async function benchApi(): Promise<void> {
+export const apiMeasurements = ['session', 'keys'];
+
+export async function benchApi(measurements: readonly string[]): Promise<void> {
+  if (measurements.includes('session')) await measureSession();
+  if (measurements.includes('keys')) await measureKeys();
+}
+
+async function measureSession(): Promise<void> {
   await onFreshStack(['postgres'], async ({ env, launch }) => {
     const token = await seedSession(env);
     const { port: ours } = await launch('api/server.ts', 'API_PORT');

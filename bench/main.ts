@@ -3,7 +3,7 @@
  * same run. The option `--save` also writes the figures to `bench/figures/SUITE.json`. Without a suite it lists all suites.
  */
 import { agentMeasurements, benchAgents } from './agents.ts';
-import { benchApi } from './api.ts';
+import { apiMeasurements, benchApi } from './api.ts';
 import { automationMeasurements, benchAutomations } from './automations.ts';
 import { benchCampaigns, campaignMeasurements } from './campaigns.ts';
 import { benchCommunity, communityMeasurements } from './community.ts';
@@ -29,7 +29,7 @@ interface Suite {
 
 const suites: Readonly<Record<string, Suite>> = {
   webhooks: { measurements: webhookMeasurements, long: longWebhookMeasurements, run: benchWebhooks },
-  api: { measurements: ['session'], run: benchApi },
+  api: { measurements: apiMeasurements, run: benchApi },
   automations: { measurements: automationMeasurements, run: benchAutomations },
   campaigns: { measurements: campaignMeasurements, run: benchCampaigns },
   community: { measurements: communityMeasurements, run: benchCommunity },

@@ -3,7 +3,7 @@ export { Binary } from './binary.ts';
 export { EventStream, type StreamEvent } from './event-stream.ts';
 export { Redirect } from './redirect.ts';
 export { contractText } from './document.ts';
-export { keptFormOf, type KeptForm } from './kept-answers.ts';
+export { keptFormOf } from './kept-answers.ts';
 export type { CallerKind, Method } from './openapi.ts';
 export { contractOperations, type ContractOperation, type FileBody, type OperationId } from './operations.ts';
 export { keyHeader, replayHeader } from './rules/idempotency.ts';

@@ -38,7 +38,9 @@ const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 
 /** Keywords of OpenAPI and of this contract that do not constrain a value. */
 const annotations =
-  'openapi info servers tags security paths webhooks components example x-codes x-extensible-enum x-signed-address x-about-student'.split(' ');
+  'openapi info servers tags security paths webhooks components example x-codes x-extensible-enum x-signed-address x-about-student'.split(
+    ' ',
+  );
 
 /** Keywords about a value of the right type: a violation gets 422. All other keywords are about the type: a violation gets 400. */
 const valueRules = [

@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import { keptFormOf, keyHeader, replayHeader, type ContractOperation } from '../../contract/contract.ts';
 import {
   claimKey,
-  findKey,
   keepAnswer,
   RequestRepeated,
   type KeptAnswer,
+  type KeyFinder,
   type KeyedRequest,
 } from '../../domain/idempotency/repetitions.ts';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -67,9 +67,13 @@ export interface RequestWithKey {
   now: Date;
 }
 
-/** @returns a function that describes a request of the operation with a key; undefined if the answers of the operation are not kept */
+/**
+ * @param findKey the key finder of the process
+ * @returns a function that describes a request of the operation with a key; undefined if the answers of the operation are not kept
+ */
 export function repetitionsOf(
   { deps }: Pick<ApiDeps, 'deps'>,
+  findKey: KeyFinder,
   operation: ContractOperation,
 ): ((request: RequestWithKey) => Repetition) | undefined {
   if (operation.idempotency !== 'kept') return undefined;
@@ -86,7 +90,7 @@ export function repetitionsOf(
     let erasures = 0;
     let claimed: Id | undefined;
     const find = async () => {
-      const state = await findKey(deps, request, now);
+      const state = await findKey(request, now);
       erasures = state.erasures;
       return state.answer;
     };
@@ -118,7 +122,8 @@ export function repetitionsOf(
   };
 }
 
-function fingerprintOf(
+/** @returns SHA-256 of everything that decides the effect of the request */
+export function fingerprintOf(
   { method, path }: ContractOperation,
   params: Readonly<Record<string, string>>,
   querystring: string,

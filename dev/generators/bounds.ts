@@ -15,6 +15,7 @@ import { campaignsPerClub } from '../../domain/campaigns/drafts/drafts.ts';
 import { maxRows as rowsOfASuppressionImport } from '../../domain/campaigns/suppression-import.ts';
 import { slugRules } from '../../domain/clubs/slugs.ts';
 import { maxSpaces } from '../../domain/community/spaces.ts';
+import { repetitionRules } from '../../domain/idempotency/repetitions.policy.ts';
 import { pendingSignUpRules } from '../../domain/identity/accounts/pending-sign-ups.policy.ts';
 import { administratorSessionMaxMs, sessionLifetimeMs } from '../../domain/identity/sessions/sessions.ts';
 import { maxLessons, maxModules } from '../../domain/learning/courses/courses.ts';
@@ -352,6 +353,12 @@ const sizes: Section = {
       of: 'call',
       most: `${number(jsonBounds.values)}, ${jsonBounds.depth}`,
       beyond: '`400 malformed_request`',
+    },
+    {
+      what: 'Answer that is kept for a repetition',
+      of: 'call',
+      most: `${repetitionRules.answerBytes / 1_024} KB, ${timeOf(repetitionRules.keptMs)}`,
+      beyond: 'not kept: a repetition gets `409 result_removed`',
     },
     {
       what: 'The number of values in a notice, and the depth of their nesting',

@@ -2,8 +2,8 @@
  * Answers to requests with an `Idempotency-Key`. The row of a request is inserted by the first statement of its transaction, and gets the
  * answer by the last one. So the effect and the answer commit together (ADR 71).
  */
-import { randomUUID } from 'node:crypto';
-import type { Id } from '../../platform/core/ids.ts';
+import { gathered } from '../../platform/core/gathered.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import {
   isLockTimeout,
@@ -12,6 +12,7 @@ import {
   type Transaction,
 } from '../../platform/infra/postgres/database.ts';
 import { prepared } from '../../platform/infra/postgres/prepared.ts';
+import { forAllClubs } from '../../platform/infra/postgres/shared-pool.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { SealUnreadable, type Vault } from '../../platform/infra/keys/vault.ts';
 import { repetitionRules } from './repetitions.policy.ts';
@@ -54,7 +55,18 @@ export class RequestRepeated extends Error {
 /** @returns the name of a student in {@link KeyedRequest.caller} */
 export const studentCaller = (studentId: Id): string => `student:${studentId}`;
 
+/**
+ * Finds the answer of an earlier request with the key.
+ * @throws DomainError idempotency_key_reused (another request had the key), result_removed (the answer is not kept any more)
+ */
+export type KeyFinder = (request: KeyedRequest, now: Date) => Promise<KeyState>;
+
+interface LookUp extends Pick<KeyedRequest, 'caller' | 'keyHash' | 'clubId'> {
+  now: Date;
+}
+
 interface KeyRow {
+  position: number;
   id: string | null;
   fingerprint: Buffer | null;
   status: number | null;
@@ -62,36 +74,49 @@ interface KeyRow {
   erasures: number | null;
 }
 
-const selectKey = prepared<KeyRow, { caller: string; keyHash: Buffer; now: Date; clubId: Id | null }>(
-  'select_idempotency_key',
+const selectKeys = prepared<KeyRow, { callers: string[]; keyHashes: Buffer[]; times: Date[]; clubIds: (Id | null)[] }>(
+  'select_idempotency_keys',
   (value) => `
-  SELECT held.id, held.fingerprint, held.status, held.answer, erasure.count AS erasures
-    FROM (SELECT) one
-    LEFT JOIN idempotency_keys held ON held.caller = ${value.caller} AND held.key_hash = ${value.keyHash} AND held.expires_at > ${value.now}
-    LEFT JOIN idempotency_erasures erasure ON erasure.club_id = ${value.clubId}::uuid`,
+  SELECT asked.position::int, held.id, held.fingerprint, held.status, held.answer, erasure.count AS erasures
+    FROM unnest(${value.callers}::text[], ${value.keyHashes}::bytea[], ${value.times}::timestamptz[], ${value.clubIds}::uuid[])
+           WITH ORDINALITY AS asked (caller, key_hash, now, club_id, position)
+    LEFT JOIN idempotency_keys held ON held.caller = asked.caller AND held.key_hash = asked.key_hash AND held.expires_at > asked.now
+    LEFT JOIN idempotency_erasures erasure ON erasure.club_id = asked.club_id`,
 );
 
-/**
- * Finds the answer of an earlier request with the key.
- * @throws DomainError idempotency_key_reused (another request had the key), result_removed (the answer is not kept any more)
- */
-export async function findKey(
-  { db, vault }: { db: Database; vault: Vault },
-  { caller, keyHash, fingerprint, clubId }: KeyedRequest,
-  now: Date,
-): Promise<KeyState> {
-  const [row] = await selectKey(db, { caller, keyHash, now, clubId: clubId ?? null });
-  const erasures = row?.erasures ?? 0;
-  if (!row?.id || !row.fingerprint || row.status === null) return { answer: undefined, erasures };
-  if (!row.fingerprint.equals(fingerprint))
-    throw new DomainError(
-      'idempotency_key_reused',
-      'Another request was sent with this Idempotency-Key. Choose a new key for each request.',
-    );
-  const text = row.answer && openedAnswer(vault, row.answer, row.id);
-  if (!text)
-    throw new DomainError('result_removed', 'The request has had its effect. Its answer is not kept any more.');
-  return { answer: { ...(JSON.parse(text) as Omit<KeptAnswer, 'status'>), status: row.status }, erasures };
+/** The maximum number of look-ups of a process at the same time, and of keys in one look-up. */
+const lookUpBounds = { atOnce: 4, most: 100 } as const;
+
+/** @returns the key finder of a process. It looks up the keys of concurrent requests together, because each request looks up its key first */
+export function createKeyFinder({ db, vault }: { db: Database; vault: Vault }): KeyFinder {
+  const lookUp = gathered(
+    (lookUps: readonly LookUp[]) =>
+      forAllClubs(async () => {
+        const rows = await selectKeys(db.source, {
+          callers: lookUps.map(({ caller }) => caller),
+          keyHashes: lookUps.map(({ keyHash }) => keyHash),
+          times: lookUps.map(({ now }) => now),
+          clubIds: lookUps.map(({ clubId }) => clubId ?? null),
+        });
+        const rowsByPosition = new Map(rows.map((row) => [row.position, row]));
+        return lookUps.map((_, index) => rowsByPosition.get(index + 1));
+      }),
+    lookUpBounds,
+  );
+  return async ({ caller, keyHash, fingerprint, clubId }, now) => {
+    const row = await lookUp({ caller, keyHash, clubId, now });
+    const erasures = row?.erasures ?? 0;
+    if (!row?.id || !row.fingerprint || row.status === null) return { answer: undefined, erasures };
+    if (!row.fingerprint.equals(fingerprint))
+      throw new DomainError(
+        'idempotency_key_reused',
+        'Another request was sent with this Idempotency-Key. Choose a new key for each request.',
+      );
+    const text = row.answer && openedAnswer(vault, row.answer, row.id);
+    if (!text)
+      throw new DomainError('result_removed', 'The request has had its effect. Its answer is not kept any more.');
+    return { answer: { ...(JSON.parse(text) as Omit<KeptAnswer, 'status'>), status: row.status }, erasures };
+  };
 }
 
 /** @returns undefined if the operator has removed the key under which the answer was sealed */
@@ -126,7 +151,7 @@ const insertKey = prepared<
  * @throws RequestRepeated if an earlier request has committed. DomainError request_in_progress if it still runs
  */
 export async function claimKey(tx: Transaction, request: KeyedRequest, now: Date): Promise<Id> {
-  const id = randomUUID();
+  const id = newId();
   const { caller, keyHash, fingerprint, clubId = null, isAboutStudent } = request;
   const expiresAt = new Date(now.getTime() + repetitionRules.keptMs);
   const [claimed] = await insertKey(tx, {
@@ -161,8 +186,8 @@ const updateKey = prepared<
 );
 
 /**
- * Adds the answer to the claimed row. The row stays empty if the answer is too large (IDEM-7). An answer that may tell something about a
- * student is not added either, if a student of the club was removed since the request began (IDEM-6).
+ * Adds the answer to the claimed row. The row stays empty if the answer is too large (IDEM-7). It also stays empty after the removal of a
+ * student since the request began, if the answer may tell something about a student (IDEM-6).
  * @param claim the id of the claimed row, and the number of removals before the request ran
  */
 export async function keepAnswer(
@@ -206,7 +231,7 @@ export async function removeExpiredAnswers(
   now: Date,
 ): Promise<{ rows: { idempotencyKeys: number }; more: boolean }> {
   const { expiredPerBatch } = repetitionRules;
-  const idempotencyKeys = await db.run(sql`DELETE FROM idempotency_keys WHERE id IN (
-    SELECT id FROM idempotency_keys WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${expiredPerBatch} FOR UPDATE SKIP LOCKED)`);
+  const idempotencyKeys = await db.run(sql`DELETE FROM idempotency_keys WHERE (caller, key_hash) IN (
+    SELECT caller, key_hash FROM idempotency_keys WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ${expiredPerBatch} FOR UPDATE SKIP LOCKED)`);
   return { rows: { idempotencyKeys }, more: idempotencyKeys >= expiredPerBatch };
 }

@@ -4,7 +4,6 @@ import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
 
 @Entity('idempotency_keys')
-@Index('idempotency_keys_id', ['id'], { unique: true })
 @Index('idempotency_keys_expiry', ['expiresAt'])
 @Index('idempotency_keys_students', ['clubId'], { where: 'is_about_student' })
 /** The migration creates the index of sealed values. */
@@ -18,7 +17,7 @@ export class IdempotencyKey {
   @PrimaryColumn({ type: 'bytea', primaryKeyConstraintName: 'idempotency_keys_pkey' })
   keyHash: Buffer;
 
-  /** The context of the sealed answer. */
+  /** The context of the sealed answer. The order of ids is the order of the answers. */
   @Column({ type: 'uuid' })
   id: string;
 

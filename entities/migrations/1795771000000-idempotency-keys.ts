@@ -18,7 +18,6 @@ export class IdempotencyKeys1795771000000 implements MigrationInterface {
         CONSTRAINT "idempotency_keys_pkey" PRIMARY KEY ("caller", "key_hash"),
         CONSTRAINT "idempotency_keys_club_fkey" FOREIGN KEY ("club_id") REFERENCES "clubs"("id") ON DELETE CASCADE
       );
-      CREATE UNIQUE INDEX "idempotency_keys_id" ON "idempotency_keys" ("id");
       CREATE INDEX "idempotency_keys_expiry" ON "idempotency_keys" ("expires_at");
       CREATE INDEX "idempotency_keys_students" ON "idempotency_keys" ("club_id") WHERE is_about_student;
       CREATE INDEX "idempotency_keys_answer_key" ON "idempotency_keys" (substr("answer", 1, 5), "id") WHERE "answer" IS NOT NULL;

@@ -230,7 +230,9 @@ describe('CORS', () => {
       ],
       (answer) => {
         expect(answer.headers.get('access-control-allow-origin'), String(answer.status)).to.equal(allowed);
-        expect(answer.headers.get('access-control-expose-headers')).to.equal('ETag,Location,Retry-After,X-Request-Id');
+        expect(answer.headers.get('access-control-expose-headers')).to.equal(
+          'ETag,Idempotent-Replayed,Location,Retry-After,X-Request-Id',
+        );
         expect(answer.headers.get('access-control-allow-credentials')).to.equal(null);
         expect(answer.headers.get('vary')).to.match(/\borigin\b/i);
       },
@@ -259,7 +261,7 @@ describe('CORS', () => {
     expect(Object.fromEntries(corsOf(answer.headers))).to.deep.equal({
       'access-control-allow-origin': allowed,
       'access-control-allow-methods': 'GET,POST,PUT,PATCH,DELETE',
-      'access-control-allow-headers': 'Authorization,Content-Type,If-Match,X-Request-Id',
+      'access-control-allow-headers': 'Authorization,Content-Type,Idempotency-Key,If-Match,X-Request-Id',
       'access-control-max-age': '600',
     });
     await eachCase(others, async (origin) => expect(corsOf((await preflight(origin)).headers)).to.deep.equal([]));

@@ -1,10 +1,13 @@
 /** Tests that a repeated request with an `Idempotency-Key` has one effect, and gets the answer of the first one (IDEM-1 to IDEM-8, ADR 71). */
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { expect } from 'chai';
-import { repetitionsOf } from '../../api/middleware/repetitions.ts';
-import { removeExpiredAnswers } from '../../domain/idempotency/repetitions.ts';
+import { fingerprintOf, repetitionsOf } from '../../api/middleware/repetitions.ts';
+import { Draw } from '../proofs/fuzz/requests/draw.ts';
+import { valueOf } from '../proofs/fuzz/requests/values.ts';
+import { createKeyFinder, removeExpiredAnswers } from '../../domain/idempotency/repetitions.ts';
 import { repetitionRules } from '../../domain/idempotency/repetitions.policy.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -12,7 +15,7 @@ import { buildClub, buildMember, buildStudent, type TestClub, type TestStudent }
 import { buildCourse } from '../toolkit/builders/courses.ts';
 import { buildSpace, buildSpaceMembership } from '../toolkit/builders/community.ts';
 import { call, clock, expectError, testApi, type Answer, type Call } from '../toolkit/drive/api.ts';
-import { operationOf } from '../toolkit/drive/every-operation.ts';
+import { bodySchemaOf, operationOf, withBody } from '../toolkit/drive/every-operation.ts';
 import { inThisOrder, withOpenTransaction } from '../toolkit/drive/races.ts';
 import { columnsHolding, rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
@@ -206,10 +209,13 @@ describe('a request with an Idempotency-Key', () => {
     it('gets the kept answer if it was refused because of the effect of the first one', async () => {
       const key = newKey();
       const body = { name: 'refused' };
-      const repetition = repetitionsOf(
-        { deps: (await testDeps()) as never },
+      const deps = await testDeps();
+      const describeRepetition = repetitionsOf(
+        { deps: deps as never },
+        createKeyFinder(deps),
         operationOf('createTag'),
-      )?.({
+      );
+      const repetition = describeRepetition?.({
         key,
         caller: { kind: 'admin', token: '', administratorId: club.owner.id, role: 'owner' },
         params: { clubId: club.id },
@@ -242,6 +248,74 @@ describe('a request with an Idempotency-Key', () => {
           expectError(await call(method, at(path), withKey(key, { token, ...sent })), 'idempotency_key_reused'),
       );
       expect(await rowCounts()).to.deep.equal(before);
+    });
+  });
+
+  describe('with a generated body', () => {
+    it('has the fingerprint of another request only if all its parts are equal', () => {
+      const draw = new Draw(randomInt(2 ** 31));
+      const keeping = withBody.filter(({ idempotency }) => idempotency === 'kept').slice(0, 20);
+      const generated = keeping.map((operation) => ({
+        operation,
+        body: JSON.stringify(valueOf(draw, bodySchemaOf(operation))),
+      }));
+      const requests = new Map<string, string>();
+      for (let count = 0; count < 3_000; count++) {
+        const { operation, body } = draw.pick(generated);
+        const params = { clubId: draw.pick(['a', 'b']) };
+        const query = draw.pick(['', 'a=1', '1']);
+        // Few bodies and short parts, so that many requests are equal.
+        const bytes = Buffer.from(draw.pick([body, body.slice(0, 1), `${query}${body.slice(0, 1)}`, '']));
+        const name = JSON.stringify([operation.operationId, params, query, bytes.toString()]);
+        const fingerprint = fingerprintOf(operation, params, query, bytes).toString('hex');
+        expect(requests.get(name) ?? fingerprint).to.equal(fingerprint);
+        requests.set(name, fingerprint);
+      }
+      expect(new Set(requests.values()).size).to.equal(requests.size);
+      expect(requests.size).to.be.within(200, 2_999);
+    });
+  });
+
+  describe('that recognizes a repetition by itself', () => {
+    const importFile = (key: string, fileName: string, raw = 'email,name\na@example.com,Ada\n') =>
+      call(
+        'POST',
+        at(`/student-imports?file_name=${fileName}`),
+        withKey(key, { token: club.owner.token, raw, headers: { 'content-type': 'text/csv' } }),
+      );
+    const importsOf = async () =>
+      (await call('GET', at('/student-imports'), { token: club.owner.token })).body.data.map(
+        ({ id }: { id: Id }) => id,
+      );
+
+    it('finds the import of the first request, also in simultaneous requests', async () => {
+      const key = newKey();
+      const answers = await Promise.all([1, 2, 3].map(() => importFile(key, 'a.csv')));
+      const again = await importFile(key, 'a.csv', 'a file that is not read');
+      const ids = [...answers, again].map(({ status, body }) => `${status} ${body.data.id}`);
+      expect(new Set(ids).size).to.equal(1);
+      expect(await importsOf()).to.deep.equal([again.body.data.id]);
+      expect((await importFile(newKey(), 'a.csv')).body.data.id).not.to.equal(again.body.data.id);
+    });
+
+    it('refuses another file name, and the same key in another club', async () => {
+      const key = newKey();
+      expect((await importFile(key, 'a.csv')).status).to.equal(202);
+      expectError(await importFile(key, 'b.csv'), 'idempotency_key_reused');
+      const other = await call('POST', '/v1/organizations', { token: club.owner.token, body: { name: 'Other' } });
+      const path = `/v1/clubs/${other.body.data.organization_id}/student-imports?file_name=a.csv`;
+      const file = { token: club.owner.token, raw: 'email,name\n', headers: { 'content-type': 'text/csv' } };
+      expectError(await call('POST', path, withKey(key, file)), 'idempotency_key_reused');
+    });
+
+    it('ignores the key if a repetition does no harm', async () => {
+      const key = newKey();
+      const body = { file_name: 'a.pdf', mime: 'application/pdf', size_bytes: 3 };
+      const reserve = () => call('POST', at('/media'), withKey(key, { token: club.owner.token, body }));
+      const [first, second] = [await reserve(), await reserve()];
+      expect([first.status, second.status, isReplayed(second)]).to.deep.equal([201, 201, null]);
+      expect(second.body.data.id).not.to.equal(first.body.data.id);
+      expect(await rowsOf(key)).to.deep.equal([]);
     });
   });
 

@@ -22,6 +22,8 @@ import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 const notSealed: Readonly<Record<string, string>> = {
   'administrator_sessions.token_hash': 'hash',
   'code_failure_counts.address_key': 'hash of an address',
+  'idempotency_keys.fingerprint': 'hash',
+  'idempotency_keys.key_hash': 'hash',
   'mail_suppressions.address_key': 'hash of an address',
   'mails.address_key': 'hash of an address',
   'media.sha256': 'hash',
@@ -91,10 +93,11 @@ describe('the command reseal', () => {
       'sales_notices.proof: 1',
       'mail_domains.sealed_private_key: 1',
       'transactional_mails.sealed_address: 1',
+      'idempotency_keys.answer: 1',
       'vault_secrets.sealed: 1',
-      'resealed 7, left 0, unreadable 0',
+      'resealed 8, left 0, unreadable 0',
     ]);
-    expect(Object.keys(await readSealedValues(db, createVault(now)))).to.have.length(7);
+    expect(Object.keys(await readSealedValues(db, createVault(now)))).to.have.length(8);
     expect((await readVault(db, { masterKey: now, formerMasterKeys: [] })).deriveLasting('x')).to.deep.equal(lasting);
   });
 
@@ -107,7 +110,7 @@ describe('the command reseal', () => {
     expect(code).to.equal(1);
     expect(lines.slice(-2)).to.deep.equal([
       `unreadable: webhook_endpoints.secret of ${endpointId}`,
-      'resealed 6, left 0, unreadable 1',
+      'resealed 7, left 0, unreadable 1',
     ]);
     expect(lines.join('\n')).to.not.contain('whsec');
   });
@@ -121,7 +124,7 @@ describe('the command reseal', () => {
     expect(lines[0]).to.match(/^vault_secrets\.sealed: the service's own key is sealed under another key/);
     expect(lines.slice(-2)).to.deep.equal([
       'unreadable: vault_secrets.sealed of lasting key',
-      'resealed 6, left 0, unreadable 1',
+      'resealed 7, left 0, unreadable 1',
     ]);
   });
 

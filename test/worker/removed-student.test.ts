@@ -442,11 +442,11 @@ describe('the removal of a student', function () {
     };
 
     const countAnswers = async () => {
-      const [row] = await source.query<{ count: number }[]>(
+      const [answers] = await source.query<{ count: number }[]>(
         `SELECT count(*)::int FROM idempotency_keys WHERE is_about_student AND answer IS NOT NULL OR caller = $1`,
         [`student:${studentId}`],
       );
-      return row?.count ?? 0;
+      return answers?.count ?? 0;
     };
     const answersBefore = await countAnswers();
     await admin('DELETE', `/students/${studentId}`);

@@ -1,8 +1,8 @@
 /** Reseals values that are sealed under a former key: in batches, beside normal traffic. A stopped run can continue (ADR 40). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../postgres/database.ts';
-import { sql } from '../postgres/sql.ts';
-import { SealUnreadable, type Vault } from './vault.ts';
+import { raw, sql } from '../postgres/sql.ts';
+import { SealUnreadable, sealHeaderBytes, type Vault } from './vault.ts';
 import { otherColumns, ownColumn, sealedColumns, type SealedColumn } from './sealed-columns.ts';
 
 /** A value that opens under none of the keys. */
@@ -43,6 +43,7 @@ export interface ResealOptions {
  */
 const usualBatch = 200;
 const mostPasses = 10;
+const headerBytes = raw(String(sealHeaderBytes));
 const usualPauseMs = 1_000;
 
 /**
@@ -155,12 +156,15 @@ async function exchange(
   rows: readonly (SealedRow & { text: string })[],
 ): Promise<number> {
   const sealed = rows.map((row) => vault.seal(row.text, row.id));
+  // The index of sealed values begins with the header. A table may have no other index of its ids.
+  const isSameHeader = (values: 'given' | 'held') =>
+    sql`substr(subject.${column}, 1, ${headerBytes}) = substr(${raw(values)}.before, 1, ${headerBytes})`;
   return db.run(sql`
     WITH held AS MATERIALIZED (
            SELECT given.* FROM ${table} subject
              JOIN unnest(${rows.map((row) => row.id)}::${idType}[], ${rows.map((row) => row.sealed)}::bytea[], ${sealed}::bytea[])
-               AS given (id, before, after) ON subject.${id} = given.id
+               AS given (id, before, after) ON subject.${id} = given.id AND ${isSameHeader('given')}
             WHERE subject.${column} = given.before FOR NO KEY UPDATE OF subject SKIP LOCKED)
     UPDATE ${table} subject SET ${column} = held.after FROM held
-     WHERE subject.${id} = held.id AND subject.${column} = held.before`);
+     WHERE subject.${id} = held.id AND ${isSameHeader('held')} AND subject.${column} = held.before`);
 }

@@ -11,7 +11,7 @@ import { createCaller, type Caller } from './callers/caller.ts';
 import { startCuttingProxy } from './callers/cutting-proxy.ts';
 import { readEffects, requestsOf, type KeyedRequest } from './callers/requests.ts';
 import { tallyCalls, type CallerRecord, type CallerTally } from './callers/tally.ts';
-import { buildRecipients } from './mail/recipients.ts';
+import { buildRecipients, type Recipients } from './mail/recipients.ts';
 import { elapsedSeconds, progress } from './progress.ts';
 import { between } from './ranges.ts';
 import { killAtStatement } from './steps.ts';
@@ -42,16 +42,18 @@ export async function callerFaults(interrupted: Promise<unknown>): Promise<numbe
 async function callWhileKilling(ground: Ground): Promise<number> {
   const config = readConfig(ground.env);
   const source = await createDataSource(config.database, 'club-faults').initialize();
-  const clubs = await Promise.all(Array.from({ length: clubCount }, () => buildRecipients(source, 1)));
+  const clubs: Recipients[] = [];
+  while (clubs.length < clubCount) clubs.push(await buildRecipients(source, 1));
   const requests = requestsOf(clubs, requestCount);
   const proxy = await startCuttingProxy(ground.urls.API);
   const caller = createCaller(proxy.url);
   const beganAt = elapsedSeconds();
   let [begun, killNumber, missed] = [0, 0, 0];
   const killCount = rounds * victims.length;
+  let needsRequests = false;
   const work = sendAll(caller, requests, () => {
     const mayHaveBegun = Math.ceil((requestCount * (killNumber + 1)) / killCount);
-    if (begun >= mayHaveBegun) return false;
+    if (begun >= mayHaveBegun && !needsRequests) return false;
     begun += 1;
     return true;
   });
@@ -66,10 +68,12 @@ async function callWhileKilling(ground: Ground): Promise<number> {
     },
     async kill(victim) {
       if (victim !== apiAtStatement) return ground.kill(victim);
+      needsRequests = true;
       missed += (await killAtStatement(ground, 'key', Math.round(between(statements)))) ? 0 : 1;
+      needsRequests = false;
     },
     startAgain: (victim) => ground.startAgain(victim === apiAtStatement ? 'API' : victim),
-    standing: () => `${begun} requests begun, ${proxy.cuts} connections cut, ${caller.lost} answers lost`,
+    standing: () => `${begun} requests begun, ${proxy.cuts} connections cut, ${caller.lostAnswers} answers lost`,
   });
   progress('all processes run again; waiting for the last answers');
   const records = await work;
@@ -79,7 +83,7 @@ async function callWhileKilling(ground: Ground): Promise<number> {
   print(
     `${kills.length} kills in ${(elapsedSeconds() - beganAt).toFixed(0)} s, ${missed} of them not at their statement; processes that ended by themselves: ${ground.endedByItself}`,
   );
-  print(`connections cut ${proxy.cuts}, answers lost ${caller.lost}, answers given again ${tally.replays}`);
+  print(`connections cut ${proxy.cuts}, answers lost ${caller.lostAnswers}, answers given again ${tally.replays}`);
   return report(tally);
 }
 
@@ -108,13 +112,13 @@ async function sendAll(
   return records;
 }
 
-function report({ requests, effects, doubled, lost, differing }: CallerTally): number {
-  for (const [name, lines] of Object.entries({ doubled, lost, differing }))
+function report({ requests, effects, doubledEffects, lostEffects, differingReplays }: CallerTally): number {
+  for (const [name, lines] of Object.entries({ doubledEffects, lostEffects, differingReplays }))
     for (const line of lines.slice(0, 20)) print(`${name}: ${line}`);
   print(
-    `requests ${requests}, effects ${effects}, doubled ${doubled.length}, lost ${lost.length}, replays that differ ${differing.length}`,
+    `requests ${requests}, effects ${effects}, doubled ${doubledEffects.length}, lost ${lostEffects.length}, replays that differ ${differingReplays.length}`,
   );
-  const wrong = doubled.length + lost.length + differing.length;
+  const wrong = doubledEffects.length + lostEffects.length + differingReplays.length;
   return requests === requestCount && effects === requestCount && wrong === 0 ? 0 : 1;
 }
 

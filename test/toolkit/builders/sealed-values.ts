@@ -1,6 +1,7 @@
 /** A value of each sealed kind, written by the domain functions with the keys of the tests. */
 import { receivedBody } from './received-bodies.ts';
 import { setMailDomain, type MailDomainSettings } from '../../../domain/mail/domains/domains.ts';
+import { claimKey, keepAnswer } from '../../../domain/idempotency/repetitions.ts';
 import { requestMail } from '../../../domain/mail/transactional/requests.ts';
 import { createNoticeReceiver } from '../../../domain/sales/notices/notices.ts';
 import { createConnection } from '../../../domain/sales/platforms/connections.ts';
@@ -10,7 +11,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { sealedColumns } from '../../../platform/infra/keys/sealed-columns.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
-import type { Vault } from '../../../platform/infra/keys/vault.ts';
+import { sha256, type Vault } from '../../../platform/infra/keys/vault.ts';
 import { testDeps } from '../stack/database.ts';
 import { buildClub, buildStudent } from './clubs.ts';
 
@@ -23,8 +24,8 @@ const settings: MailDomainSettings = {
 };
 
 /**
- * Builds a club with a sealed value of each kind: an endpoint with a rotated secret, a connection, a notice, a mail domain, and a mail to a
- * former address of a student.
+ * Builds a club with a sealed value of each kind: an endpoint with a rotated secret, a connection, a notice, a mail domain, a mail to a
+ * former address of a student, and a kept answer.
  */
 export async function buildSealedValues(vault: Vault): Promise<{ clubId: Id; endpointId: Id }> {
   const deps = { ...(await testDeps()), vault, mailDomains: settings };
@@ -53,6 +54,17 @@ export async function buildSealedValues(vault: Vault): Promise<{ clubId: Id; end
   const student = await buildStudent(clubId);
   const mail = { template: 'student_address_changed', clubId, recipient: { studentId: student.id } } as const;
   await db.transaction((tx) => requestMail(tx, vault, { ...mail, email: `former-${student.email}` }, now));
+  const keyedRequest = {
+    caller: `student:${student.id}`,
+    keyHash: sha256('key'),
+    fingerprint: sha256('body'),
+    clubId,
+    isAboutStudent: true,
+  };
+  await db.transaction(async (tx) => {
+    const id = await claimKey(tx, keyedRequest, now);
+    await keepAnswer(tx, vault, keyedRequest, { id, erasures: 0 }, { status: 200, headers: {}, body: 'the answer' });
+  });
   return { clubId, endpointId };
 }
 

@@ -166,6 +166,7 @@ describe('the key vault at process start', () => {
         line('sales_notices.proof'),
         line('mail_domains.sealed_private_key'),
         line('transactional_mails.sealed_address'),
+        line('idempotency_keys.answer'),
       ]);
       expect(await problemsOf(keysOf(two, one))).to.deep.equal([]);
     });
@@ -202,6 +203,7 @@ describe('the key vault at process start', () => {
           line('sales_notices.proof'),
           line('mail_domains.sealed_private_key'),
           line('transactional_mails.sealed_address'),
+          line('idempotency_keys.answer'),
         ]);
       const lasting = await db.rows(sql`SELECT 1 FROM vault_secrets`);
       expect(lasting).to.deep.equal([]);

@@ -54,21 +54,21 @@ describe('reseal', () => {
     const texts = await readSealedValues(db, old);
     const columns = new Set((await sealedValues(db)).map(({ column }) => column));
     expect([...columns]).to.deep.equal(sealedColumns.map(({ name }) => name));
-    expect(await endsWith()).to.deep.equal({ ...nothing, resealed: 7 });
+    expect(await endsWith()).to.deep.equal({ ...nothing, resealed: 8 });
     expect(await readSealedValues(db, changed)).to.deep.equal(texts);
     await expectAllUnderCurrent();
   });
 
   it('reseals values of releases without key ids, even if the key did not change', async () => {
     await buildAll(changed);
-    expect(await endsWith(createVault(now, { namesKeys: true }))).to.deep.equal({ ...nothing, resealed: 7 });
+    expect(await endsWith(createVault(now, { namesKeys: true }))).to.deep.equal({ ...nothing, resealed: 8 });
     await expectAllUnderCurrent();
   });
 
   it('keeps values under the current key, so a second run does nothing', async () => {
     await buildAll(old);
     await buildAll(changing);
-    expect(await endsWith()).to.deep.equal({ ...nothing, resealed: 7 });
+    expect(await endsWith()).to.deep.equal({ ...nothing, resealed: 8 });
     const sealed = await sealedValues(db);
     expect(await endsWith()).to.deep.equal(nothing);
     expect(await sealedValues(db)).to.deep.equal(sealed);
@@ -79,7 +79,7 @@ describe('reseal', () => {
     await buildSealedValues(createVault(new Secret(randomBytes(32)), { namesKeys: true }));
     await db.run(sql`UPDATE webhook_endpoints SET secret = secret || 'x'::bytea WHERE id = ${endpointId}`);
     const ended = await reseal(db, changing, { batch: 2, pause: noPause });
-    expect({ resealed: ended.resealed, remaining: ended.remaining }).to.deep.equal({ resealed: 6, remaining: 0 });
+    expect({ resealed: ended.resealed, remaining: ended.remaining }).to.deep.equal({ resealed: 7, remaining: 0 });
     const columns = ended.unreadable.map(({ column }) => column);
     const named = sealedColumns.map(({ name }) => name).filter((name) => name !== 'vault_secrets.sealed');
     expect(columns.toSorted()).to.deep.equal(['webhook_endpoints.secret', ...named].toSorted());
@@ -87,7 +87,7 @@ describe('reseal', () => {
     expect(await endsWith())
       .to.deep.include({ resealed: 0, remaining: 0 })
       .and.have.property('unreadable')
-      .with.length(7);
+      .with.length(8);
   });
 
   /** Reseals while the transaction of `work` is open. The transaction commits before the second pass, and its locked rows are then free. */
@@ -112,7 +112,7 @@ describe('reseal', () => {
       (tx) => tx.run(sql`SELECT FROM webhook_endpoints WHERE id = ${endpointId} FOR UPDATE`),
       async () => {
         expect(await endsWith(changing, db, { passes: 2 })).to.deep.equal({
-          resealed: 4,
+          resealed: 5,
           remaining: 3,
           unreadable: [],
         });
@@ -128,7 +128,7 @@ describe('reseal', () => {
       (tx) => tx.run(sql`SELECT FROM webhook_endpoints WHERE id = ${endpointId} FOR UPDATE`),
       async () => {
         const ended = await endsWith(changing, db, { passes: 1, batch: 200 });
-        expect(ended).to.deep.equal({ resealed: 4 + 6, remaining: 3, unreadable: [] });
+        expect(ended).to.deep.equal({ resealed: 5 + 7, remaining: 3, unreadable: [] });
       },
     );
   });
@@ -158,7 +158,7 @@ describe('reseal', () => {
       pauses += 1;
       if (pauses <= 3) await buildSealedValues(old);
     };
-    expect(await endsWith(changing, db, { pause })).to.deep.equal({ ...nothing, resealed: 7 + 3 * 6 });
+    expect(await endsWith(changing, db, { pause })).to.deep.equal({ ...nothing, resealed: 8 + 3 * 7 });
     // The passes pause five times: before each pass that found values, before the pass of the service's own key, and before the empty pass.
     expect(pauses).to.equal(5);
   });
@@ -167,8 +167,8 @@ describe('reseal', () => {
     await buildAll(old);
     const pause = () => buildSealedValues(old);
     expect(await endsWith(changing, db, { passes: 3, pause })).to.deep.equal({
-      resealed: 18,
-      remaining: 7,
+      resealed: 21,
+      remaining: 8,
       unreadable: [],
     });
   });
@@ -181,7 +181,7 @@ describe('reseal', () => {
       const deps = { db: within(tx), vault: old };
       ({ secret } = await rotateSecret(deps, clubId, endpointId, { expirePrevious: true }, new Date()));
     });
-    expect(ended).to.deep.equal({ ...nothing, resealed: 7 });
+    expect(ended).to.deep.equal({ ...nothing, resealed: 8 });
     const [current, previous] = ['secret', 'previous_secret'].map((name) => `webhook_endpoints.${name} ${endpointId}`);
     expect(await readSealedValues(db, changed)).to.deep.equal({
       ...texts,
@@ -198,7 +198,7 @@ describe('reseal', () => {
       const deps = { db, vault: old };
       ({ secret } = await rotateSecret(deps, clubId, endpointId, { expirePrevious: true }, new Date()));
     });
-    expect(await endsWith(changing, rotating)).to.deep.equal({ ...nothing, resealed: 7 });
+    expect(await endsWith(changing, rotating)).to.deep.equal({ ...nothing, resealed: 8 });
     const texts = await readSealedValues(db, changed);
     expect(texts[`webhook_endpoints.secret ${endpointId}`]).to.equal(secret);
   });
@@ -206,14 +206,14 @@ describe('reseal', () => {
   it('skips a row that is deleted during the run', async () => {
     const { endpointId } = await buildAll(old);
     const ended = await resealBeside((tx) => tx.run(sql`DELETE FROM webhook_endpoints WHERE id = ${endpointId}`));
-    expect(ended).to.deep.equal({ ...nothing, resealed: 5 });
+    expect(ended).to.deep.equal({ ...nothing, resealed: 6 });
   });
 
   it('seals each value once in two simultaneous runs', async () => {
     for (let count = 0; count < 4; count++) await buildAll(old);
     const texts = await readSealedValues(db, old);
     const [one, two] = await Promise.all([endsWith(), endsWith()]);
-    expect(one.resealed + two.resealed).to.equal(4 * 6 + 1);
+    expect(one.resealed + two.resealed).to.equal(4 * 7 + 1);
     expect([one.remaining, two.remaining, ...one.unreadable, ...two.unreadable]).to.deep.equal([0, 0]);
     expect(await readSealedValues(db, changed)).to.deep.equal(texts);
   });

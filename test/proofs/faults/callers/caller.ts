@@ -4,20 +4,20 @@ import type { KeyedRequest } from './requests.ts';
 import type { CallerRecord } from './tally.ts';
 
 const answerWithinMs = 20_000;
-const pauseMs = 200;
+const pauseMs = 500;
 /** The pause after an answer of the rate limit, or that the first request still runs. */
 const waitMs = 1_000;
 
 export interface Caller {
   /** The number of answers that were lost, and of answers 5xx. */
-  readonly lost: number;
+  readonly lostAnswers: number;
   /** Sends the request until it gets an answer that is not a fault, a rate limit or request_in_progress. */
   send(request: KeyedRequest): Promise<CallerRecord['answers'][number]>;
 }
 
 /** @param url the URL of the API, or of a proxy before it */
 export function createCaller(url: string): Caller {
-  let lost = 0;
+  let lostAnswers = 0;
   async function once({ clubId, path, method, token, key, body }: KeyedRequest) {
     try {
       const response = await fetch(`${url}/v1/clubs/${clubId}${path}`, {
@@ -35,15 +35,15 @@ export function createCaller(url: string): Caller {
     }
   }
   return {
-    get lost() {
-      return lost;
+    get lostAnswers() {
+      return lostAnswers;
     },
     async send(request) {
       for (;;) {
         const answer = await once(request);
         const mustWait = answer && (answer.status === 429 || answer.text.includes('"request_in_progress"'));
         if (answer && !mustWait) return answer;
-        if (!answer) lost += 1;
+        if (!answer) lostAnswers += 1;
         await sleep(mustWait ? waitMs : pauseMs);
       }
     },

@@ -32,7 +32,7 @@ const kinds: readonly Kind[] = [
   (_, mark) => ({ method: 'POST', path: '/campaigns', body: { name: mark } }),
 ];
 
-/** @returns the requests, in turn for each club and kind */
+/** @returns the requests. Each club sends each kind of request */
 export function requestsOf(clubs: readonly Recipients[], count: number): KeyedRequest[] {
   return Array.from({ length: count }, (_, number) => {
     const club = clubs[number % clubs.length];

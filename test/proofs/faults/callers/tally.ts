@@ -12,9 +12,9 @@ export interface CallerRecord {
 export interface CallerTally {
   requests: number;
   effects: number;
-  doubled: string[];
-  lost: string[];
-  differing: string[];
+  doubledEffects: string[];
+  lostEffects: string[];
+  differingReplays: string[];
   /** The number of answers that were given again. */
   replays: number;
 }
@@ -24,9 +24,11 @@ export function tallyCalls(records: readonly CallerRecord[], effects: Effects): 
   return {
     requests: records.length,
     effects: records.reduce((sum, { mark }) => sum + countOf(mark), 0),
-    doubled: records.filter(({ mark }) => countOf(mark) > 1).map(({ mark }) => `${mark} has ${countOf(mark)} effects`),
-    lost: records.filter(({ mark }) => countOf(mark) === 0).map(({ mark }) => `${mark} has no effect`),
-    differing: records.filter(isDiffering).map(({ mark, answers }) => `${mark}: ${JSON.stringify(answers)}`),
+    doubledEffects: records
+      .filter(({ mark }) => countOf(mark) > 1)
+      .map(({ mark }) => `${mark} has ${countOf(mark)} effects`),
+    lostEffects: records.filter(({ mark }) => countOf(mark) === 0).map(({ mark }) => `${mark} has no effect`),
+    differingReplays: records.filter(isDiffering).map(({ mark, answers }) => `${mark}: ${JSON.stringify(answers)}`),
     replays: records.reduce((sum, { answers }) => sum + answers.filter(({ isReplayed }) => isReplayed).length, 0),
   };
 }

@@ -7,6 +7,7 @@ import type { NewClubs } from '../domain/clubs/organizations.ts';
 import type { Role } from '../entities/clubs/values.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { Queries } from '../platform/infra/postgres/database.ts';
+import type { ListPosition } from '../platform/infra/postgres/lists/cursor.ts';
 import type { ObjectStore } from '../platform/infra/store/object-store.ts';
 import type { AddressedDeps } from '../domain/deps.ts';
 import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
@@ -68,9 +69,17 @@ export interface ReceivedBody<Body = unknown> {
   parse: () => Body;
 }
 
+/** A checked query, with its cursor opened for the list. */
+type Positioned<Query> = string extends keyof Query
+  ? Query
+  : 'cursor' extends keyof Query
+    ? Omit<Query, 'cursor'> & { cursor: ListPosition }
+    : Query;
+
 export interface OperationRequest<Op extends OperationId> {
   params: ParamsOf<Op>;
-  query: QueryOf<Op>;
+  /** The query. A list gets the place of its caller in the list instead of the text of a cursor (CUR-1). */
+  query: Positioned<QueryOf<Op>>;
   body: BodyOf<Op>;
   /** Reads the body, for operations with `x-late-body` in the contract. Their `body` is undefined. */
   receiveBody: () => Promise<ReceivedBody<BodyOf<Op>>>;

@@ -1,4 +1,5 @@
 /** Adds to the bundled contract everything that its tables and rules imply, so that a reader needs only the published document. */
+import { describeCursor } from './rules/cursors.ts';
 import { codesByRule, traitsOf } from './rules/error-codes.ts';
 import {
   dereference,
@@ -22,7 +23,7 @@ type CodeTable = { readonly [code: string]: ErrorCodeEntry };
  *   - `ErrorCode` enumerates the codes of its table.
  *   - Each operation has all its parameters, because some readers ignore references in path items.
  *   - `x-error-codes` of each operation contains its own codes and the codes that follow by rule.
- *   - The description of each operation names its roles and its own codes, and its error responses have an example for each code.
+ *   - The description of each operation names its roles, the movements of its records and its own codes, and its error responses have an example for each code.
  */
 export function completeDocument(document: ContractDocument): ContractDocument {
   const complete = structuredClone(document);
@@ -89,6 +90,7 @@ function describe(operation: OperationObject, own: readonly string[], codes: Cod
   const paragraphs = [operation.description];
   const roles = operation['x-roles'];
   if (roles) paragraphs.push(`Roles: ${roles.map((role) => `\`${role}\``).join(', ')}.`);
+  paragraphs.push(...describeCursor(operation));
   if (own.length > 0) paragraphs.push(`Codes of its own:\n\n${tableOf(own, codes)}`);
   return paragraphs.join('\n\n');
 }

@@ -44,6 +44,10 @@ export interface OperationObject {
   responses: { readonly [status: string]: ResponseObject | Reference };
   readonly 'x-roles'?: readonly string[];
   'x-error-codes'?: readonly string[];
+  /** A list whose records have no lasting order: it takes no cursor. */
+  readonly 'x-pages-only'?: boolean;
+  /** Completes the sentence "A record changes its position when …", for a list that takes a cursor. */
+  readonly 'x-moves-when'?: string;
   /** The body is stored unchanged, whatever its texts contain. */
   readonly 'x-any-text'?: boolean;
   /** Query parameters that are not named here are ignored. */

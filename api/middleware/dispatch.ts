@@ -10,6 +10,7 @@ import { ipOf } from './client-ip.ts';
 import type { ApiDeps, BoundOperation, Context, Middleware } from './context.ts';
 import { commitsOnce } from './commits.ts';
 import { answerWithEvents } from './event-stream.ts';
+import { positioned } from './list-position.ts';
 
 /** A handler whose operation is known only by name at compile time, because the contract is read at run time. */
 export type AnyOperation = (request: OperationRequest<never>) => Promise<unknown>;
@@ -23,12 +24,18 @@ export function dispatch(
     const { params, query } = context as Context & { params: Record<string, string> };
     const { body } = context.request as Context['request'] & { body: unknown };
     const transaction = commitsOnce(operation) ? new RequestDatabase(deps.db) : undefined;
+    const ids = {
+      ...accepted(validators.params(params)),
+      ...(params['clubId'] && { clubId: params['clubId'].toLowerCase() }),
+    };
     const request = {
-      params: {
-        ...accepted(validators.params(params)),
-        ...(params['clubId'] && { clubId: params['clubId'].toLowerCase() }),
-      },
-      query: accepted(validators.query(query)),
+      params: ids,
+      query: positioned(deps.vault, operation, {
+        params: ids,
+        query: accepted(validators.query(query)),
+        namesPage: query['page'] !== undefined,
+        caller: context.state.caller,
+      }),
       body: operation.readsBodyLate ? undefined : accepted(validators.body(body)),
       receiveBody: async () => {
         const raw = await context.state.readBody?.();

@@ -7,10 +7,22 @@ export function data<T>(record: T): { data: T } {
   return { data: record };
 }
 
-/** One page of a list, with its total (REC-2, REC-3, REC-10). */
-export function page<T>({ rows, total }: Page<T>): { data: T[]; total: number; shortened?: boolean } {
+/** One page of a list, with its total and the cursor of the following page (REC-2, REC-3, REC-10, CUR-1). */
+export function page<T>({ rows, total, next }: Page<T>): ListAnswer<T> {
   const fitting = fitRows(rows);
-  return { data: [...fitting.rows], total, ...(fitting.shortened && { shortened: true }) };
+  return {
+    data: [...fitting.rows],
+    total,
+    ...(fitting.shortened && { shortened: true }),
+    ...(next !== undefined && { next_cursor: next }),
+  };
+}
+
+interface ListAnswer<T> {
+  data: T[];
+  total: number;
+  shortened?: boolean;
+  next_cursor?: string;
 }
 
 /** One page of the messages of a conversation, with an equal size limit. */

@@ -1198,7 +1198,7 @@ export interface components {
             password: components["schemas"]["NewPassword"];
             registration_code?: string;
         };
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_cursor" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
         Error: {
             error: {
                 code: components["schemas"]["ErrorCode"];
@@ -1400,6 +1400,7 @@ export interface components {
             mail_withheld_until?: string;
         };
         Shortened: boolean;
+        NextCursor: string;
         Invitation: {
             email: components["schemas"]["EmailInput"];
             role: components["schemas"]["RoleInput"];
@@ -4040,6 +4041,7 @@ export interface components {
         ClubSlug: string;
         mailLanguage: components["schemas"]["SpokenLanguageInput"];
         Page: number;
+        Cursor: string;
         PageSize: number;
         AdministratorId: string;
         StudentId: string;
@@ -4580,6 +4582,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -4593,6 +4596,7 @@ export interface operations {
                         data: components["schemas"]["Member"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -4674,6 +4678,7 @@ export interface operations {
                 q?: string;
                 verified?: boolean;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -4687,6 +4692,7 @@ export interface operations {
                         data: components["schemas"]["Student"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -4773,6 +4779,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["CourseStatusInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -4786,6 +4793,7 @@ export interface operations {
                         data: components["schemas"]["Course"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5016,6 +5024,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5030,6 +5039,7 @@ export interface operations {
                         data: components["schemas"]["CourseProgress"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5040,6 +5050,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5054,6 +5065,7 @@ export interface operations {
                         data: components["schemas"]["LessonComment"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5076,6 +5088,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5089,6 +5102,7 @@ export interface operations {
                         data: components["schemas"]["ClassroomCourse"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5165,6 +5179,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5179,6 +5194,7 @@ export interface operations {
                         data: components["schemas"]["ClassroomComment"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5224,6 +5240,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5237,6 +5254,7 @@ export interface operations {
                         data: components["schemas"]["Tag"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5330,6 +5348,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5343,6 +5362,7 @@ export interface operations {
                         data: components["schemas"]["Level"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5410,6 +5430,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5424,6 +5445,7 @@ export interface operations {
                         data: components["schemas"]["PointAward"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5493,6 +5515,7 @@ export interface operations {
             query?: {
                 archived?: boolean;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5506,6 +5529,7 @@ export interface operations {
                         data: components["schemas"]["Delivery"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5615,6 +5639,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5629,6 +5654,7 @@ export interface operations {
                         data: components["schemas"]["Cohort"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5700,6 +5726,7 @@ export interface operations {
                 delivery_id?: string;
                 revoked?: boolean;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5713,6 +5740,7 @@ export interface operations {
                         data: components["schemas"]["Enrollment"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5857,6 +5885,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5870,6 +5899,7 @@ export interface operations {
                         data: components["schemas"]["OwnEnrollment"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5880,6 +5910,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5893,6 +5924,7 @@ export interface operations {
                         data: components["schemas"]["StudentImport"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5949,6 +5981,7 @@ export interface operations {
             query?: {
                 outcome?: components["schemas"]["StudentImportOutcomeInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -5963,6 +5996,7 @@ export interface operations {
                         data: components["schemas"]["StudentImportRow"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -5991,6 +6025,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6004,6 +6039,7 @@ export interface operations {
                         data: components["schemas"]["WebhookEndpoint"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6093,6 +6129,7 @@ export interface operations {
                 since?: components["schemas"]["DateTimeInput"];
                 until?: components["schemas"]["DateTimeInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6107,6 +6144,7 @@ export interface operations {
                         data: components["schemas"]["WebhookDelivery"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6354,6 +6392,7 @@ export interface operations {
             query?: {
                 student_id?: string;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6368,6 +6407,7 @@ export interface operations {
                         data: components["schemas"]["AgentConversationReview"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6403,6 +6443,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6417,6 +6458,7 @@ export interface operations {
                         data: components["schemas"]["AgentUsage"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6446,6 +6488,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["AgentStatusInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6459,6 +6502,7 @@ export interface operations {
                         data: components["schemas"]["Agent"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6575,6 +6619,7 @@ export interface operations {
                 status?: components["schemas"]["AgentSourceStatusInput"];
                 warning?: "any" | "page_is_a_picture" | "picture_without_text" | "part_skipped" | "part_encrypted" | "letters_unmapped" | "hidden_left_out" | "read_by_ocr" | "ocr_failed";
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6589,6 +6634,7 @@ export interface operations {
                         data: components["schemas"]["AgentSource"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6618,6 +6664,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6631,6 +6678,7 @@ export interface operations {
                         data: components["schemas"]["ClassroomAgent"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6662,6 +6710,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6676,6 +6725,7 @@ export interface operations {
                         data: components["schemas"]["AgentConversation"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6765,6 +6815,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6778,6 +6829,7 @@ export interface operations {
                         data: components["schemas"]["Media"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6820,6 +6872,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6834,6 +6887,7 @@ export interface operations {
                         data: components["schemas"]["ClassroomAssignment"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6868,6 +6922,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["AssignmentSubmissionStatus"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6881,6 +6936,7 @@ export interface operations {
                         data: components["schemas"]["ClassroomSubmissionSummary"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -6932,6 +6988,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -6946,6 +7003,7 @@ export interface operations {
                         data: components["schemas"]["Assignment"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -7049,6 +7107,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -7063,6 +7122,7 @@ export interface operations {
                         data: components["schemas"]["AssignmentExtension"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -7112,6 +7172,7 @@ export interface operations {
                 status?: components["schemas"]["AssignmentSubmissionStatus"];
                 student_id?: string;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -7126,6 +7187,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         counts: components["schemas"]["AssignmentSubmissionCounts"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -7178,6 +7240,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["CampaignStatusInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -7191,6 +7254,7 @@ export interface operations {
                         data: components["schemas"]["Campaign"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -7348,6 +7412,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -7362,6 +7427,7 @@ export interface operations {
                         data: components["schemas"]["TestMail"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -7776,6 +7842,7 @@ export interface operations {
             query?: {
                 q?: string;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -7789,6 +7856,7 @@ export interface operations {
                         data: components["schemas"]["MailSuppression"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -7983,6 +8051,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["CampaignDeliveryStatus"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -7997,6 +8066,7 @@ export interface operations {
                         data: components["schemas"]["CampaignDelivery"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -8011,6 +8081,7 @@ export interface operations {
                 student_id?: string;
                 revoked?: boolean;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -8024,6 +8095,7 @@ export interface operations {
                         data: components["schemas"]["Certificate"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -8131,6 +8203,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -8144,6 +8217,7 @@ export interface operations {
                         data: components["schemas"]["Certificate"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -8189,6 +8263,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["AutomationStatusInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -8202,6 +8277,7 @@ export interface operations {
                         data: components["schemas"]["AutomationSummary"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -8444,6 +8520,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -8458,6 +8535,7 @@ export interface operations {
                         data: components["schemas"]["AutomationVersionSummary"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -8513,6 +8591,7 @@ export interface operations {
                 step_id?: string;
                 version?: number;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -8527,6 +8606,7 @@ export interface operations {
                         data: components["schemas"]["AutomationRun"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -8639,6 +8719,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["RepositoryStatusInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -8652,6 +8733,7 @@ export interface operations {
                         data: components["schemas"]["RepositorySummary"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -8748,6 +8830,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -8761,6 +8844,7 @@ export interface operations {
                         data: components["schemas"]["RepositorySummary"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -8807,6 +8891,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
                 archived?: boolean;
             };
@@ -8821,6 +8906,7 @@ export interface operations {
                         data: components["schemas"]["Space"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -8946,6 +9032,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
                 status?: components["schemas"]["SpaceMemberStatusInput"];
             };
@@ -8961,6 +9048,7 @@ export interface operations {
                         data: components["schemas"]["SpaceMember"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -9010,6 +9098,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -9023,6 +9112,7 @@ export interface operations {
                         data: components["schemas"]["CommunitySpace"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -9133,6 +9223,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -9147,6 +9238,7 @@ export interface operations {
                         data: components["schemas"]["CommunityPost"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -9314,6 +9406,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -9328,6 +9421,7 @@ export interface operations {
                         data: components["schemas"]["CommunityComment"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -9509,6 +9603,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -9522,6 +9617,7 @@ export interface operations {
                         data: components["schemas"]["CommunityReport"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -9544,6 +9640,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -9557,6 +9654,7 @@ export interface operations {
                         data: components["schemas"]["CommunityModeration"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -9568,6 +9666,7 @@ export interface operations {
             query?: {
                 platform?: string;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -9581,6 +9680,7 @@ export interface operations {
                         data: components["schemas"]["Product"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -9666,6 +9766,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -9679,6 +9780,7 @@ export interface operations {
                         data: components["schemas"]["RegistrationLink"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -9793,6 +9895,7 @@ export interface operations {
                 archived?: boolean;
                 favorite?: boolean;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -9806,6 +9909,7 @@ export interface operations {
                         data: components["schemas"]["Media"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -9858,6 +9962,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -9871,6 +9976,7 @@ export interface operations {
                         data: components["schemas"]["MediaFolder"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -10274,6 +10380,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["MentorshipStatusInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -10287,6 +10394,7 @@ export interface operations {
                         data: components["schemas"]["Mentorship"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -10366,6 +10474,7 @@ export interface operations {
                 since?: components["schemas"]["DateTimeInput"];
                 until?: components["schemas"]["DateTimeInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -10379,6 +10488,7 @@ export interface operations {
                         data: components["schemas"]["MentorshipSession"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -10466,6 +10576,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -10479,6 +10590,7 @@ export interface operations {
                         data: components["schemas"]["ClassroomMentorship"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -10640,6 +10752,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["MentorshipSessionStatus"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -10653,6 +10766,7 @@ export interface operations {
                         data: components["schemas"]["OwnMentorshipSession"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -10663,6 +10777,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -10676,6 +10791,7 @@ export interface operations {
                         data: components["schemas"]["SalesConnection"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -10740,6 +10856,7 @@ export interface operations {
                 status?: components["schemas"]["SalesNoticeStatusInput"];
                 connection_id?: string;
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -10753,6 +10870,7 @@ export interface operations {
                         data: components["schemas"]["SalesNotice"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -10799,6 +10917,7 @@ export interface operations {
                 student_id?: string;
                 status?: components["schemas"]["PurchaseStatusInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -10812,6 +10931,7 @@ export interface operations {
                         data: components["schemas"]["Purchase"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -10824,6 +10944,7 @@ export interface operations {
                 student_id?: string;
                 status?: components["schemas"]["SubscriptionStatusInput"];
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -10837,6 +10958,7 @@ export interface operations {
                         data: components["schemas"]["Subscription"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };
@@ -10864,6 +10986,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
             path: {
@@ -10877,6 +11000,7 @@ export interface operations {
                         data: components["schemas"]["AddOn"][];
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
                     };
                 };
             };

@@ -9,6 +9,8 @@ export interface OperationTraits {
   readonly isUnderClub: boolean;
   readonly hasRoles: boolean;
   readonly hasBody: boolean;
+  /** Whether the operation is a list that takes a cursor. */
+  readonly hasCursor: boolean;
   /** Whether a parameter can be invalid: a query parameter, or an id other than the club's. */
   readonly hasJudgedParameters: boolean;
 }
@@ -25,6 +27,7 @@ const rules: readonly { readonly codes: readonly ErrorCode[]; readonly holds: (t
     { codes: ['role_not_permitted'], holds: ({ hasRoles }) => hasRoles },
     { codes: ['body_too_large', 'unsupported_media_type'], holds: ({ hasBody }) => hasBody },
     { codes: ['invalid_request'], holds: ({ hasBody, hasJudgedParameters }) => hasBody || hasJudgedParameters },
+    { codes: ['invalid_cursor'], holds: ({ hasCursor }) => hasCursor },
     { codes: ['rate_limited'], holds: ({ method }) => method !== 'get' },
     { codes: ['internal_error', 'busy'], holds: () => true },
   ];
@@ -41,6 +44,7 @@ export function traitsOf(
     isUnderClub: parameters.some(({ name }) => name === 'clubId'),
     hasRoles: operation['x-roles'] !== undefined,
     hasBody: operation.requestBody !== undefined,
+    hasCursor: operation['x-pages-only'] !== true && parameters.some(({ name }) => name === 'page'),
     hasJudgedParameters: parameters.some(isJudged),
   };
 }

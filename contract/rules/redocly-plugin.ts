@@ -1,6 +1,6 @@
 /**
- * A plugin of the linter and bundler (contract/redocly.yaml). It gives every operation its responses by `responses.ts` before any other
- * rule reads them. So the linter reports a mistake at its location in the path file.
+ * A plugin of the linter and bundler (contract/redocly.yaml). It gives every operation its responses by `responses.ts`, and every list its
+ * cursor, before any other rule reads them. So the linter reports a mistake at its location in the path file.
  */
 import {
   methods,
@@ -10,6 +10,7 @@ import {
   type PathItem,
   type Reference,
 } from '../openapi.ts';
+import { withCursor } from './cursors.ts';
 import { traitsOf } from './error-codes.ts';
 import { completeResponses } from './responses.ts';
 
@@ -41,7 +42,9 @@ function completePathItem(item: PathItem, context: Context): void {
 function completeOperation(method: Method, operation: OperationObject, shared: Parameters, context: Context): void {
   const parameters = [...shared, ...(operation.parameters ?? [])].flatMap((entry) => context.resolve(entry).node ?? []);
   try {
-    operation.responses = completeResponses(operation, traitsOf(method, operation, parameters));
+    const traits = traitsOf(method, operation, parameters);
+    operation.responses = completeResponses(operation, traits);
+    if (traits.hasCursor) operation.parameters = withCursor(operation.parameters ?? []);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     context.report({ message, location: context.location.child([method, 'responses']) });

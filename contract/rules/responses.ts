@@ -4,6 +4,7 @@
  */
 import type { OperationObject, Reference, ResponseObject } from '../openapi.ts';
 import type { OperationTraits } from './error-codes.ts';
+import { withNextCursor } from './cursors.ts';
 import { errorResponses, type ErrorResponses } from './error-responses.ts';
 import { unwrapped, wrapperOf, type WrittenResponse } from './wrappers.ts';
 
@@ -12,7 +13,7 @@ import { unwrapped, wrapperOf, type WrittenResponse } from './wrappers.ts';
  * @param traits the traits from which its codes follow
  * @returns the responses in the form of OpenAPI
  * @throws Error if a code of the operation is unknown, or if the path file has a response that follows from a rule, or a response without a
- * code
+ * code, or if a list with a cursor has no page
  */
 export function completeResponses(
   operation: OperationObject,
@@ -22,7 +23,8 @@ export function completeResponses(
   const byRule = errorResponses(operation['x-error-codes'] ?? [], traits);
   for (const [status, response] of Object.entries(written)) requireOwn(operationId, status, response, byRule);
   const own = Object.entries(written).map(([status, response]) => [status, unwrapped(response)]);
-  return { ...byRule, ...Object.fromEntries(own) };
+  const responses = { ...byRule, ...Object.fromEntries(own) };
+  return traits.hasCursor ? withNextCursor(operationId, responses) : responses;
 }
 
 function requireOwn(operationId: string, status: string, response: WrittenResponse, byRule: ErrorResponses): void {

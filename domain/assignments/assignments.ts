@@ -7,6 +7,7 @@ import { instantOf } from '../../platform/core/time/instants.ts';
 import { hasVisible, tidyName } from '../../platform/core/text/text.policy.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { ascending } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { columns, given, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
@@ -52,12 +53,12 @@ export async function listAssignments(
   page: PageRequest,
 ): Promise<Page<AssignmentRecord>> {
   await findLesson(db, clubId, lessonId);
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: assignmentColumns,
     from: sql`${standing} AND assignment.lesson_id = ${lessonId}`,
-    orderBy: sql`assignment.position, assignment.id`,
+    orderBy: [ascending('assignment.position', 'int'), ascending('assignment.id', 'uuid')],
   });
-  return { rows: await presentAssignments(db, storage, rows), total };
+  return { rows: await presentAssignments(db, storage, rows), total, next };
 }
 
 /** @throws DomainError not_found (also for a deleted assignment and for an assignment of another club) */

@@ -4,6 +4,7 @@ import { AssignmentExtension } from '../../entities/assignments/assignment-exten
 import type { RecordOf } from '../../contract/contract.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { ascending } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Reader } from '../identity/student-ref.ts';
@@ -31,12 +32,12 @@ export async function listVisibleAssignments(
   now: Date,
 ): Promise<Page<RecordOf<'ClassroomAssignment'>>> {
   const lesson = await findVisibleLesson(db, reader, publicId, now);
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: seenColumns,
     from: sql`FROM assignments assignment LEFT JOIN assignment_extensions extension
         ON extension.assignment_id = assignment.id AND extension.student_id = ${reader.id}
       WHERE assignment.lesson_id = ${lesson.id} AND assignment.removed_at IS NULL`,
-    orderBy: sql`assignment.position, assignment.id`,
+    orderBy: [ascending('assignment.position', 'int'), ascending('assignment.id', 'uuid')],
   });
   const handedIn = await findOwnOf(
     db,
@@ -69,5 +70,6 @@ export async function listVisibleAssignments(
       };
     }),
     total,
+    next,
   };
 }

@@ -4,6 +4,7 @@ import { Student } from '../../entities/identity/student.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import { ascending, descending } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
@@ -30,14 +31,14 @@ export async function listExtensions(
   page: PageRequest,
 ): Promise<Page<ExtensionRecord>> {
   await requireAssignment(db, clubId, assignmentId);
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: extensionColumns,
     from: sql`FROM assignment_extensions extension JOIN students student ON student.id = extension.student_id
       WHERE extension.assignment_id = ${assignmentId}`,
     counted: sql`FROM assignment_extensions WHERE assignment_id = ${assignmentId}`,
-    orderBy: sql`extension.created_at DESC, extension.student_id`,
+    orderBy: [descending('extension.created_at', 'timestamptz'), ascending('extension.student_id', 'uuid')],
   });
-  return { rows: rows.map(presentExtension), total };
+  return { rows: rows.map(presentExtension), total, next };
 }
 
 /** Gives a student later dates. These dates replace an earlier extension of the student. @throws DomainError not_found, invalid_request */

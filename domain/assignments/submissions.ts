@@ -14,6 +14,7 @@ import { noClub, type Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { countEach } from '../../platform/infra/postgres/lists/counts.ts';
+import { ascending, newestFirst } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { all, columns, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Reader } from '../identity/student-ref.ts';
@@ -80,13 +81,13 @@ export async function listSubmissions(
     filter.student_id === undefined ? undefined : sql`submission.student_id = ${filter.student_id}`,
     filter.status === undefined ? undefined : sql`submission.status = ${filter.status}`,
   ]);
-  const { rows } = await listPage(db, filter, {
+  const { rows, next } = await listPage(db, filter, {
     columns: submissionColumns,
     from: sql`${withPlace} WHERE ${filters}`,
-    orderBy: sql`submission.submitted_at, submission.id`,
+    orderBy: [ascending('submission.submitted_at', 'timestamptz'), ascending('submission.id', 'uuid')],
     total,
   });
-  return { rows: rows.map((row) => ({ ...presentSummary(row), student: presentStudent(row) })), total, counts };
+  return { rows: rows.map((row) => ({ ...presentSummary(row), student: presentStudent(row) })), total, next, counts };
 }
 
 const listOfStatus = {
@@ -135,13 +136,13 @@ export async function listOwnSubmissions(
     sql`submission.student_id = ${reader.id}`,
     filter.status === undefined ? undefined : sql`submission.status = ${filter.status}`,
   ]);
-  const { rows, total } = await listPage(db, filter, {
+  const { rows, total, next } = await listPage(db, filter, {
     columns: submissionColumns,
     from: sql`${withPlace} WHERE ${filters}`,
     counted: sql`FROM assignment_submissions submission WHERE ${filters}`,
-    orderBy: sql`submission.submitted_at DESC, submission.id DESC`,
+    orderBy: newestFirst('submission', 'submitted_at'),
   });
-  return { rows: rows.map(presentOwn), total };
+  return { rows: rows.map(presentOwn), total, next };
 }
 
 const ownOne = (reader: Reader, submissionId: Id) =>

@@ -9,6 +9,7 @@ import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { violates } from '../../platform/infra/postgres/errors.ts';
 import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
+import { newestFirst } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { all, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
@@ -44,15 +45,16 @@ export async function listRuns(db: Queries, clubId: Id, automationId: Id, filter
   ]);
   const totalOf = () =>
     stepId === undefined ? countOf(db, clubId, version?.id ?? automationId, status) : countAtStep(db, where, filter);
-  const { rows, total } = await listPage(db, filter, {
+  const { rows, total, next } = await listPage(db, filter, {
     columns: runColumns,
     from: sql`FROM automation_runs run WHERE ${where}`,
-    orderBy: sql`run.entered_at DESC, run.id DESC`,
+    orderBy: newestFirst('run', 'entered_at'),
     ...(studentId === undefined && { total: totalOf }),
   });
   return {
     rows: await Promise.all(rows.map(async (row) => present(row, await readVersion(db, row.versionId)))),
     total,
+    next,
   };
 }
 

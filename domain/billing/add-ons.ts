@@ -6,6 +6,7 @@ import type { Transaction, Queries } from '../../platform/infra/postgres/databas
 import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import { newestFirst } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import { addOnLeaseSeconds } from './add-ons.policy.ts';
@@ -87,12 +88,12 @@ async function findPurchase(db: Queries, clubId: Id, { id, kind, quantity }: Pur
 
 /** @returns a page of the club's add-ons, newest first */
 export async function listAddOns(db: Queries, clubId: Id, page: PageRequest): Promise<Page<AddOnRecord>> {
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: addOnColumns,
     from: sql`FROM add_ons WHERE club_id = ${clubId}`,
-    orderBy: sql`created_at DESC, id DESC`,
+    orderBy: newestFirst(),
   });
-  return { rows: rows.map(present), total };
+  return { rows: rows.map(present), total, next };
 }
 
 function present({ id, kind, quantity, adds, amount, currency, status, createdAt, settledAt }: AddOnRow): AddOnRecord {

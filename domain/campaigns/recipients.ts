@@ -6,6 +6,7 @@ import type { TalliedList } from '../../entities/facts/values.ts';
 import { skipReasons, type RecipientStatus } from '../../entities/mail/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { countEach, countListed } from '../../platform/infra/postgres/lists/counts.ts';
+import { ascending } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { all, columns, raw, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
@@ -52,13 +53,13 @@ export async function listDeliveries(
   const campaign = await findCampaign(db, clubId, campaignId);
   const { status } = filter;
   const where = all([sql`campaign_id = ${campaignId}`, status === undefined ? undefined : sql`status = ${status}`]);
-  const { rows, total } = await listPage<Row>(db, filter, {
+  const { rows, total, next } = await listPage<Row>(db, filter, {
     columns: deliveryColumns,
     from: sql`FROM mails WHERE ${where}`,
-    orderBy: sql`seq`,
+    orderBy: [ascending('seq', 'bigint')],
     total: async () => countIn(db, campaign, status),
   });
-  return { rows: rows.map(present), total };
+  return { rows: rows.map(present), total, next };
 }
 
 function present(row: Row): RecordOf<'CampaignDelivery'> {

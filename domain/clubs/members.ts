@@ -7,6 +7,7 @@ import { columns, selection, sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { plainName } from '../../platform/core/text/names.ts';
+import { ascending } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import type { DatabaseDeps, VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text/text.policy.ts';
@@ -55,12 +56,12 @@ const memberColumns = selection<MemberRow>(sql`*`);
 
 /** @returns members first, then open invitations, both sorted by e-mail */
 export async function listMembers(db: Queries, clubId: Id, page: PageRequest, now: Date): Promise<Page<Member>> {
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: memberColumns,
-    from: membersOf(clubId, now),
-    orderBy: sql`"administratorId" IS NULL, email`,
+    from: sql`${membersOf(clubId, now)} WHERE true`,
+    orderBy: [ascending('"administratorId" IS NULL', 'boolean'), ascending('email', 'text')],
   });
-  return { rows: rows.map(presentMember), total };
+  return { rows: rows.map(presentMember), total, next };
 }
 
 /**

@@ -5,6 +5,7 @@ import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { ascending } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { columns, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { hasAccessToSpace } from '../access/enrollments/entitlement.ts';
@@ -57,12 +58,12 @@ export async function listVisibleSpaces(
   page: PageRequest,
   now: Date,
 ): Promise<Page<CommunitySpaceRecord>> {
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: spaceColumns,
     from: sql`${spacesOf(reader, now)} AND ${isSeen}`,
-    orderBy: sql`space.position, space.id`,
+    orderBy: [ascending('space.position', 'int'), ascending('space.id', 'uuid')],
   });
-  return { rows: await presentSpaces(db, storage, rows), total };
+  return { rows: await presentSpaces(db, storage, rows), total, next };
 }
 
 /** @throws DomainError not_found if the student does not see the space: it is unknown, archived, or hidden without access */

@@ -7,6 +7,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
+import { ascending } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { columns, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
@@ -101,10 +102,10 @@ export async function listComments(
   now: Date,
 ): Promise<Page<CommentRecord>> {
   const post = await findVisiblePost(db, voice, publicId, now);
-  const { rows, total } = await listPage<CommentRow>(db, page, {
+  const { rows, total, next } = await listPage<CommentRow>(db, page, {
     columns: columnsFor(voice),
     from: sql`${fromComments} WHERE written.post_id = ${post.id} AND ${isVisible(voice, written)}`,
-    orderBy: sql`written.created_at, written.id`,
+    orderBy: [ascending('written.created_at', 'timestamptz'), ascending('written.id', 'uuid')],
     total: async () => {
       const listed = { list: 'post_comments', clubId: voice.clubId, subjectId: post.id } as const;
       if (voice.kind === 'admin') return countListed(db, listed);
@@ -114,7 +115,7 @@ export async function listComments(
       return (await countListed(db, { ...listed, marked: false })) + (ownCount?.hidden ?? 0);
     },
   });
-  return { rows: await presentComments(db, storage, voice, rows), total };
+  return { rows: await presentComments(db, storage, voice, rows), total, next };
 }
 
 export interface CommentRef {

@@ -6,6 +6,7 @@ import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
+import { descending } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import { hasAccessToSpace } from '../access/enrollments/entitlement.ts';
@@ -36,17 +37,18 @@ export async function listMembers(
   // The removal of a student deletes the memberships. So every existing membership has a student with an address.
   const access = sql`(NOT space.private OR ${hasAccessToSpace(sql`space.id`, sql`student.id`, now)}) AS "hasAccess"`;
   const columnsWithAccess = memberColumns.and<{ hasAccess: boolean }>(access);
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: columnsWithAccess,
     from: sql`FROM community_memberships membership JOIN students student ON student.id = membership.student_id
       JOIN community_spaces space ON space.id = membership.space_id WHERE membership.space_id = ${spaceId} AND ${which}`,
     counted: sql`FROM community_memberships membership WHERE membership.space_id = ${spaceId} AND ${which}`,
-    orderBy: isBanned
-      ? sql`membership.banned_at DESC, membership.student_id DESC`
-      : sql`membership.joined_at DESC, membership.student_id DESC`,
+    orderBy: [
+      descending(isBanned ? 'membership.banned_at' : 'membership.joined_at', 'timestamptz'),
+      descending('membership.student_id', 'uuid'),
+    ],
     ...(!isBanned && { total: () => countListed(db, { list: 'space_members', clubId, subjectId: spaceId }) }),
   });
-  return { rows: rows.map(presentMember), total };
+  return { rows: rows.map(presentMember), total, next };
 }
 
 function presentMember(row: RowOf<typeof memberColumns> & { hasAccess: boolean }): RecordOf<'SpaceMember'> {

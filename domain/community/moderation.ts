@@ -7,6 +7,7 @@ import type { RecordOf } from '../../contract/contract.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Database, Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
+import { newestFirst } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
@@ -115,13 +116,13 @@ const acts = sql`FROM community_moderations act JOIN community_posts post ON pos
 
 /** @returns a page of the moderation acts of the last year, the latest first */
 export async function listModerations(db: Queries, clubId: Id, page: PageRequest): Promise<Page<ModerationRecord>> {
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: moderationColumns,
     from: sql`${acts} WHERE act.club_id = ${clubId}`,
-    orderBy: sql`act.created_at DESC, act.id DESC`,
+    orderBy: newestFirst('act'),
     total: () => countListed(db, { list: 'moderations', clubId }),
   });
-  return { rows: rows.map(presentModeration), total };
+  return { rows: rows.map(presentModeration), total, next };
 }
 
 function presentModeration(row: ModerationRow): ModerationRecord {

@@ -8,6 +8,7 @@ import { hasVisible, tidyName } from '../../platform/core/text/text.policy.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { countEach, countListed } from '../../platform/infra/postgres/lists/counts.ts';
+import { descending, newestFirst } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { columns, given, raw, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { MediaDeps } from '../media/media.ts';
@@ -104,10 +105,10 @@ export async function listPosts(
   now: Date,
 ): Promise<Page<PostRecord>> {
   const space = await requireReader(db, voice, spaceId, now);
-  const { rows, total } = await listPage<PostRow>(db, page, {
+  const { rows, total, next } = await listPage<PostRow>(db, page, {
     columns: columnsFor(voice),
     from: sql`${fromPosts} WHERE written.space_id = ${space.id} AND ${isVisible(voice, written)}`,
-    orderBy: sql`written.pinned DESC, written.created_at DESC, written.id DESC`,
+    orderBy: [descending('written.pinned', 'boolean'), ...newestFirst('written')],
     total: async () => {
       const listed = { list: 'space_posts', clubId: voice.clubId, subjectId: space.id } as const;
       if (voice.kind === 'admin') return countListed(db, listed);
@@ -117,7 +118,7 @@ export async function listPosts(
       return (await countListed(db, { ...listed, marked: false })) + (ownCount?.hidden ?? 0);
     },
   });
-  return { rows: await presentPosts(db, storage, voice, rows), total };
+  return { rows: await presentPosts(db, storage, voice, rows), total, next };
 }
 
 /**

@@ -6,6 +6,7 @@ import { notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
+import { ascending } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { columns, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
@@ -68,13 +69,13 @@ export async function listReports(
   clubId: Id,
   page: PageRequest,
 ): Promise<Page<RecordOf<'CommunityReport'>>> {
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: reportColumns,
     from: openReports(clubId),
-    orderBy: sql`report.created_at, report.id`,
+    orderBy: [ascending('report.created_at', 'timestamptz'), ascending('report.id', 'uuid')],
     total: () => countListed(db, { list: 'reports_open', clubId }),
   });
-  return { rows: rows.map(presentReport), total };
+  return { rows: rows.map(presentReport), total, next };
 }
 
 function presentReport(row: RowOf<typeof reportColumns>): RecordOf<'CommunityReport'> {

@@ -6,6 +6,7 @@ import { newId, type Id } from '../../platform/core/ids.ts';
 import { hasVisible, tidyName } from '../../platform/core/text/text.policy.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { ascending } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { insertWithPublicId, refusalOf } from '../../platform/infra/postgres/public-ids.ts';
 import { all, columns, given, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
@@ -54,13 +55,17 @@ export async function listSpaces(
 ): Promise<Page<SpaceRecord>> {
   const archived = filter.archived ? sql`space.archived_at IS NOT NULL` : sql`space.archived_at IS NULL`;
   const filters = all([sql`space.club_id = ${clubId}`, filter.archived === undefined ? undefined : archived]);
-  const { rows, total } = await listPage(db, filter, {
+  const { rows, total, next } = await listPage(db, filter, {
     columns: spaceColumns,
     from: sql`${spacesWithCounts(clubId)} WHERE ${filters}`,
     counted: sql`FROM community_spaces space WHERE ${filters}`,
-    orderBy: sql`space.archived_at IS NOT NULL, space.position, space.id`,
+    orderBy: [
+      ascending('space.archived_at IS NOT NULL', 'boolean'),
+      ascending('space.position', 'int'),
+      ascending('space.id', 'uuid'),
+    ],
   });
-  return { rows: await presentSpaces(db, storage, rows), total };
+  return { rows: await presentSpaces(db, storage, rows), total, next };
 }
 
 /** @throws DomainError not_found (also for a space of another club) */

@@ -9,8 +9,9 @@ import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
 import { nameMatches } from '../../platform/infra/postgres/lists/folded-names.ts';
+import { newestFirst } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
-import { pageOfIds, search } from '../../platform/infra/postgres/lists/search.ts';
+import { pageOfFound, search } from '../../platform/infra/postgres/lists/search.ts';
 import { emailPattern, tidyName } from '../../platform/core/text/text.policy.ts';
 import { presentStudent, type StudentIdentity } from './student-identity.ts';
 
@@ -69,16 +70,16 @@ export async function listStudents(
 ): Promise<Page<RecordOf<'Student'>>> {
   const q = filter.q?.trim() ?? '';
   if (q !== '') return searchStudents(db, storage, clubId, q, filter);
-  const { rows, total } = await listPage(db, filter, {
+  const { rows, total, next } = await listPage(db, filter, {
     columns: studentColumns,
     from: sql`${studentsWithClub} WHERE ${isListed(clubId, filter)}`,
-    orderBy: newestFirst,
+    orderBy: order,
     total: () => countListed(db, { list: 'students', clubId, marked: filter.verified }),
   });
-  return { rows: await Promise.all(rows.map((row) => presentStudent(row, storage))), total };
+  return { rows: await Promise.all(rows.map((row) => presentStudent(row, storage))), total, next };
 }
 
-const newestFirst = sql`student.created_at DESC, student.id DESC`;
+const order = newestFirst('student');
 
 /** The SQL condition that the list of the club's students contains a student. */
 function isListed(clubId: Id, { verified }: StudentFilter): Sql {
@@ -106,8 +107,10 @@ async function searchStudents(
     conditions: isListed(clubId, filter),
     matching: sql`(${nameMatches('student.name', tidyName(q))} OR student.email ILIKE ${emailPattern(q)})`,
   });
-  const rows = await db.rows<StudentIdentity>(
-    sql`SELECT ${studentColumns} ${studentsWithClub} WHERE student.id = ANY (${pageOfIds(ids, filter)}) AND student.removed_at IS NULL ORDER BY ${newestFirst}`,
-  );
-  return { rows: await Promise.all(rows.map((row) => presentStudent(row, storage))), total: ids.length };
+  const { rows, total, next } = await pageOfFound(db, filter, ids, (read) => ({
+    columns: studentColumns,
+    from: sql`${studentsWithClub} WHERE student.id = ANY (${read}) AND student.removed_at IS NULL`,
+    orderBy: order,
+  }));
+  return { rows: await Promise.all(rows.map((row) => presentStudent(row, storage))), total, next };
 }

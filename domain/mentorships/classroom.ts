@@ -5,6 +5,7 @@ import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { newestFirst } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { preparedRows } from '../../platform/infra/postgres/prepared.ts';
 import { columns, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
@@ -55,12 +56,12 @@ export async function listOpenMentorships(
   page: PageRequest,
   now: Date,
 ): Promise<Page<RecordOf<'ClassroomMentorship'>>> {
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: seenColumns,
     from: sql`${withMentor} WHERE ${isOpenTo(student, now)}`,
-    orderBy: sql`mentorship.created_at DESC, mentorship.id DESC`,
+    orderBy: newestFirst('mentorship'),
   });
-  return { rows: rows.map(presentSeen), total };
+  return { rows: rows.map(presentSeen), total, next };
 }
 
 /** @throws DomainError not_found (also if the mentorship is not open to the student) */

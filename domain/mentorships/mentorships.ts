@@ -8,6 +8,7 @@ import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { tidyName } from '../../platform/core/text/text.policy.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
+import { newestFirst } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { insertWithPublicId, refusalOf } from '../../platform/infra/postgres/public-ids.ts';
 import { all, columns, given, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
@@ -73,17 +74,18 @@ export async function listMentorships(
   clubId: Id,
   filter: PageRequest & { status?: MentorshipStatus },
 ): Promise<Page<MentorshipRecord>> {
-  const { rows, total } = await listPage(db, filter, {
+  const { rows, total, next } = await listPage(db, filter, {
     columns: listedColumns,
     from: sql`${withMentor} WHERE ${all([
       sql`mentorship.club_id = ${clubId}`,
       filter.status === undefined ? undefined : sql`mentorship.status = ${filter.status}`,
     ])}`,
-    orderBy: sql`mentorship.created_at DESC, mentorship.id DESC`,
+    orderBy: newestFirst('mentorship'),
   });
   return {
     rows: rows.map(({ exceptionCount, ...row }) => ({ ...presentMentorship(row), exception_count: exceptionCount })),
     total,
+    next,
   };
 }
 

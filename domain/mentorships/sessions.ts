@@ -7,6 +7,7 @@ import type { RecordOf } from '../../contract/contract.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { ascending, newestFirst } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { preparedRows } from '../../platform/infra/postgres/prepared.ts';
 import { all, columns, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
@@ -78,16 +79,16 @@ export async function listSessions(
   const filters = all([sql`session.club_id = ${clubId}`, ...conditionsOf(filter, now)]);
   const ofOne = filter.mentorship_id ?? filter.mentor_id ?? filter.student_id;
   const times = { status: filter.status, since: timeOf(filter.since), until: timeOf(filter.until) };
-  const { rows, total } = await listPage(db, filter, {
+  const { rows, total, next } = await listPage(db, filter, {
     columns: sessionColumns,
     from: sql`${withAll} WHERE ${filters}`,
-    orderBy: sql`session.starts_at, session.id`,
+    orderBy: [ascending('session.starts_at', 'timestamptz'), ascending('session.id', 'uuid')],
     // One mentorship, mentor or student has few sessions, so the query counts their rows instead of reading tallies.
     ...(ofOne === undefined
       ? { total: () => countSessions(db, clubId, times, filters, now) }
       : { counted: sql`FROM mentorship_sessions session WHERE ${filters}` }),
   });
-  return { rows: rows.map((row) => presentSession(row, now)), total };
+  return { rows: rows.map((row) => presentSession(row, now)), total, next };
 }
 
 /** @throws DomainError not_found (also for a session of another club) */
@@ -114,13 +115,13 @@ export async function listOwnSessions(
   now: Date,
 ): Promise<Page<RecordOf<'OwnMentorshipSession'>>> {
   const filters = all([sql`session.student_id = ${student.id}`, ...conditionsOf(filter, now)]);
-  const { rows, total } = await listPage(db, filter, {
+  const { rows, total, next } = await listPage(db, filter, {
     columns: sessionColumns,
     from: sql`${withAll} WHERE ${filters}`,
     counted: sql`FROM mentorship_sessions session WHERE ${filters}`,
-    orderBy: sql`session.starts_at DESC, session.id DESC`,
+    orderBy: newestFirst('session', 'starts_at'),
   });
-  return { rows: rows.map((row) => presentOwn(row, now)), total };
+  return { rows: rows.map((row) => presentOwn(row, now)), total, next };
 }
 
 /** A session, identified by its mentorship and its id, as in a student's request. */

@@ -6,6 +6,7 @@ import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { newestFirst } from '../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { columns, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { mediaColumns, presentMedia, type StoredMedia } from '../media/media.ts';
@@ -48,14 +49,14 @@ export async function listShown(
   chosen: Sql,
   viewer: Viewer,
 ): Promise<Page<RecordOf<'RepositorySummary'>>> {
-  const { rows, total } = await listPage(showing.db, page, {
+  const { rows, total, next } = await listPage(showing.db, page, {
     columns: repositoryColumns,
     from: sql`${repositoriesWithCounts(viewer)} WHERE ${chosen}`,
     counted: sql`FROM repositories repository WHERE ${chosen}`,
-    orderBy: sql`repository.created_at DESC, repository.id DESC`,
+    orderBy: newestFirst('repository'),
   });
   const covers = await coversOf(showing, rows, viewer);
-  return { rows: rows.map((row) => present(row, covers)), total };
+  return { rows: rows.map((row) => present(row, covers)), total, next };
 }
 
 /** @param chosen a condition on `repositories repository` that selects one repository @throws DomainError not_found */

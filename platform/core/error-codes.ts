@@ -93,6 +93,7 @@ export const errorStatus = {
   body_too_large: 413,
   unsupported_media_type: 415,
   invalid_request: 422,
+  invalid_cursor: 422,
   invalid_definition: 422,
   weak_password: 422,
   invalid_image: 422,

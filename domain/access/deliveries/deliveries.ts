@@ -13,6 +13,7 @@ import { all, columns, sql, type RowOf, type Sql } from '../../../platform/infra
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text/text.policy.ts';
 import { lockCohortForShare } from '../enrollments/cohorts.ts';
@@ -108,15 +109,15 @@ export async function listDeliveries(
   filter: PageRequest & { archived?: boolean },
 ): Promise<Page<DeliveryRecord>> {
   const archived = filter.archived ? sql`archived_at IS NOT NULL` : sql`archived_at IS NULL`;
-  const { rows, total } = await listPage(db, filter, {
+  const { rows, total, next } = await listPage(db, filter, {
     columns: deliveryColumns,
     from: sql`FROM access_deliveries WHERE ${all([
       sql`club_id = ${clubId}`,
       filter.archived === undefined ? undefined : archived,
     ])}`,
-    orderBy: sql`created_at DESC, id DESC`,
+    orderBy: newestFirst(),
   });
-  return { rows: rows.map(presentDelivery), total };
+  return { rows: rows.map(presentDelivery), total, next };
 }
 
 /** @throws DomainError not_found */

@@ -10,6 +10,7 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { changedInstant, optionalInstant } from '../../../platform/core/time/instants.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text/text.policy.ts';
 
@@ -54,12 +55,12 @@ export async function listCohorts(
   page: PageRequest,
 ): Promise<Page<RecordOf<'Cohort'>>> {
   await requireCourse(db, clubId, courseId);
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: cohortColumns,
     from: sql`FROM cohorts WHERE course_id = ${courseId}`,
-    orderBy: sql`created_at DESC, id DESC`,
+    orderBy: newestFirst(),
   });
-  return { rows: rows.map(presentCohort), total };
+  return { rows: rows.map(presentCohort), total, next };
 }
 
 /** @throws DomainError not_found (no such course), invalid_request (the end is not after the beginning) */

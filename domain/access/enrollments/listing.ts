@@ -6,6 +6,7 @@ import { all, columns, sql, type RowOf } from '../../../platform/infra/postgres/
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { countListed } from '../../../platform/infra/postgres/lists/counts.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { presentOpening, type OpeningRow } from '../deliveries/deliveries.ts';
 import { enrollmentStatus } from './enrollments.policy.ts';
@@ -17,7 +18,7 @@ const columnsWithStudent = enrollmentColumns.and<{ studentName: string; studentE
 type EnrollmentOfStudent = RowOf<typeof columnsWithStudent>;
 const enrollmentsWithStudent = sql`FROM ${enrollmentsWithDelivery} JOIN students student ON student.id = enrollment.student_id`;
 const notRemoved = sql`enrollment.revoked_reason IS DISTINCT FROM 'removal'`;
-const newestFirst = sql`enrollment.created_at DESC, enrollment.id DESC`;
+const order = newestFirst('enrollment');
 
 /** The fields that administrators and students see. */
 function presentAccess(enrollment: EnrollmentRow, now: Date) {
@@ -76,15 +77,15 @@ export async function listEnrollments(
     filter.revoked === undefined ? undefined : revoked,
   ]);
   const tally = { list: 'enrollments', clubId, subjectId: filter.delivery_id, marked: filter.revoked } as const;
-  const { rows, total } = await listPage(db, filter, {
+  const { rows, total, next } = await listPage(db, filter, {
     columns: columnsWithStudent,
     from: sql`${enrollmentsWithStudent} WHERE ${filters}`,
     counted: sql`FROM enrollments enrollment WHERE ${filters}`,
-    orderBy: newestFirst,
+    orderBy: order,
     // One student has few enrollments, so the query counts the rows themselves.
     ...(filter.student_id === undefined && { total: () => countListed(db, tally) }),
   });
-  return { rows: rows.map((row) => presentEnrollment(row, now)), total };
+  return { rows: rows.map((row) => presentEnrollment(row, now)), total, next };
 }
 
 /**
@@ -105,11 +106,11 @@ export async function listOwnEnrollments(
   now: Date,
 ): Promise<Page<RecordOf<'OwnEnrollment'>>> {
   const filters = sql`enrollment.student_id = ${studentId} AND ${notRemoved}`;
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: columnsWithOpening,
     from: sql`FROM ${enrollmentsWithDelivery} WHERE ${filters}`,
     counted: sql`FROM enrollments enrollment WHERE ${filters}`,
-    orderBy: newestFirst,
+    orderBy: order,
   });
-  return { rows: rows.map((row) => ({ ...presentAccess(row, now), opens: presentOpening(row.opens) })), total };
+  return { rows: rows.map((row) => ({ ...presentAccess(row, now), opens: presentOpening(row.opens) })), total, next };
 }

@@ -7,6 +7,7 @@ import { all, columns, sql, type RowOf } from '../../../platform/infra/postgres/
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import { ascending, newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import type { ImportError, RowOutcome } from '../../../entities/access/values.ts';
@@ -71,12 +72,12 @@ export async function listImports(
   clubId: Id,
   page: PageRequest,
 ): Promise<Page<RecordOf<'StudentImport'>>> {
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: importColumns,
     from: sql`FROM student_imports WHERE club_id = ${clubId}`,
-    orderBy: sql`created_at DESC, id DESC`,
+    orderBy: newestFirst(),
   });
-  return { rows: rows.map(presentImport), total };
+  return { rows: rows.map(presentImport), total, next };
 }
 
 export interface ReportFilter extends PageRequest {
@@ -99,18 +100,19 @@ export async function listImportRows(
   { outcome, ...page }: ReportFilter,
 ): Promise<Page<RecordOf<'StudentImportRow'>>> {
   const { created, existing, failed } = await findImport(db, clubId, importId);
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: reportColumns,
     from: sql`FROM student_import_rows WHERE ${all([
       sql`import_id = ${importId}`,
       outcome === undefined ? undefined : sql`outcome = ${outcome}`,
     ])}`,
-    orderBy: sql`row`,
+    orderBy: [ascending('row', 'int')],
     // Each batch updates the number of rows, so reading the total costs no more for a long report.
     total: outcome === undefined ? created + existing + failed : { created, existing, failed }[outcome],
   });
   return {
     total,
+    next,
     rows: rows.map(({ row, outcome: rowOutcome, code, column, studentId }) => ({
       row,
       outcome: rowOutcome,

@@ -13,6 +13,7 @@ import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { changedInstant, optionalInstant } from '../../../platform/core/time/instants.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text/text.policy.ts';
 import { requireDeliveries } from '../deliveries/deliveries.ts';
@@ -59,13 +60,13 @@ export async function listLinks(
   clubId: Id,
   page: PageRequest,
 ): Promise<Page<RegistrationLinkRecord>> {
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: linkColumns,
     from: sql`${linksWithClub} WHERE link.club_id = ${clubId}`,
     counted: sql`FROM registration_links WHERE club_id = ${clubId}`,
-    orderBy: sql`link.created_at DESC, link.id DESC`,
+    orderBy: newestFirst('link'),
   });
-  return { rows: rows.map((row) => presentLink(row, at)), total };
+  return { rows: rows.map((row) => presentLink(row, at)), total, next };
 }
 
 /** @throws DomainError not_found */

@@ -7,6 +7,7 @@ import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import { descending, type OrderKeys } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { requireAgent } from '../setup/agents.ts';
 import { budgetOf } from './budget.ts';
@@ -84,7 +85,7 @@ export async function listAgentUsage(
   page: PageRequest,
 ): Promise<Page<RecordOf<'AgentUsage'>>> {
   await requireAgent(db, clubId, agentId);
-  return listUsage(db, sql`used.agent_id = ${agentId}`, sql`used.month DESC`, page);
+  return listUsage(db, sql`used.agent_id = ${agentId}`, [descending('used.month', 'date')], page);
 }
 
 /**
@@ -105,14 +106,14 @@ export async function listClubUsage(
 async function listUsage(
   db: Queries,
   shown: Sql,
-  orderBy: Sql,
+  orderBy: OrderKeys | Sql,
   page: PageRequest,
 ): Promise<Page<RecordOf<'AgentUsage'>>> {
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: usageColumns,
     from: sql`FROM agent_months used JOIN agents agent ON agent.id = used.agent_id WHERE ${shown}`,
     counted: sql`FROM agent_months used WHERE ${shown}`,
     orderBy,
   });
-  return { rows: rows.map(presentUsage), total };
+  return { rows: rows.map(presentUsage), total, next };
 }

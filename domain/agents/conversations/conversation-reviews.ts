@@ -6,6 +6,7 @@ import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.t
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { requireAgent } from '../setup/agents.ts';
 import { conversationColumns, messagesOf, presentConversation } from './messages.ts';
@@ -34,12 +35,12 @@ export async function listReviews(
 ): Promise<Page<Review>> {
   await requireAgent(db, clubId, agentId);
   const ofAgent = reviewed(clubId, agentId);
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: reviewColumns,
     from: studentId === undefined ? ofAgent : sql`${ofAgent} AND conversation.student_id = ${studentId}`,
-    orderBy: sql`conversation.last_message_at DESC, conversation.id DESC`,
+    orderBy: newestFirst('conversation', 'last_message_at'),
   });
-  return { rows: rows.map(presentReview), total };
+  return { rows: rows.map(presentReview), total, next };
 }
 
 /** @returns the conversation with a page of its messages, and the total number of messages @throws DomainError not_found */

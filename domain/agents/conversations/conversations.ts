@@ -6,6 +6,7 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text/text.policy.ts';
 import { lockStudent } from '../../identity/accounts/accounts.ts';
@@ -63,13 +64,13 @@ export async function listConversations(
           FROM agents agent WHERE agent.club_id = ${student.clubId} AND agent.public_id = ${publicId}`,
   );
   if (!agent || (!agent.published && agent.total === 0)) throw notFound('agent');
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: conversationColumns,
     from: sql`FROM agent_conversations conversation WHERE ${isOwned} AND agent_id = ${agent.id}`,
-    orderBy: sql`conversation.last_message_at DESC, conversation.id DESC`,
+    orderBy: newestFirst('conversation', 'last_message_at'),
     total: agent.total,
   });
-  return { rows: rows.map(presentConversation), total };
+  return { rows: rows.map(presentConversation), total, next };
 }
 
 /** @throws DomainError not_found: the same answer for another student's, a deleted and an unknown conversation */

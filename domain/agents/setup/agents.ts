@@ -7,6 +7,7 @@ import { all, columns, given, sql, type RowOf } from '../../../platform/infra/po
 import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text/text.policy.ts';
 import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/public-ids.ts';
@@ -59,15 +60,15 @@ export async function listAgents(
   clubId: Id,
   filter: PageRequest & { status?: AgentStatus },
 ): Promise<Page<AgentRecord>> {
-  const { rows, total } = await listPage(db, filter, {
+  const { rows, total, next } = await listPage(db, filter, {
     columns: agentColumns,
     from: sql`FROM agents WHERE ${all([
       sql`club_id = ${clubId}`,
       filter.status === undefined ? undefined : sql`status = ${filter.status}`,
     ])}`,
-    orderBy: sql`created_at DESC, id DESC`,
+    orderBy: newestFirst(),
   });
-  return { rows: rows.map(presentAgent), total };
+  return { rows: rows.map(presentAgent), total, next };
 }
 
 /** @throws DomainError not_found, also for an agent of another club */

@@ -5,6 +5,7 @@ import { hasAccessToAgent } from '../../access/enrollments/entitlement.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 
 const agentColumns = columns(
@@ -24,6 +25,6 @@ export async function listOwnAgents(
     columns: agentColumns,
     from: sql`FROM agents agent
       WHERE agent.club_id = ${clubId} AND agent.status = 'published' AND ${hasAccessToAgent(sql`agent.id`, studentId, now)}`,
-    orderBy: sql`agent.created_at DESC, agent.id DESC`,
+    orderBy: newestFirst('agent'),
   });
 }

@@ -6,6 +6,7 @@ import { all, columns, sql, type RowOf, type Sql } from '../../../platform/infra
 import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { requireAgent } from './agents.ts';
 import type { SourceStatus, SourceWarningCode } from '../../../entities/knowledge/values.ts';
@@ -58,16 +59,16 @@ export async function listSources(
   filter: PageRequest & { status?: SourceStatus; warning?: SourceWarningCode | 'any' },
 ): Promise<Page<Source>> {
   await requireAgent(db, clubId, agentId);
-  const { rows, total } = await listPage(db, filter, {
+  const { rows, total, next } = await listPage(db, filter, {
     columns: sourceColumns,
     from: sql`FROM agent_sources WHERE ${all([
       sql`id IN (${sourcesOfAgent(agentId)})`,
       filter.status === undefined ? undefined : sql`status = ${filter.status}`,
       filter.warning === undefined ? undefined : hasWarning(filter.warning),
     ])}`,
-    orderBy: sql`created_at DESC, id DESC`,
+    orderBy: newestFirst(),
   });
-  return { rows: rows.map(presentSource), total };
+  return { rows: rows.map(presentSource), total, next };
 }
 
 /**

@@ -7,6 +7,7 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { tidyName } from '../../../platform/core/text/text.policy.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { all, sql } from '../../../platform/infra/postgres/sql.ts';
 import { requireFeature } from '../../billing/allowances.ts';
@@ -41,12 +42,12 @@ export async function listAutomations(
     sql`club_id = ${clubId}`,
     filter.status === undefined ? undefined : sql`status = ${filter.status}`,
   ]);
-  const { rows, total } = await listPage(db, filter, {
+  const { rows, total, next } = await listPage(db, filter, {
     columns: summaryColumns,
     from: sql`FROM automations WHERE ${where}`,
-    orderBy: sql`created_at DESC, id DESC`,
+    orderBy: newestFirst(),
   });
-  return { rows: await presentSummaries(db, rows), total };
+  return { rows: await presentSummaries(db, rows), total, next };
 }
 
 /** @throws DomainError feature_not_in_plan, automation_limit_reached, media_archived, invalid_request (the definition exceeds a bound) */

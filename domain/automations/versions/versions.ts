@@ -3,6 +3,7 @@ import type { RecordOf } from '../../../contract/contract.ts';
 import { AutomationVersion } from '../../../entities/automations/automation-version.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { descending } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -25,13 +26,13 @@ export async function listVersions(
   page: PageRequest,
 ): Promise<Page<RecordOf<'AutomationVersionSummary'>>> {
   const { versionCount } = await findAutomation(db, clubId, automationId);
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: versionSummaryColumns,
     from: sql`FROM automation_versions WHERE automation_id = ${automationId}`,
-    orderBy: sql`number DESC`,
+    orderBy: [descending('number', 'int')],
     total: versionCount,
   });
-  return { rows: rows.map(summaryOf), total };
+  return { rows: rows.map(summaryOf), total, next };
 }
 
 /** @throws DomainError not_found (no such automation or version) */

@@ -6,6 +6,7 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { tidyName } from '../../../platform/core/text/text.policy.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { all, sql } from '../../../platform/infra/postgres/sql.ts';
 import { requireFeature } from '../../billing/allowances.ts';
@@ -38,12 +39,12 @@ export async function listCampaigns(
     sql`club_id = ${clubId}`,
     filter.status === undefined ? undefined : sql`status = ${filter.status}`,
   ]);
-  const { rows, total } = await listPage<CampaignRow>(db, filter, {
+  const { rows, total, next } = await listPage<CampaignRow>(db, filter, {
     columns: summaryColumns,
     from: sql`FROM campaigns WHERE ${where}`,
-    orderBy: sql`created_at DESC, id DESC`,
+    orderBy: newestFirst(),
   });
-  return { rows: rows.map((row) => ({ ...presentCampaign(row), is_summary: true })), total };
+  return { rows: rows.map((row) => ({ ...presentCampaign(row), is_summary: true })), total, next };
 }
 
 /** @throws DomainError feature_not_in_plan, campaign_limit_reached, media_archived */

@@ -10,6 +10,7 @@ import { defineLease, runStep, type Claim } from '../../../platform/engine/lease
 import { wake } from '../../../platform/engine/wakes.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { HandOver } from '../../../platform/infra/smtp/smtp-hand-over.ts';
@@ -66,12 +67,12 @@ export async function listTestMails(
   filter: PageRequest,
 ): Promise<Page<Record>> {
   await findCampaign(db, clubId, campaignId);
-  const { rows, total } = await listPage<Row>(db, filter, {
+  const { rows, total, next } = await listPage<Row>(db, filter, {
     columns: testMailColumns,
     from: sql`FROM test_mails WHERE campaign_id = ${campaignId}`,
-    orderBy: sql`created_at DESC, id DESC`,
+    orderBy: newestFirst(),
   });
-  return { rows: rows.map(present), total };
+  return { rows: rows.map(present), total, next };
 }
 
 function present({ id, administratorId, status, lastError, createdAt, sentAt }: Row): Record {

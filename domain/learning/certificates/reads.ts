@@ -10,8 +10,9 @@ import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { countListed } from '../../../platform/infra/postgres/lists/counts.ts';
 import { nameMatches } from '../../../platform/infra/postgres/lists/folded-names.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest, type PagedList } from '../../../platform/infra/postgres/lists/page.ts';
-import { pageOfIds, search } from '../../../platform/infra/postgres/lists/search.ts';
+import { pageOfFound, search } from '../../../platform/infra/postgres/lists/search.ts';
 import { emailPattern, tidyName } from '../../../platform/core/text/text.policy.ts';
 import { readCode, readPartOfCode } from './code.policy.ts';
 import {
@@ -117,27 +118,25 @@ export async function listCertificates(
       conditions: condition,
       matching: matches(q),
     });
-    const rows = await db.rows<CertificateRow>(
-      sql`SELECT ${certificateColumns} ${withCourse} WHERE certificate.id = ANY (${pageOfIds(ids, filter)}) ORDER BY ${newestFirst}`,
-    );
-    return { rows: rows.map(presentCertificate), total: ids.length };
+    const found = await pageOfFound(db, filter, ids, (read) => certificatesWhere(sql`certificate.id = ANY (${read})`));
+    return { ...found, rows: found.rows.map(presentCertificate) };
   }
   const tallied = { list: 'certificates', clubId, subjectId: filter.course_id, marked: filter.revoked } as const;
-  const { rows, total } = await listPage(db, filter, {
+  const { rows, total, next } = await listPage(db, filter, {
     ...certificatesWhere(condition),
     // A single student has few certificates, so the query counts the rows themselves.
     ...(filter.student_id === undefined && { total: () => countListed(db, tallied) }),
   });
-  return { rows: rows.map(presentCertificate), total };
+  return { rows: rows.map(presentCertificate), total, next };
 }
 
-const newestFirst = sql`certificate.issued_at DESC, certificate.id DESC`;
+const order = newestFirst('certificate', 'issued_at');
 
 const certificatesWhere = (condition: Sql): PagedList<CertificateRow> => ({
   columns: certificateColumns,
   from: sql`${withCourse} WHERE ${condition}`,
   counted: sql`FROM certificates certificate WHERE ${condition}`,
-  orderBy: newestFirst,
+  orderBy: order,
 });
 
 function matches(q: string): Sql {
@@ -152,8 +151,8 @@ export async function listOwnCertificates(
   studentId: Id,
   page: PageRequest,
 ): Promise<Page<RecordOf<'Certificate'>>> {
-  const { rows, total } = await listPage(db, page, certificatesWhere(sql`certificate.student_id = ${studentId}`));
-  return { rows: rows.map(presentCertificate), total };
+  const { rows, total, next } = await listPage(db, page, certificatesWhere(sql`certificate.student_id = ${studentId}`));
+  return { rows: rows.map(presentCertificate), total, next };
 }
 
 /** @returns the public data of a certificate @throws DomainError not_found, as `findCertificateByCode` */

@@ -13,6 +13,7 @@ import { presentUsed } from '../../media/uses/presentation.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { joinProgress, progressColumns, type Progress } from './progress.ts';
 import type { Reader } from '../../identity/student-ref.ts';
@@ -56,13 +57,13 @@ export async function listCourses(
   now: Date,
 ): Promise<Page<ClassroomCourse>> {
   const visible = visibleTo(reader, now);
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: courseColumns,
     from: sql`FROM courses course ${joinProgress(reader.id)} WHERE ${visible}`,
     counted: sql`FROM courses course WHERE ${visible}`,
-    orderBy: sql`course.created_at DESC, course.id DESC`,
+    orderBy: newestFirst('course'),
   });
-  return { rows: rows.map(presentCourse), total };
+  return { rows: rows.map(presentCourse), total, next };
 }
 
 /** @throws DomainError not_found: the same answer for all courses that the student cannot take */

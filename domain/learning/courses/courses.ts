@@ -8,6 +8,7 @@ import { all, columns, given, sql, type RowOf } from '../../../platform/infra/po
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text/text.policy.ts';
 import { setCover } from '../../media/uses/covers.ts';
@@ -89,13 +90,13 @@ export async function listCourses(
     sql`course.club_id = ${clubId}`,
     filter.status === undefined ? undefined : sql`course.status = ${filter.status}`,
   ]);
-  const { rows, total } = await listPage(db, filter, {
+  const { rows, total, next } = await listPage(db, filter, {
     columns: courseColumns,
     from: sql`${coursesWithCounts} WHERE ${condition}`,
     counted: sql`FROM courses course WHERE ${condition}`,
-    orderBy: sql`course.created_at DESC, course.id DESC`,
+    orderBy: newestFirst('course'),
   });
-  return { rows: rows.map(presentCourse), total };
+  return { rows: rows.map(presentCourse), total, next };
 }
 
 /** @returns the course with its whole outline @throws DomainError not_found, also for a course of another club */

@@ -26,8 +26,8 @@ export async function pageWithCovers<C extends { id: Id }>(
   deps: Covered,
   page: Promise<Page<C>>,
 ): Promise<Page<C & { cover?: RecordOf<'Media'> }>> {
-  const { rows, total } = await page;
-  return { rows: await withCovers(deps, rows), total };
+  const { rows, ...rest } = await page;
+  return { ...rest, rows: await withCovers(deps, rows) };
 }
 
 async function withCovers<C extends { id: Id }>(

@@ -6,6 +6,7 @@ import { hasAccessToCourse } from '../../access/enrollments/entitlement.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { findStudent } from '../../identity/students.ts';
 
@@ -57,13 +58,13 @@ export async function listProgress(
   const condition = sql`course.club_id = ${clubId} AND (${access} OR course.id IN (
     SELECT lesson.course_id FROM lesson_progress progress JOIN lessons lesson ON lesson.id = progress.lesson_id
      WHERE progress.student_id = ${studentId}))`;
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: courseProgress.and<{ hasAccess: boolean }>(sql`${access} AS "hasAccess"`),
     from: sql`FROM courses course ${joinProgress(studentId)} WHERE ${condition}`,
     counted: sql`FROM courses course WHERE ${condition}`,
-    orderBy: sql`course.created_at DESC, course.id DESC`,
+    orderBy: newestFirst('course'),
   });
-  return { rows: rows.map(presentProgress), total };
+  return { rows: rows.map(presentProgress), total, next };
 }
 
 function presentProgress(row: ProgressRow): RecordOf<'CourseProgress'> {

@@ -8,6 +8,7 @@ import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.t
 import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { lockStudent } from '../../identity/accounts/accounts.ts';
 import { avatarOf } from '../../identity/avatars.ts';
@@ -61,8 +62,8 @@ export async function listVisibleComments(
   now: Date,
 ): Promise<Page<ClassroomComment>> {
   const lesson = await findVisibleLesson(db, reader, publicId, now);
-  const { rows, total } = await commentsOf(db, lesson.id, page);
-  return { rows: await Promise.all(rows.map((row) => presentToStudent(storage, row, reader))), total };
+  const { rows, total, next } = await commentsOf(db, lesson.id, page);
+  return { rows: await Promise.all(rows.map((row) => presentToStudent(storage, row, reader))), total, next };
 }
 
 /** @returns a page of the lesson's comments, newest first @throws DomainError not_found */
@@ -73,7 +74,7 @@ export async function listComments(
   page: PageRequest,
 ): Promise<Page<RecordOf<'LessonComment'>>> {
   await findLesson(db, clubId, lessonId);
-  const { rows, total } = await commentsOf(db, lessonId, page);
+  const { rows, total, next } = await commentsOf(db, lessonId, page);
   return {
     rows: rows.map(({ id, body, studentId, name, email, createdAt }) => ({
       id,
@@ -82,6 +83,7 @@ export async function listComments(
       created_at: createdAt.toISOString(),
     })),
     total,
+    next,
   };
 }
 
@@ -90,7 +92,7 @@ function commentsOf(db: Queries, lessonId: Id, page: PageRequest): Promise<Page<
     columns: commentColumns,
     from: sql`${commentsWithAuthor} WHERE comment.lesson_id = ${lessonId}`,
     counted: sql`FROM lesson_comments WHERE lesson_id = ${lessonId}`,
-    orderBy: sql`comment.created_at DESC, comment.id DESC`,
+    orderBy: newestFirst('comment'),
   });
 }
 

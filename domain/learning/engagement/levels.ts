@@ -7,6 +7,7 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
+import { ascending } from '../../../platform/infra/postgres/lists/order.ts';
 import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
 import { requireUnnamed } from '../../watches/watches.ts';
 import { tidyName } from '../../../platform/core/text/text.policy.ts';
@@ -30,12 +31,12 @@ export function presentLevel(level: LevelRow): LevelRecord {
 
 /** @returns a page of the club's levels, with the lowest first */
 export async function listLevels(db: Queries, clubId: Id, page: PageRequest): Promise<Page<LevelRecord>> {
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: levelColumns,
     from: sql`FROM levels level WHERE level.club_id = ${clubId} AND level.removed_at IS NULL`,
-    orderBy: sql`level.points`,
+    orderBy: [ascending('level.points', 'int')],
   });
-  return { rows: rows.map(presentLevel), total };
+  return { rows: rows.map(presentLevel), total, next };
 }
 
 /** @throws DomainError not_found, also for a level of another club and for a deleted level */

@@ -7,6 +7,7 @@ import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import { descending } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { recordFacts, type FactOptions } from '../../../platform/engine/facts.ts';
 import { lockStudent } from '../../identity/accounts/accounts.ts';
@@ -143,10 +144,10 @@ export async function listAwards(
   page: PageRequest,
 ): Promise<Page<RecordOf<'PointAward'>>> {
   const { id: studentId } = await findStudent(db, student.clubId, student.studentId);
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: awardColumns,
     from: sql`FROM point_awards award WHERE award.student_id = ${studentId}`,
-    orderBy: sql`award.created_at DESC, award.cause_id DESC`,
+    orderBy: [descending('award.created_at', 'timestamptz'), descending('award.cause_id', 'uuid'), descending('award.cause_kind', 'text')],
   });
-  return { rows: rows.map(presentAward), total };
+  return { rows: rows.map(presentAward), total, next };
 }

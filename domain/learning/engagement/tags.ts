@@ -7,6 +7,7 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
+import { ascending } from '../../../platform/infra/postgres/lists/order.ts';
 import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
 import { requireUnnamed } from '../../watches/watches.ts';
 import { tidyName } from '../../../platform/core/text/text.policy.ts';
@@ -28,12 +29,12 @@ export function presentTag(tag: TagRow): TagRecord {
 
 /** @returns a page of the club's tags, sorted by name */
 export async function listTags(db: Queries, clubId: Id, page: PageRequest): Promise<Page<TagRecord>> {
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: tagColumns,
     from: sql`FROM tags tag WHERE tag.club_id = ${clubId} AND tag.removed_at IS NULL`,
-    orderBy: sql`tag.folded_name`,
+    orderBy: [ascending('tag.folded_name', 'text')],
   });
-  return { rows: rows.map(presentTag), total };
+  return { rows: rows.map(presentTag), total, next };
 }
 
 /** @returns the tags of a student, sorted by name */

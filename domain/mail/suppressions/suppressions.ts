@@ -6,6 +6,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { foldEmail } from '../../../platform/core/text/text.policy.ts';
 import { addressKeyOf } from '../../../platform/infra/keys/address-keys.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { ascending, descending } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { all, columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../../deps.ts';
@@ -41,12 +42,12 @@ export async function listSuppressions(
     sql`club_id = ${clubId}`,
     filter.q === undefined ? undefined : sql`address_key = ${addressKeyOf(vault, foldEmail(filter.q))}`,
   ]);
-  const { rows, total } = await listPage<Row>(db, filter, {
+  const { rows, total, next } = await listPage<Row>(db, filter, {
     columns: suppressionColumns,
     from: sql`FROM mail_suppressions WHERE ${where}`,
-    orderBy: sql`created_at DESC, address_key`,
+    orderBy: [descending('created_at', 'timestamptz'), ascending('address_key', 'bytea')],
   });
-  return { rows: rows.map(present), total };
+  return { rows: rows.map(present), total, next };
 }
 
 /** The limit of suppressions in a club. It is about ten times the number of students in the largest plan. */

@@ -6,6 +6,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { hasVisible, tidyName } from '../../../platform/core/text/text.policy.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sqlStateOf, violates } from '../../../platform/infra/postgres/errors.ts';
+import { ascending } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
@@ -33,12 +34,12 @@ function presentFolder({ id, parentId, name, createdAt, updatedAt }: RowOf<typeo
 
 /** @returns a page of the club's folders on all levels, by name */
 export async function listFolders(db: Queries, clubId: Id, page: PageRequest): Promise<Page<Folder>> {
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: folderColumns,
     from: sql`FROM media_folders WHERE club_id = ${clubId}`,
-    orderBy: sql`folded_name, id`,
+    orderBy: [ascending('folded_name', 'text'), ascending('id', 'uuid')],
   });
-  return { rows: rows.map(presentFolder), total };
+  return { rows: rows.map(presentFolder), total, next };
 }
 
 const foldName = (name: string) => name.toLowerCase();

@@ -8,8 +8,9 @@ import { hasVisible, tidyName } from '../../../platform/core/text/text.policy.ts
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { countEach } from '../../../platform/infra/postgres/lists/counts.ts';
 import { nameMatches } from '../../../platform/infra/postgres/lists/folded-names.ts';
-import { listPage, windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
-import { pageOfIds, search } from '../../../platform/infra/postgres/lists/search.ts';
+import { newestFirst, orderBy } from '../../../platform/infra/postgres/lists/order.ts';
+import { listPage, windowAfter, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { pageOfFound, search } from '../../../platform/infra/postgres/lists/search.ts';
 import { all, sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { syncSources } from '../../knowledge/sources.ts';
@@ -68,7 +69,7 @@ export interface LibraryFilter extends PageRequest {
 /** A condition on `media`: the file belongs to the library and is not removed. */
 const ofLibrary = (clubId: Id) =>
   sql`media.club_id = ${clubId} AND media.purpose = 'library' AND media.removed_at IS NULL`;
-const newestFirst = sql`media.created_at DESC, media.id DESC`;
+const order = newestFirst('media');
 
 /** @returns a page of the club's files, newest first; with `q`, a page of the newest 1,000 matches */
 export async function listMedia(
@@ -77,9 +78,9 @@ export async function listMedia(
   filter: LibraryFilter,
 ): Promise<Page<RecordOf<'Media'>>> {
   const q = filter.q?.trim() ?? '';
-  const { rows, total } =
+  const { rows, total, next } =
     q !== '' ? await searchLibrary(deps, reader, q, filter) : await listLibrary(deps, reader, filter);
-  return { rows: await Promise.all(rows.map((row) => presentForReader(row, deps.storage))), total };
+  return { rows: await Promise.all(rows.map((row) => presentForReader(row, deps.storage))), total, next };
 }
 
 /** The condition under which the list shows a file. It does not include the filter by screen type. */
@@ -101,17 +102,18 @@ async function listLibrary(
   reader: LibraryReader,
   filter: LibraryFilter,
 ): Promise<Page<LibraryRow>> {
-  const { limit, offset } = windowOf(filter);
+  const { after, limit, offset } = windowAfter(filter, order);
   const types = [...new Set(filter.types ?? screenTypes)];
   // The newest files of each type are read from the index of types, so a rare type costs no more than a frequent type.
   const heads = sql`FROM unnest(${types}::text[]) AS listed (type) CROSS JOIN LATERAL (
-    SELECT * FROM media WHERE ${isListed(reader, filter)} AND media.type = listed.type ORDER BY ${newestFirst} LIMIT ${limit + offset}) AS media`;
+    SELECT * FROM media WHERE ${all([isListed(reader, filter), after])} AND media.type = listed.type ORDER BY ${orderBy(order)} LIMIT ${limit + offset}) AS media
+    WHERE true`;
   const some = sql`FROM media WHERE ${isListed(reader, filter)} AND media.type = ANY (${types}::text[])`;
   return listPage(deps.db, filter, {
     columns: columnsFor(deps, reader),
     from: heads,
     counted: some,
-    orderBy: newestFirst,
+    orderBy: order,
     // A person has few favorites, so the query counts the rows themselves.
     ...(filter.favorite === undefined && { total: () => countLibrary(deps.db, reader.clubId, types, filter) }),
   });
@@ -152,10 +154,11 @@ async function searchLibrary(
     conditions: all([isListed(reader, filter), types && sql`media.type = ANY (${types}::text[])`]),
     matching: sql`(${nameMatches('media.title', tidyName(q))} OR ${nameMatches('media.file_name', q.normalize('NFC').trim())})`,
   });
-  const rows = await deps.db.rows<LibraryRow>(
-    sql`SELECT ${columnsFor(deps, reader)} FROM media WHERE media.id = ANY (${pageOfIds(ids, filter)}) ORDER BY ${newestFirst}`,
-  );
-  return { rows, total: ids.length };
+  return pageOfFound(deps.db, filter, ids, (read) => ({
+    columns: columnsFor(deps, reader),
+    from: sql`FROM media WHERE media.id = ANY (${read})`,
+    orderBy: order,
+  }));
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Files for assignments that the student has not submitted yet. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
@@ -24,12 +25,12 @@ export async function listUnsentFiles(
   studentId: Id,
   page: PageRequest,
 ): Promise<Page<RecordOf<'Media'>>> {
-  const { rows, total } = await listPage<StoredMedia>(db, page, {
+  const { rows, total, next } = await listPage<StoredMedia>(db, page, {
     columns: mediaColumns,
     from: sql`FROM media WHERE owner_id = ${studentId} AND purpose = 'assignment' AND status <> 'failed' AND removed_at IS NULL AND ${isUnsent}`,
-    orderBy: sql`media.created_at DESC, media.id DESC`,
+    orderBy: newestFirst('media'),
   });
-  return { rows: await Promise.all(rows.map((row) => presentMedia(row, storage))), total };
+  return { rows: await Promise.all(rows.map((row) => presentMedia(row, storage))), total, next };
 }
 
 /**

@@ -9,6 +9,7 @@ import { writeTogether } from '../../../platform/infra/postgres/write-together.t
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { gathered } from '../../../platform/core/gathered.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
 import type { DatabaseDeps, VaultDeps } from '../../deps.ts';
 import { traceparent } from '../../../platform/infra/tracing.ts';
@@ -211,16 +212,16 @@ export interface NoticeFilter extends PageRequest {
 
 /** @returns a page of the club's notices, newest first */
 export async function listNotices(db: Queries, clubId: Id, filter: NoticeFilter): Promise<Page<Notice>> {
-  const { rows, total } = await listPage(db, filter, {
+  const { rows, total, next } = await listPage(db, filter, {
     columns: noticeColumns,
     from: sql`FROM sales_notices WHERE ${all([
       sql`club_id = ${clubId}`,
       filter.status === undefined ? undefined : sql`status = ${filter.status}`,
       filter.connection_id === undefined ? undefined : sql`connection_id = ${filter.connection_id}`,
     ])}`,
-    orderBy: sql`received_at DESC, id DESC`,
+    orderBy: newestFirst('', 'received_at'),
   });
-  return { rows: rows.map(present), total };
+  return { rows: rows.map(present), total, next };
 }
 
 /** Drops a byte-order mark, which JSON parsers refuse in a text. */

@@ -8,6 +8,7 @@ import type { Queries, Transaction } from '../../../platform/infra/postgres/data
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
+import { ascending } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import type { AddressedDeps, DatabaseDeps } from '../../deps.ts';
 import { sha256 } from '../../../platform/infra/keys/vault.ts';
@@ -87,12 +88,12 @@ export async function deleteConnection({ db }: DatabaseDeps, clubId: Id, connect
 
 /** @returns a page of the club's connections, oldest first */
 export async function listConnections(db: Queries, clubId: Id, page: PageRequest): Promise<Page<Connection>> {
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: connectionColumns,
     from: sql`FROM sales_connections connection WHERE connection.club_id = ${clubId} AND connection.deleted_at IS NULL`,
-    orderBy: sql`connection.created_at, connection.id`,
+    orderBy: [ascending('connection.created_at', 'timestamptz'), ascending('connection.id', 'uuid')],
   });
-  return { rows: rows.map(present), total };
+  return { rows: rows.map(present), total, next };
 }
 
 const noConnection = () => notFound('sales connection');

@@ -6,6 +6,7 @@ import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { all, columns, sql, type Columns, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import type { PurchaseStatus, SubscriptionStatus } from '../../../entities/sales/values.ts';
 
@@ -64,8 +65,8 @@ export async function listPurchases(
   clubId: Id,
   filter: SaleFilter<PurchaseStatus>,
 ): Promise<Page<RecordOf<'Purchase'>>> {
-  const { rows, total } = await listSales(db, clubId, filter, { table: sql`purchases`, columns: purchaseColumns });
-  return { rows: rows.map(presentPurchase), total };
+  const { rows, total, next } = await listSales(db, clubId, filter, { table: sql`purchases`, columns: purchaseColumns });
+  return { rows: rows.map(presentPurchase), total, next };
 }
 
 /** @returns a page of the club's subscriptions, newest first, including subscriptions of removed students */
@@ -74,11 +75,11 @@ export async function listSubscriptions(
   clubId: Id,
   filter: SaleFilter<SubscriptionStatus>,
 ): Promise<Page<RecordOf<'Subscription'>>> {
-  const { rows, total } = await listSales(db, clubId, filter, {
+  const { rows, total, next } = await listSales(db, clubId, filter, {
     table: sql`subscriptions`,
     columns: subscriptionColumns,
   });
-  return { rows: rows.map(presentSubscription), total };
+  return { rows: rows.map(presentSubscription), total, next };
 }
 
 function listSales<Row>(
@@ -96,7 +97,7 @@ function listSales<Row>(
     columns: sale.columns,
     from: sql`FROM ${sale.table} sale JOIN products product ON product.id = sale.product_id WHERE ${filters}`,
     counted: sql`FROM ${sale.table} sale WHERE ${filters}`,
-    orderBy: sql`sale.created_at DESC, sale.id DESC`,
+    orderBy: newestFirst('sale'),
   });
 }
 

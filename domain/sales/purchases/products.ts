@@ -10,6 +10,7 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { sqlStateOf, violates } from '../../../platform/infra/postgres/errors.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
+import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text/text.policy.ts';
 
@@ -44,15 +45,15 @@ export async function listProducts(
   clubId: Id,
   filter: PageRequest & { platform?: string },
 ): Promise<Page<ProductRecord>> {
-  const { rows, total } = await listPage(db, filter, {
+  const { rows, total, next } = await listPage(db, filter, {
     columns: productColumns,
     from: sql`FROM products product WHERE ${all([
       sql`product.club_id = ${clubId}`,
       filter.platform === undefined ? undefined : sql`product.platform = ${filter.platform}`,
     ])}`,
-    orderBy: sql`product.created_at DESC, product.id DESC`,
+    orderBy: newestFirst('product'),
   });
-  return { rows: rows.map(presentProduct), total };
+  return { rows: rows.map(presentProduct), total, next };
 }
 
 /** @throws DomainError not_found */

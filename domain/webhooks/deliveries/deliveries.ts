@@ -7,7 +7,8 @@ import type { Queries, Transaction } from '../../../platform/infra/postgres/data
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
-import { windowOf, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import { newestFirst, orderBy } from '../../../platform/infra/postgres/lists/order.ts';
+import { cutPage, printedKeys, windowAfter, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
 import { requireEndpoint, noEndpoint } from '../endpoints/endpoints.ts';
 import { bodyOf } from './bodies.ts';
@@ -31,6 +32,10 @@ const deliveryColumns = columns(Delivery, [
   'completedAt',
 ]).and<{ removed: boolean }>(sql`payload_purged_at IS NOT NULL AS removed`);
 type DeliveryRow = RowOf<typeof deliveryColumns>;
+
+const order = newestFirst();
+const keyedColumns = deliveryColumns.and<{ cursorKeys: string[] }>(printedKeys(order));
+type KeyedDelivery = RowOf<typeof keyedColumns>;
 
 const attemptColumns = columns(WebhookAttemptRow, [
   'number',
@@ -64,7 +69,7 @@ export async function listDeliveries(
   filter: DeliveryFilter,
   now: Date,
 ): Promise<Page<WebhookDelivery>> {
-  const { limit, offset } = windowOf(filter);
+  const { after, limit, offset } = windowAfter(filter, order);
   const { status, event_type: eventType } = filter;
   const selected = {
     endpointId,
@@ -72,18 +77,23 @@ export async function listDeliveries(
     ...(eventType !== undefined && { eventType }),
     ...timesOf(filter, endOf.history(now).getTime() + 1),
   };
-  const newest = sql`ORDER BY created_at DESC, id DESC LIMIT ${offset + limit}`;
-  const rows = await db.rows<({ total: number } & DeliveryRow) | { total: number; id: null }>(
+  const newest = sql`ORDER BY ${orderBy(order)} LIMIT ${offset + limit}`;
+  const read = await db.rows<({ total: number } & KeyedDelivery) | { total: number; id: null }>(
     sql`SELECT endpoint.total, page.*
        FROM (SELECT ${counting(selected)} AS total FROM webhook_endpoints
               WHERE id = ${endpointId} AND club_id = ${clubId} AND deleted_at IS NULL) endpoint
-       LEFT JOIN (SELECT * FROM (${selection(deliveryColumns, selected, newest)}) AS found
+       LEFT JOIN (SELECT * FROM (${selection(keyedColumns, selected, { after, order: newest })}) AS found
                    ORDER BY "createdAt" DESC, id DESC LIMIT ${limit} OFFSET ${offset}) page ON true
       ORDER BY page."createdAt" DESC, page.id DESC`,
   );
-  const [first] = rows;
+  const [first] = read;
   if (!first) throw noEndpoint();
-  return { rows: rows.flatMap((row) => (row.id === null ? [] : [presentDelivery(row, now)])), total: first.total };
+  const { rows, next } = cutPage<DeliveryRow>(
+    filter,
+    order,
+    read.flatMap((row) => (row.id === null ? [] : [row])),
+  );
+  return { rows: rows.map((row) => presentDelivery(row, now)), total: first.total, next };
 }
 
 /** @param earliest Unix milliseconds */

@@ -79,16 +79,21 @@ function selecting({ endpointId, status, eventType, since, until }: DeliverySele
 
 /**
  * @param selectedColumns columns of `webhook_deliveries`
+ * @param after a further condition on each part of the query: the deliveries after a cursor
  * @param order the clause `ORDER BY … LIMIT …` for each part of the query
  * @returns an SQL query for the selected deliveries. If only a type is selected, the result combines one query for each status. So the
  * index (endpoint, type, status, time) returns the rows in the order of time, with or without a selected status. It reads no needless rows,
  * even for rare combinations
  */
-export function selection(selectedColumns: Sql, selected: DeliverySelection, order = sql``): Sql {
+export function selection(
+  selectedColumns: Sql,
+  selected: DeliverySelection,
+  { after, order = sql`` }: { after?: Sql | undefined; order?: Sql } = {},
+): Sql {
   const byStatus = selected.eventType !== undefined && selected.status === undefined;
   return union(
     (byStatus ? deliveryStatuses.map((status) => ({ ...selected, status })) : [selected]).map(
-      (one) => sql`(SELECT ${selectedColumns} FROM webhook_deliveries WHERE ${selecting(one)} ${order})`,
+      (one) => sql`(SELECT ${selectedColumns} FROM webhook_deliveries WHERE ${all([selecting(one), after])} ${order})`,
     ),
   );
 }

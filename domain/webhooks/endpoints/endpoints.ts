@@ -8,6 +8,7 @@ import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { columns, given, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
+import { ascending } from '../../../platform/infra/postgres/lists/order.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import type { VaultDeps } from '../../deps.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -151,12 +152,12 @@ export async function listEndpoints(
   page: PageRequest,
   now: Date,
 ): Promise<Page<WebhookEndpoint>> {
-  const { rows, total } = await listPage(db, page, {
+  const { rows, total, next } = await listPage(db, page, {
     columns: columnsAt(now),
     from: listed(clubId),
-    orderBy: sql`endpoint.created_at, endpoint.id`,
+    orderBy: [ascending('endpoint.created_at', 'timestamptz'), ascending('endpoint.id', 'uuid')],
   });
-  return { rows: rows.map(presentEndpoint), total };
+  return { rows: rows.map(presentEndpoint), total, next };
 }
 
 function presentEndpoint(row: EndpointRow): WebhookEndpoint {

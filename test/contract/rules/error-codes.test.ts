@@ -10,6 +10,7 @@ const plain: OperationTraits = {
   isUnderClub: false,
   hasRoles: false,
   hasBody: false,
+  hasCursor: false,
   hasJudgedParameters: false,
 };
 

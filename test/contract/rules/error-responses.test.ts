@@ -9,6 +9,7 @@ const publicRead: OperationTraits = {
   isUnderClub: false,
   hasRoles: false,
   hasBody: false,
+  hasCursor: false,
   hasJudgedParameters: false,
 };
 
@@ -23,7 +24,14 @@ describe('errorResponses', () => {
   });
 
   it('returns the error responses of every rule that applies to an administrator’s write in a club', () => {
-    const write = { hasSession: true, isUnderClub: true, hasRoles: true, hasBody: true, hasJudgedParameters: true };
+    const write = {
+      hasSession: true,
+      isUnderClub: true,
+      hasRoles: true,
+      hasBody: true,
+      hasCursor: false,
+      hasJudgedParameters: true,
+    };
     expect(Object.keys(errorResponses([], { method: 'post', ...write }))).to.deep.equal([
       '400',
       '401',

@@ -12,6 +12,7 @@ const publicRead: OperationTraits = {
   isUnderClub: false,
   hasRoles: false,
   hasBody: false,
+  hasCursor: false,
   hasJudgedParameters: false,
 };
 

@@ -2,7 +2,7 @@
 import type { Queries } from '../database.ts';
 import { raw, sql, type Sql } from '../sql.ts';
 import type { Id } from '../../../core/ids.ts';
-import { windowOf, type PageRequest } from './page.ts';
+import { listPage, windowOf, type Page, type PagedList, type PageRequest } from './page.ts';
 
 export interface SearchRules {
   /** A search finds at most this number of records, and prefers the newest. Its total counts only the found records. */
@@ -110,8 +110,19 @@ async function findByIndex(db: Queries, list: SearchedList, max: number): Promis
   return found.map(({ id }) => id);
 }
 
-/** @returns the ids of one page */
-export function pageOfIds(ids: readonly Id[], page: PageRequest): readonly Id[] {
-  const { limit, offset } = windowOf(page);
-  return ids.slice(offset, offset + limit);
+/**
+ * @param ids the found records, in the order of the list
+ * @param listOf the columns, FROM and WHERE, and the order of records with given ids
+ * @returns one page of the found records. A page by number reads only its own records; a page after a cursor chooses from all of them,
+ *   because the record of the cursor may have been removed
+ */
+export async function pageOfFound<Row>(
+  db: Queries,
+  request: PageRequest,
+  ids: readonly Id[],
+  listOf: (ids: readonly Id[]) => Pick<PagedList<Row>, 'columns' | 'from' | 'orderBy'>,
+): Promise<Page<Row>> {
+  const { limit, offset } = windowOf(request);
+  const read = request.cursor?.isAfter ? ids : ids.slice(offset, offset + limit + 1);
+  return listPage<Row>(db, { ...request, page: 1 }, { ...listOf(read), total: ids.length });
 }

@@ -1,0 +1,38 @@
+/** Opens the cursor of a list for the list, club, student and filters of the request, so that handlers pass the query on unchanged (CUR-1). */
+import type { ContractOperation } from '../../contract/contract.ts';
+import { DomainError } from '../../platform/core/errors.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
+import { positionIn } from '../../platform/infra/postgres/lists/cursor.ts';
+import type { Caller } from '../operation.ts';
+
+/** A request of a list, after its checks by the contract. */
+export interface CheckedRequest {
+  params: Readonly<Record<string, string>>;
+  query: Readonly<Record<string, unknown>>;
+  /** Whether the caller wrote `page`, which has a default. */
+  namesPage: boolean;
+  caller: Caller | undefined;
+}
+
+/**
+ * @returns the query. For a list with cursors, `cursor` is the place of the caller in the list
+ * @throws DomainError malformed_request if the request has both `cursor` and `page`; invalid_cursor
+ */
+export function positioned(
+  vault: Vault,
+  { operationId, parameters }: ContractOperation,
+  { params, query, namesPage, caller }: CheckedRequest,
+): Readonly<Record<string, unknown>> {
+  if (!parameters.some(({ name }) => name === 'cursor')) return query;
+  const { page, page_size: size, cursor, ...filters } = query;
+  if (cursor !== undefined && namesPage)
+    throw new DomainError('malformed_request', 'A request has either cursor or page, not both.');
+  const { clubId = '', ...ids } = params;
+  const context = {
+    list: operationId,
+    clubId,
+    ...(caller?.kind === 'student' && { studentId: caller.student.id }),
+    filters: { ...ids, ...filters },
+  };
+  return { ...filters, page, page_size: size, cursor: positionIn(vault, context, cursor as string | undefined) };
+}

@@ -1,5 +1,12 @@
 /** The cursors of lists (CUR-1). A list with `page` takes `cursor` too, unless its path file says `x-pages-only`. */
-import { isObject, isReference, type JsonObject, type ParameterObject, type Reference, type ResponseObject } from '../openapi.ts';
+import {
+  isObject,
+  isReference,
+  type JsonObject,
+  type ParameterObject,
+  type Reference,
+  type ResponseObject,
+} from '../openapi.ts';
 
 const json = 'application/json';
 type Parameters = readonly (ParameterObject | Reference)[];

@@ -147,7 +147,11 @@ export async function listAwards(
   const { rows, total, next } = await listPage(db, page, {
     columns: awardColumns,
     from: sql`FROM point_awards award WHERE award.student_id = ${studentId}`,
-    orderBy: [descending('award.created_at', 'timestamptz'), descending('award.cause_id', 'uuid'), descending('award.cause_kind', 'text')],
+    orderBy: [
+      descending('award.created_at', 'timestamptz'),
+      descending('award.cause_id', 'uuid'),
+      descending('award.cause_kind', 'text'),
+    ],
   });
   return { rows: rows.map(presentAward), total, next };
 }

@@ -65,7 +65,10 @@ export async function listPurchases(
   clubId: Id,
   filter: SaleFilter<PurchaseStatus>,
 ): Promise<Page<RecordOf<'Purchase'>>> {
-  const { rows, total, next } = await listSales(db, clubId, filter, { table: sql`purchases`, columns: purchaseColumns });
+  const { rows, total, next } = await listSales(db, clubId, filter, {
+    table: sql`purchases`,
+    columns: purchaseColumns,
+  });
   return { rows: rows.map(presentPurchase), total, next };
 }
 

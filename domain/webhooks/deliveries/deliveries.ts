@@ -8,7 +8,13 @@ import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import { newestFirst, orderBy } from '../../../platform/infra/postgres/lists/order.ts';
-import { cutPage, printedKeys, windowAfter, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
+import {
+  cutPage,
+  printedKeys,
+  windowAfter,
+  type Page,
+  type PageRequest,
+} from '../../../platform/infra/postgres/lists/page.ts';
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
 import { requireEndpoint, noEndpoint } from '../endpoints/endpoints.ts';
 import { bodyOf } from './bodies.ts';

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { Club } from '../../../../entities/clubs/club.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
+import { ascending, descending } from '../../../../platform/infra/postgres/lists/order.ts';
 import { listPage } from '../../../../platform/infra/postgres/lists/page.ts';
 import { sqlStateOf } from '../../../../platform/infra/postgres/errors.ts';
 import { prepared } from '../../../../platform/infra/postgres/prepared.ts';
@@ -65,24 +66,26 @@ describe('Queries', () => {
 
   it('lists a page, and counts all rows of the list', async () => {
     const from = sql`FROM generate_series(1, ${7}) AS n`;
-    const numbers = { columns: selection<{ n: number }>(sql`n`), from, orderBy: sql`n DESC` };
+    const numbers = { columns: selection<{ n: number }>(sql`n`), from, orderBy: [descending('n', 'int')] as const };
     expect(await listPage(db, { page: 2, page_size: 3 }, numbers)).to.deep.equal({
       rows: [{ n: 4 }, { n: 3 }, { n: 2 }],
       total: 7,
+      next: undefined,
     });
-    expect(await listPage(db, { page: 4, page_size: 3 }, numbers)).to.deep.equal({ rows: [], total: 7 });
+    expect(await listPage(db, { page: 4, page_size: 3 }, numbers)).to.deep.equal({ rows: [], total: 7, next: undefined });
   });
 
   it('returns a total that is counted in other tables than the page, or that the caller provides', async () => {
     const from = sql`FROM generate_series(1, 7) AS n CROSS JOIN generate_series(1, 2) AS twice`;
-    const pairs = { columns: selection<{ n: number }>(sql`n`), from, orderBy: sql`n, twice` };
+    const pairs = { columns: selection<{ n: number }>(sql`n`), from, orderBy: [ascending('n', 'int'), ascending('twice', 'int')] as const };
+    const next = undefined;
     const counted = sql`FROM generate_series(1, 7)`;
     const list = (more: object) => listPage(db, { page: 1, page_size: 3 }, { ...pairs, ...more });
     const rows = [{ n: 1 }, { n: 1 }, { n: 2 }];
-    expect(await list({})).to.deep.equal({ rows, total: 14 });
-    expect(await list({ counted })).to.deep.equal({ rows, total: 7 });
-    expect(await list({ counted, total: 5 })).to.deep.equal({ rows, total: 5 });
-    expect(await list({ total: async () => 0 })).to.deep.equal({ rows, total: 0 });
+    expect(await list({})).to.deep.equal({ rows, total: 14, next });
+    expect(await list({ counted })).to.deep.equal({ rows, total: 7, next });
+    expect(await list({ counted, total: 5 })).to.deep.equal({ rows, total: 5, next });
+    expect(await list({ total: async () => 0 })).to.deep.equal({ rows, total: 0, next });
   });
 
   it('does not run the count if the page shows the end of the list', async () => {
@@ -91,8 +94,9 @@ describe('Queries', () => {
     expect(await listPage(db, { page: 2, page_size: 3 }, upTo(5))).to.deep.equal({
       rows: [{ n: 4 }, { n: 5 }],
       total: 5,
+      next: undefined,
     });
-    expect(await listPage(db, { page: 1, page_size: 3 }, upTo(0))).to.deep.equal({ rows: [], total: 0 });
+    expect(await listPage(db, { page: 1, page_size: 3 }, upTo(0))).to.deep.equal({ rows: [], total: 0, next: undefined });
     for (const page of [2, 3])
       // The rows of a full page, or of a page after the end, do not show the total. So the count runs, and fails.
       expect(sqlStateOf(await listPage(db, { page, page_size: 3 }, upTo(6)).catch((error: unknown) => error))).to.equal(

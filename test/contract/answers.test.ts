@@ -106,8 +106,8 @@ describe('successful answers (OP-2 to OP-15)', () => {
     }
     if (schema.type === 'array') return `[${shapeOf(schema['items'] as SchemaObject)}]`;
     if (schema.type !== 'object') return schema.format === 'date-time' ? 'datetime' : String(schema.type);
-    // The field `shortened` marks an incomplete page (REC-10). `specified` describes complete pages.
-    const { shortened: _, ...properties } = propertiesOf(schema);
+    // The field `shortened` marks an incomplete page (REC-10), and `next_cursor` a page before the last. `specified` describes a complete list.
+    const { shortened: _shortened, next_cursor: _next, ...properties } = propertiesOf(schema);
     const fields = Object.entries(properties).map(([name, field]) =>
       name === 'total' || name === 'counts' ? name : `${name}: ${shapeOf(field)}`,
     );
@@ -133,7 +133,7 @@ describe('lists', () => {
   const isList = (operation: ContractOperation) => propertiesOf(successOf(operation) ?? {})['data']?.type === 'array';
   const lists = operations.filter(isList);
   const filtersOf = ({ parameters }: ContractOperation) =>
-    parameters.filter(({ in: place, name }) => place === 'query' && !name.startsWith('page'));
+    parameters.filter(({ in: place, name }) => place === 'query' && !/^(page|page_size|cursor)$/.test(name));
 
   it('are exactly the operations whose names begin with `list`', () => {
     const called = operations.filter(({ operationId }) => operationId.startsWith('list'));

@@ -63,7 +63,7 @@ describe('the delivery history of an endpoint', () => {
     expect((await list(subscription, { status: 'failed' })).rows.map(({ id }) => id)).to.deep.equal([failed.id]);
     expect((await list(subscription, { status: 'pending' })).rows.map(({ id }) => id)).to.deep.equal([pending.id]);
     expect(await list(subscription, { event_type: 'student.updated' })).to.have.property('total', 2);
-    expect(await list(subscription, { event_type: 'student.created' })).to.deep.equal({ rows: [], total: 0 });
+    expect(await list(subscription, { event_type: 'student.created' })).to.deep.include({ rows: [], total: 0 });
   });
 
   it('answers not_found for a foreign or unknown endpoint, and for a delivery of another endpoint', async () => {

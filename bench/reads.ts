@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- reads`: measures the lists with 1,000 and with 1,000,000 records of one club: the p95 of each list, its growth, and its
- * index.
+ * index. The measurement `depth` compares the page by cursor that follows 10,000 pages with the first page.
  */
 import { listEnrollments } from '../domain/access/enrollments/listing.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
@@ -8,9 +8,12 @@ import { listStudents } from '../domain/identity/students.ts';
 import { listCertificates } from '../domain/learning/certificates/reads.ts';
 import type { ObjectStore } from '../platform/infra/store/object-store.ts';
 import { loadClub, nthStudent, seedClub, type Club } from './reads-load.ts';
+import { benchDepth } from './reads-depth.ts';
 import { onTwoSizes, type Read as ReadOf } from './two-sizes.ts';
 
-export const readMeasurements = ['students', 'enrollments', 'certificates'] as const;
+export const readMeasurements = ['students', 'enrollments', 'certificates', 'depth'] as const;
+
+const lists = ['students', 'enrollments', 'certificates'] as const;
 
 type Read = ReadOf<Club>;
 
@@ -48,7 +51,7 @@ const searches = {
 };
 
 /** Each read is the first page of one list, without a filter or with one of its filters. */
-const reads: Readonly<Record<(typeof readMeasurements)[number], Readonly<Record<string, Read>>>> = {
+const reads: Readonly<Record<(typeof lists)[number], Readonly<Record<string, Read>>>> = {
   students: {
     all: students({}),
     verified: students({ verified: true }),
@@ -79,8 +82,9 @@ const reads: Readonly<Record<(typeof readMeasurements)[number], Readonly<Record<
 /** @param selection the lists to measure */
 export async function benchReads(selection: readonly string[]): Promise<void> {
   await onTwoSizes('reads', load, async (compare) => {
-    for (const list of readMeasurements.filter((each) => selection.includes(each)))
-      for (const [what, read] of Object.entries(reads[list])) await compare(`${list}, ${what}`, read);
+    for (const list of lists.filter((each) => selection.includes(each)))
+      for (const [what, read] of Object.entries(reads[list])) await compare.sizes(`${list}, ${what}`, read);
+    if (selection.includes('depth')) await benchDepth(compare.reads);
   });
 }
 

@@ -1,4 +1,4 @@
-/** Measures one read with 1,000 and with 1,000,000 records: the p95, its growth, and the index that the read uses. */
+/** Compares reads with 1,000 and with 1,000,000 records: the p95, its growth, and the index that the read uses. */
 import { readConfig, type Config } from '../config.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../commands/migrate.ts';
@@ -23,15 +23,23 @@ interface Scene<Subject> {
   records: number;
 }
 
+/** What a suite measures on the two databases. */
+export interface Comparisons<Subject> {
+  /** Compares one read at both sizes. */
+  sizes: (figure: string, read: Read<Subject>) => Promise<void>;
+  /** Compares a read of the large database with another read of it. @param name of the other read in the report */
+  reads: (figure: string, read: Read<Subject>, name: string, other: Read<Subject>) => Promise<void>;
+}
+
 /**
  * @param name of the databases
  * @param load fills an empty, migrated database
- * @param measure receives a function that compares one read at both sizes
+ * @param measure compares reads
  */
 export async function onTwoSizes<Subject>(
   name: string,
   load: (db: Database, url: string, records: number) => Promise<Subject>,
-  measure: (compare: (figure: string, read: Read<Subject>) => Promise<void>) => Promise<void>,
+  measure: (compare: Comparisons<Subject>) => Promise<void>,
 ): Promise<void> {
   await onFreshStack(['postgres'], async ({ env }) => {
     const config = readConfig(env).database;
@@ -41,7 +49,12 @@ export async function onTwoSizes<Subject>(
         scenes.push(await setScene(config, `${name}_${size}`, records, load));
       const [short, long] = scenes;
       if (!short || !long) throw new Error('Two sizes are compared');
-      await measure((figure, read) => compare(figure, read, short, long));
+      await measure({
+        sizes: (figure, read) =>
+          compare(figure, { scene: long, read }, { scene: short, read, name: `at ${short.records}` }),
+        reads: (figure, read, label, other) =>
+          compare(figure, { scene: long, read }, { scene: long, read: other, name: label }),
+      });
     } finally {
       for (const { db } of scenes) await db.source.destroy();
     }
@@ -68,24 +81,29 @@ async function setScene<Subject>(
   return { db, subject, records };
 }
 
-/** Both sizes alternate, so that other load on the machine affects both. */
+interface Compared<Subject> {
+  scene: Scene<Subject>;
+  read: Read<Subject>;
+}
+
+/** The two reads alternate, so that other load on the machine affects both. */
 async function compare<Subject>(
   figure: string,
-  read: Read<Subject>,
-  short: Scene<Subject>,
-  long: Scene<Subject>,
+  measured: Compared<Subject>,
+  baseline: Compared<Subject> & { name: string },
 ): Promise<void> {
-  const took = new Map<Scene<Subject>, number[]>([short, long].map((scene) => [scene, []]));
+  const took = [baseline, measured].map(({ scene, read }) => ({ scene, read, times: [] as number[] }));
   for (let nth = -warmUps; nth < samples; nth++) {
-    for (const [scene, times] of took) {
+    for (const { scene, read, times } of took) {
       const started = performance.now();
       await read(scene.db, scene.subject, scene.records);
       if (nth >= 0) times.push(performance.now() - started);
     }
   }
-  const [before = Number.NaN, value = Number.NaN] = [...took.values()].map(p95Of);
-  report(`${figure} p95 ms`, { value, [`at ${short.records}`]: before, ratio: value / before });
-  const indexes = await indexesOf(long.db.source, (tx) => read(tx, long.subject, long.records));
+  const [before = Number.NaN, value = Number.NaN] = took.map(({ times }) => p95Of(times));
+  report(`${figure} p95 ms`, { value, [baseline.name]: before, ratio: value / before });
+  const { scene, read } = measured;
+  const indexes = await indexesOf(scene.db.source, (tx) => read(tx, scene.subject, scene.records));
   process.stdout.write(`    ${indexes.join(', ')}\n`);
 }
 

@@ -76,7 +76,7 @@ export async function measureLists(): Promise<void> {
       S3_SECRET_ACCESS_KEY: 'unused',
     }).storage,
   );
-  await onTwoSizes('community', load, async (compare) => {
+  await onTwoSizes('community', load, async ({ sizes: compare }) => {
     for (const [what, read] of Object.entries(readsWith(storage))) await compare(what, read);
   });
   storage.close();

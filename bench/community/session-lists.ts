@@ -53,7 +53,7 @@ const reads: Readonly<Record<string, Read<Club>>> = {
 
 /** Compares each read at both sizes, and prints a line for each read. */
 export async function measureSessionLists(): Promise<void> {
-  await onTwoSizes('sessions', load, async (compare) => {
+  await onTwoSizes('sessions', load, async ({ sizes: compare }) => {
     for (const [what, read] of Object.entries(reads)) await compare(what, read);
   });
 }

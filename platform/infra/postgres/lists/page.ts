@@ -86,12 +86,23 @@ export async function listPage<Row>(
   request: PageRequest,
   { columns, from, orderBy, counted = from, total }: PagedList<Row>,
 ): Promise<Page<Row>> {
-  const { length, ...page } = await (orderBy instanceof Sql
-    ? readByNumber<Row>(db, request, { columns, from, orderBy })
-    : readByKeys<Row>(db, request, { columns, from, keys: orderBy }));
+  if (orderBy instanceof Sql) {
+    const read = await readByNumber<Row>(db, request, { columns, from, orderBy });
+    return finish(db, read, { counted, total });
+  }
+  const read = await readByKeys<Row>(db, request, { columns, from, keys: orderBy });
+  return finish(db, read, { counted, total });
+}
+
+async function finish<Row>(
+  db: Queries,
+  { length, ...page }: Read<Row>,
+  { counted, total }: { counted: Sql; total: PagedList<Row>['total'] | undefined },
+): Promise<Page<Row>> {
   if (total !== undefined) return { ...page, total: typeof total === 'number' ? total : await total() };
   return { ...page, total: length ?? (await count(db, counted)) };
 }
+
 async function count(db: Queries, from: Sql): Promise<number> {
   const counted = await db.one<{ total: number }>(sql`SELECT count(*)::int AS total ${from}`);
   return counted?.total ?? 0;

@@ -51,7 +51,8 @@ export interface SuiteFigures {
 }
 
 /** The keys of a reported line that name a ceiling or a baseline. */
-const isCeiling = (key: string): boolean => /^(ceiling|alone|without|checkout|websearch|first page)$|^(at|of) \d+/.test(key);
+const isCeiling = (key: string): boolean =>
+  /^(ceiling|alone|without|checkout|websearch|first page)$|^(at|of) \d+/.test(key);
 
 /**
  * Divides one reported line into figures. The figure of `value` gets the name of the line, and the figure of each further number gets the

@@ -49,7 +49,7 @@ export async function seedClub({ source }: Database): Promise<Club> {
 }
 
 /**
- * Replaces the old students. One of 20 students is unverified, one of 20 enrollments is revoked, and one of 50 certificates is revoked.
+ * Fills the club of a new database. One of 20 students is unverified, one of 20 enrollments is revoked, and one of 50 certificates is revoked.
  * Indexes are built after the rows are inserted, as in the restore of a backup. If the indexes existed before, the inserts would take
  * several times as long.
  */
@@ -60,7 +60,6 @@ export async function loadClub(db: Database, databaseUrl: string, club: Club, re
   try {
     await client.query(withoutLimits);
     await client.query(`SET maintenance_work_mem = '512MB'`);
-    await client.query(`TRUNCATE ${tables.join(', ')}, list_tallies, list_tally_changes CASCADE`);
     const indexes = await dropIndexes(client);
     for (const table of tables) {
       await client.query(`ALTER TABLE ${table} DISABLE TRIGGER ALL`); // disables foreign keys

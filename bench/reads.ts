@@ -91,5 +91,7 @@ export async function benchReads(selection: readonly string[]): Promise<void> {
 async function load(db: Database, url: string, records: number): Promise<Club> {
   const club = await seedClub(db);
   await loadClub(db, url, club, records);
+  const { rows } = await listEnrollments(db, club.clubId, first, new Date());
+  if (rows.length === 0) throw new Error('The list of enrollments shows none of the loaded rows.');
   return club;
 }

@@ -72,12 +72,20 @@ describe('Queries', () => {
       total: 7,
       next: undefined,
     });
-    expect(await listPage(db, { page: 4, page_size: 3 }, numbers)).to.deep.equal({ rows: [], total: 7, next: undefined });
+    expect(await listPage(db, { page: 4, page_size: 3 }, numbers)).to.deep.equal({
+      rows: [],
+      total: 7,
+      next: undefined,
+    });
   });
 
   it('returns a total that is counted in other tables than the page, or that the caller provides', async () => {
     const from = sql`FROM generate_series(1, 7) AS n CROSS JOIN generate_series(1, 2) AS twice`;
-    const pairs = { columns: selection<{ n: number }>(sql`n`), from, orderBy: [ascending('n', 'int'), ascending('twice', 'int')] as const };
+    const pairs = {
+      columns: selection<{ n: number }>(sql`n`),
+      from,
+      orderBy: [ascending('n', 'int'), ascending('twice', 'int')] as const,
+    };
     const next = undefined;
     const counted = sql`FROM generate_series(1, 7)`;
     const list = (more: object) => listPage(db, { page: 1, page_size: 3 }, { ...pairs, ...more });
@@ -96,7 +104,11 @@ describe('Queries', () => {
       total: 5,
       next: undefined,
     });
-    expect(await listPage(db, { page: 1, page_size: 3 }, upTo(0))).to.deep.equal({ rows: [], total: 0, next: undefined });
+    expect(await listPage(db, { page: 1, page_size: 3 }, upTo(0))).to.deep.equal({
+      rows: [],
+      total: 0,
+      next: undefined,
+    });
     for (const page of [2, 3])
       // The rows of a full page, or of a page after the end, do not show the total. So the count runs, and fails.
       expect(sqlStateOf(await listPage(db, { page, page_size: 3 }, upTo(6)).catch((error: unknown) => error))).to.equal(

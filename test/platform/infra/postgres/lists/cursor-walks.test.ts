@@ -117,17 +117,17 @@ describe('walks by cursor', () => {
   };
 
   /** Makes the change. @returns the id of a row that was moved or removed */
-  const apply = async (made: Change, lastId: string | undefined): Promise<string | undefined> => {
-    if (made.kind === 'insert') {
-      await insert(made.row);
+  const apply = async (next: Change, lastId: string | undefined): Promise<string | undefined> => {
+    if (next.kind === 'insert') {
+      await insert(next.row);
       return undefined;
     }
     const ids = await sorted([ascending('id', 'uuid')]);
-    const id = made.kind === 'remove the last row of the page' ? lastId : ids[made.index % Math.max(ids.length, 1)];
+    const id = next.kind === 'remove the last row of the page' ? lastId : ids[next.index % Math.max(ids.length, 1)];
     if (id === undefined) return undefined;
-    if (made.kind === 'move')
-      await db.run(sql`UPDATE walked SET at = ${made.row.at}, number = ${made.row.number}, name = ${made.row.name},
-        bytes_name = ${made.row.name}, swedish_name = ${made.row.name} WHERE id = ${id}`);
+    if (next.kind === 'move')
+      await db.run(sql`UPDATE walked SET at = ${next.row.at}, number = ${next.row.number}, name = ${next.row.name},
+        bytes_name = ${next.row.name}, swedish_name = ${next.row.name} WHERE id = ${id}`);
     else await db.run(sql`DELETE FROM walked WHERE id = ${id}`);
     return id;
   };
@@ -170,16 +170,16 @@ describe('walks by cursor', () => {
                 const answer = await read(keys, size, cursor);
                 walked.push(...answer.rows.map(({ id }) => id));
                 cursor = answer.next;
-                for (const made of changes[page] ?? []) {
-                  const id = await apply(made, walked.at(-1));
+                for (const next of changes[page] ?? []) {
+                  const id = await apply(next, walked.at(-1));
                   if (id !== undefined) moved.add(id);
                 }
               }
-              const kept = (id: string) => !moved.has(id);
-              expect(walked.filter(kept)).to.deep.equal([...new Set(walked.filter(kept))]);
-              expect(walked).to.include.members([...steady].filter(kept));
+              const stands = (id: string) => !moved.has(id);
+              expect(walked.filter(stands)).to.deep.equal([...new Set(walked.filter(stands))]);
+              expect(walked).to.include.members([...steady].filter(stands));
               const order = await sorted(keys);
-              const remaining = walked.filter((id) => kept(id));
+              const remaining = walked.filter(stands);
               expect(remaining).to.deep.equal(order.filter((id) => remaining.includes(id)));
             },
           )

@@ -115,4 +115,22 @@ describe('Queries', () => {
         '42P01',
       );
   });
+
+  it('shows by one further row whether another page follows, without a count of a list that ends here', async () => {
+    const orderBy = [ascending('n', 'int')] as const;
+    const list = { columns: selection<{ n: number }>(sql`n`), orderBy, counted: sql`FROM nowhere` };
+    const six = { ...list, from: sql`FROM generate_series(1, 6) AS n WHERE true` };
+    const cursor = {
+      isAfter: false,
+      after: () => undefined,
+      following: (_: unknown, keys: readonly string[]) => keys.join(),
+    };
+    const rows = [{ n: 4 }, { n: 5 }, { n: 6 }];
+    expect(await listPage(db, { page: 2, page_size: 3, cursor }, six)).to.deep.equal({
+      rows,
+      total: 6,
+      next: undefined,
+    });
+    expect((await listPage(db, { page: 1, page_size: 3, cursor }, { ...six, total: 6 })).next).to.equal('3');
+  });
 });

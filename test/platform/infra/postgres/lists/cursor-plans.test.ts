@@ -25,8 +25,15 @@ import { testDatabase, testDeps } from '../../../../toolkit/stack/database.ts';
 
 type List = (db: Queries, request: PageRequest) => Promise<Page<unknown>>;
 
-/** Finds a comparison with the keys of the cursor inside the condition of an index: of all keys, or of the leading key. */
-const inIndex = /"Index Cond": "[^"]*ROW\([^"]*\) [<>] ROW\(/;
+/** Finds a condition inside the condition of an index. */
+const inIndex = (condition: string) => new RegExp(`"Index Cond": "[^"]*${condition}`);
+/** The keys of most orders have one direction, and are compared as a row. */
+const keysAsRow = String.raw`ROW\([^"]*\) [<>] ROW\(`;
+/** Other orders have one key, or a leading key that limits the range. */
+const others: Readonly<Record<string, string>> = {
+  'recipients of a campaign': String.raw`\(seq > `,
+  suppressions: String.raw`\(created_at <= `,
+};
 
 describe('the page after a cursor is read from an index', () => {
   let club: FurnishedClub;
@@ -105,6 +112,6 @@ describe('the page after a cursor is read from an index', () => {
   };
   for (const [title, list] of Object.entries(lists))
     it(`of ${title}`, async () => {
-      expect(await plansOf(await list())).to.match(inIndex);
+      expect(await plansOf(await list())).to.match(inIndex(others[title] ?? keysAsRow));
     });
 });

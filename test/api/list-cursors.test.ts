@@ -174,6 +174,18 @@ describe('cursors of lists', () => {
       expect(codeOf(await read(reading, { cursor: filtered, q: 'example' }))).to.equal(200);
     });
 
+    it('in another list with the same order and filters', async () => {
+      const [agents, campaigns] = (['listAgents', 'listCampaigns'] as const).map((operationId): Reading => ({
+        operation: operationOf(operationId),
+        kind: 'admin',
+        club,
+      }));
+      if (!agents || !campaigns) throw new Error('There are no two lists.');
+      const cursor = await cursorOf(agents);
+      expect(codeOf(await read(campaigns, { cursor }))).to.equal('422 invalid_cursor');
+      expect(codeOf(await read(agents, { cursor }))).to.equal(200);
+    });
+
     it('for another record in the path', async () => {
       const reading: Reading = { operation: operationOf('listPointAwards'), kind: 'admin', club };
       const cursor = await cursorOf(reading);

@@ -31,7 +31,9 @@ function read(reading: Reading, query: Readonly<Record<string, string | number>>
   const text = new URLSearchParams(
     Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)])),
   );
-  return call('get', `${pathIn(reading)}?${text}`, { token: (kind === 'student' ? club.student : club.owner).token });
+  return call('get', `${pathIn(reading)}?${text.toString()}`, {
+    token: (kind === 'student' ? club.student : club.owner).token,
+  });
 }
 
 /** A row as text, without the signatures of addresses, which change each second. */

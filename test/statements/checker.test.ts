@@ -69,7 +69,7 @@ describe('the check of declared rows', () => {
   it('lists declared rows whose statements no record contains', async () => {
     const none = await checkRows([], { declared, describer });
     const some = await checkRows(await recorded(...Object.values(right)), { declared, describer });
-    expect(none.unseen.length - some.unseen.length).to.equal(some.rows - 4); // the list omits four rows of generic helpers
+    expect(none.unseen.length - some.unseen.length).to.equal(some.rows - 4); // `unseen` never lists the 4 rows of generic helpers
   });
 
   it('does not check statements of files that changed after the recording', async () => {

@@ -36,7 +36,7 @@ export function withNextCursor(
     throw new Error(`${operationId} takes a page, and its answer has no total. Write x-pages-only if it is no list.`);
   const more: JsonObject = { ...properties, next_cursor: { $ref: '../schemas/common.yaml#/NextCursor' } };
   const content = { [json]: { ...media, schema: { ...schema, properties: more } } };
-  return { ...responses, 200: { ...page, content } as ResponseObject };
+  return { ...responses, 200: { ...page, content } };
 }
 
 /** @returns the sentences of an operation's description about cursors */

@@ -31,7 +31,9 @@ function read(reading: Reading, query: Readonly<Record<string, string | number>>
   const text = new URLSearchParams(
     Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)])),
   );
-  return call('get', `${pathIn(reading)}?${text}`, { token: (kind === 'student' ? club.student : club.owner).token });
+  return call('get', `${pathIn(reading)}?${text.toString()}`, {
+    token: (kind === 'student' ? club.student : club.owner).token,
+  });
 }
 
 /** A row as text, without the signatures of addresses, which change each second. */
@@ -172,6 +174,18 @@ describe('cursors of lists', () => {
       const filtered = await cursorOf(reading, { q: 'example' });
       expect(codeOf(await read(reading, { cursor: filtered }))).to.equal('422 invalid_cursor');
       expect(codeOf(await read(reading, { cursor: filtered, q: 'example' }))).to.equal(200);
+    });
+
+    it('in another list with the same order and filters', async () => {
+      const [agents, campaigns] = (['listAgents', 'listCampaigns'] as const).map((operationId): Reading => ({
+        operation: operationOf(operationId),
+        kind: 'admin',
+        club,
+      }));
+      if (!agents || !campaigns) throw new Error('There are no two lists.');
+      const cursor = await cursorOf(agents);
+      expect(codeOf(await read(campaigns, { cursor }))).to.equal('422 invalid_cursor');
+      expect(codeOf(await read(agents, { cursor }))).to.equal(200);
     });
 
     it('for another record in the path', async () => {

@@ -143,6 +143,7 @@ describe('walks by cursor', () => {
             do {
               const page = await read(keys, size, cursor);
               expect(page.total).to.equal(rows.length);
+              expect(walked.length, 'rows of the walk').to.be.at.most(rows.length);
               walked.push(...page.rows.map(({ id }) => id));
               cursor = page.next;
             } while (cursor !== undefined);
@@ -169,6 +170,7 @@ describe('walks by cursor', () => {
               for (let page = 0; page === 0 || cursor !== undefined; page++) {
                 const answer = await read(keys, size, cursor);
                 walked.push(...answer.rows.map(({ id }) => id));
+                expect(page, 'pages of the walk').to.be.below(60);
                 cursor = answer.next;
                 for (const next of changes[page] ?? []) {
                   const id = await apply(next, walked.at(-1));

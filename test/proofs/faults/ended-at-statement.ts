@@ -1,6 +1,6 @@
 /**
- * This module is preloaded into an API. It ends the process, as SIGKILL does, at a statement of the next transaction of one kind, such as
- * `booking`. With `END_IN=booking` and `END_AT_STATEMENT=3` the process ends before the third statement after the first lock of a mentorship
+ * This module is preloaded into an API. It ends the process, as SIGKILL does, at a statement of the next transaction of the kind that
+ * `END_IN` names. With `END_IN=booking` and `END_AT_STATEMENT=3` the process ends before the third statement after the first lock of a mentorship
  * or session. If the transaction has fewer statements, the process ends after COMMIT and before the answer.
  */
 import pg from 'pg';

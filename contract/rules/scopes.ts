@@ -50,7 +50,7 @@ const ownScopes = {
 } as const satisfies { readonly [operation in OperationId]?: string };
 
 /** Operations of these tags that no key may call, each with the reason. */
-export const closedToKeys = {
+const closedToKeys = {
   buyAddOn: 'It spends the money of the club.',
   listAddOns: 'It shows what the club pays.',
   setAiBudgetLimit: 'It decides what the club spends.',

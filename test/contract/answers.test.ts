@@ -153,7 +153,8 @@ describe('lists', () => {
         if (['q', 'since', 'until'].includes(name)) continue;
         // The field may have the filter's name, the name without `_id`, the name in the other number (singular or plural), or the name with
         // `_at`.
-        const possible = [name, name.replace(/_id$/, ''), name.replace(/s$/, ''), `${name}s`, `${name}_at`];
+        const ofRecord = name.replace(/_id$/, '');
+        const possible = [name, ofRecord, `${ofRecord}s`, name.replace(/s$/, ''), `${name}s`, `${name}_at`];
         expect(fields, name).to.include.oneOf(possible);
       }
     });

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../../config.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
 import { createVault } from '../../../platform/infra/keys/vault.ts';
-import { createCaller, type Caller } from './callers/caller.ts';
+import { createCaller, type KeyedCaller } from './callers/caller.ts';
 import { startCuttingProxy } from './callers/cutting-proxy.ts';
 import { readEffects, requestsOf, type KeyedRequest } from './callers/requests.ts';
 import { tallyCalls, type CallerRecord, type CallerTally } from './callers/tally.ts';
@@ -89,7 +89,7 @@ async function callWhileKilling(ground: Ground): Promise<number> {
 
 /** @param mayBegin returns whether a caller may begin the next request now */
 async function sendAll(
-  caller: Caller,
+  caller: KeyedCaller,
   requests: readonly KeyedRequest[],
   mayBegin: () => boolean,
 ): Promise<CallerRecord[]> {

@@ -89,6 +89,23 @@ async function fillPeople({ id: clubId, student, records }: FurnishedClub): Prom
     changes: () => ({ email: `${newId()}@example.com` }),
   });
   await copy('invitations', records.invitation, { changes: (number) => ({ email: `${number}${text()}@example.com` }) });
+  await copy('api_keys', records.apiKey, {
+    ...created,
+    changes: () => ({ secret_hash: `\\x${randomBytes(32).toString('hex')}` }),
+  });
+  for (const [number, at] of times.entries())
+    await add('audit_entries', {
+      id: newId(),
+      club_id: clubId,
+      created_at: at,
+      actor_kind: 'administrator',
+      actor_id: newId(),
+      operation: 'createTag',
+      records: '[]',
+      fields: [],
+      request_id: `request-${number}`,
+      network: '203.0.113.0/24',
+    });
   await copy('tags', records.tag, { changes: (number) => ({ name: names[number], folded_name: names[number] }) });
   await copy('levels', records.level, { changes: (number) => ({ name: names[number], points: 100 * (number + 1) }) });
   await copy('point_awards', records.award, { ...created, key: 'cause_id', changes: () => ({ cause_id: newId() }) });

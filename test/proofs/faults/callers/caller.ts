@@ -8,7 +8,7 @@ const pauseMs = 500;
 /** The pause after an answer of the rate limit, or that the first request still runs. */
 const waitMs = 1_000;
 
-export interface Caller {
+export interface KeyedCaller {
   /** The number of answers that were lost, and of answers 5xx. */
   readonly lostAnswers: number;
   /** Sends the request until it gets an answer that is not a fault, a rate limit or request_in_progress. */
@@ -16,7 +16,7 @@ export interface Caller {
 }
 
 /** @param url the URL of the API, or of a proxy before it */
-export function createCaller(url: string): Caller {
+export function createCaller(url: string): KeyedCaller {
   let lostAnswers = 0;
   async function once({ clubId, path, method, token, key, body }: KeyedRequest) {
     try {

@@ -12,7 +12,7 @@ const shares: readonly { cut: Cut; share: number }[] = [
   { cut: 'answer', share: 0.15 },
 ];
 
-export interface CuttingProxy {
+interface CuttingProxy {
   /** The URL for callers. */
   readonly url: string;
   /** The number of connections that were cut. */

@@ -27,7 +27,7 @@ export async function* pagesOf<Args extends ListArgs, Answer extends Page<unknow
   let position: { page?: number; cursor?: string } = args.query ?? {};
   let isByCursor = position.cursor !== undefined;
   let [count, size] = [0, 0];
-  for (let number = first; ; ) {
+  for (let number = first; ;) {
     const answer = await list({ ...args, query: { ...filters, ...position } }, init);
     yield answer;
     const { data, total = 0, next_cursor: cursor } = answer;

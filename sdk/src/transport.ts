@@ -20,7 +20,10 @@ export function transportOf(send: Fetch | undefined, silenceMs: number): Fetch {
 }
 
 /** @returns the same bytes; the stream fails if none arrives for the time */
-function watched(body: ReadableStream<Uint8Array<ArrayBuffer>>, silenceMs: number): ReadableStream<Uint8Array<ArrayBuffer>> {
+function watched(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  silenceMs: number,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader = body.getReader();
   return new ReadableStream({
     async pull(controller) {

@@ -23,7 +23,9 @@ describe('errors of the SDK', () => {
     const studentId = '01980a5e-7c1d-7e55-9b2f-6d1fa3c04b7e';
     const error = await refusalOf(client.getStudent({ path: { clubId: club.id, studentId } }));
     expect(error).to.include({ name: 'ApiError', status: 404, code: 'not_found', operation: 'getStudent' });
-    expect(error.requestId).to.match(/^[\w-]{8,}$/).and.equal(error.headers.get('x-request-id'));
+    expect(error.requestId)
+      .to.match(/^[\w-]{8,}$/)
+      .and.equal(error.headers.get('x-request-id'));
     expect(error.body).to.deep.equal({ error: { code: 'not_found', message: error.message } });
     expect(isRefusal(error, 'not_found')).to.equal(true);
     expect(isRefusal(error, 'email_taken', ErrorCode.forbidden)).to.equal(false);

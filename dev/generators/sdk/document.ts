@@ -20,7 +20,9 @@ export function sdkDocument(document: ContractDocument): { document: ContractDoc
   const schemas: Record<string, JsonObject> = copy.components.schemas;
   for (const name of Object.keys(schemas))
     if (!/^[A-Z]\w*$/.test(name))
-      throw new Error(`The schema ${name} is no name of a type: give one of the two schemas with this name another one.`);
+      throw new Error(
+        `The schema ${name} is no name of a type: give one of the two schemas with this name another one.`,
+      );
   for (const [name, schema] of Object.entries(schemas)) hoist(schemas, name, schema);
   renameError(copy, schemas);
   const open = Object.entries(schemas).flatMap(([name, schema]) => {

@@ -34,8 +34,8 @@ export interface ClientOptions {
 /** A method for each operation, by its id. Path, query, headers and body have their own fields in the first argument. */
 export type ClubLearningClient = Client<Ops, OperationContext<OperationId, OperationPath, OperationTag>>;
 
-type Operations = Readonly<Record<string, OperationDescriptor>>;
-
+const operations: Readonly<Record<string, OperationDescriptor>> = OPERATIONS;
+const isStream = (operation: string): boolean => operations[operation]?.responseKind === 'sse';
 const keyHeader = 'idempotency-key';
 /** The service sends a comment every 15 s. */
 const silenceMs = 45_000;
@@ -46,37 +46,24 @@ const silenceMs = 45_000;
  *   if the caller aborts
  */
 export function createClient(options: ClientOptions): ClubLearningClient {
-  return clientOver(OPERATIONS, options);
-}
-
-/** The client for other descriptions of the operations, such as those of a later contract. */
-export function clientOver(operations: Operations, options: ClientOptions): ClubLearningClient {
   const { baseUrl, token, timeoutMs = 30_000, retries = 3, maxRetryAfterMs = 60_000, fetch, headers } = options;
-  const isStream = (operation: string): boolean => operations[operation]?.responseKind === 'sse';
-  const keys = new AutomaticKeys(operations, isStream);
+  const keys = new AutomaticKeys();
   const client = createGeneratedClient<Ops, OperationId, OperationPath, OperationTag>(operations, {
     serverUrl: baseUrl,
     timeout: timeoutMs,
     retry: retriesOf({ retries, maxRetryAfterMs }, isStream),
     fetch: transportOf(fetch, silenceMs),
     idempotencyKey: () => keys.next(),
-    middleware: [ownErrors(isStream), { onRequest: (context) => keys.keepOnlyIfAccepted(context) }],
+    middleware: [ownErrors(), { onRequest: (context) => keys.keepOnlyIfAccepted(context) }],
     ...(token !== undefined && { auth: { bearer: token } }),
     ...(headers && { headers: { ...headers } }),
   });
-  return withoutRepeatedStreams(client, Object.keys(operations).filter(isStream));
+  return withoutRepeatedStreams(client);
 }
 
 /** One key for all tries of a request. Only operations that accept a key get one. */
 class AutomaticKeys {
   private readonly unsent = new Set<string>();
-  private readonly operations: Operations;
-  private readonly isStream: (operation: string) => boolean;
-
-  constructor(operations: Operations, isStream: (operation: string) => boolean) {
-    this.operations = operations;
-    this.isStream = isStream;
-  }
 
   next(): string {
     const key = crypto.randomUUID();
@@ -86,16 +73,16 @@ class AutomaticKeys {
 
   keepOnlyIfAccepted({ operation, headers }: RequestContext): void {
     const { id } = operation;
-    const parameters = this.operations[id]?.params ?? [];
+    const parameters = operations[id]?.params ?? [];
     const accepts = parameters.some((one) => one.in === 'header' && one.name.toLowerCase() === keyHeader);
     for (const [name, value] of Object.entries(headers))
-      if (name.toLowerCase() === keyHeader && this.unsent.delete(value) && (!accepts || this.isStream(id)))
+      if (name.toLowerCase() === keyHeader && this.unsent.delete(value) && (!accepts || isStream(id)))
         delete headers[name];
   }
 }
 
 /** Replaces the errors of the generated part by errors with code and request id. */
-function ownErrors(isStream: (operation: string) => boolean): Middleware {
+function ownErrors(): Middleware {
   const answers = new WeakMap<RequestContext, Response>();
   return {
     async onResponse(response, context) {
@@ -112,9 +99,9 @@ function ownErrors(isStream: (operation: string) => boolean): Middleware {
 }
 
 /** The generated part would repeat the request of a stream that was cut. A question must not be asked twice: `ask()` continues it. */
-function withoutRepeatedStreams(client: ClubLearningClient, streams: readonly string[]): ClubLearningClient {
+function withoutRepeatedStreams(client: ClubLearningClient): ClubLearningClient {
   const methods = client as unknown as Record<string, (args?: object, init?: SseOptions) => unknown>;
-  for (const id of streams) {
+  for (const id of Object.keys(operations).filter(isStream)) {
     const method = methods[id];
     if (!method) continue;
     const once = (args?: object, init?: SseOptions) => method(args, { ...init, reconnect: false });

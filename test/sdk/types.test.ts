@@ -42,7 +42,7 @@ describe('the types of the SDK', () => {
 
   it('offer the known values of an enumeration that may grow, and allow others', () => {
     const states: Member['status'][] = [MemberStatus.active, 'invited', 'asleep'];
-    // @ts-expect-error no constant for a value that nobody knows
+    // @ts-expect-error no constant for an unknown value
     const unknown = MemberStatus.asleep;
     expect([states[0], unknown]).to.deep.equal(['active', undefined]);
     const code: ErrorCode = 'tide_too_low';

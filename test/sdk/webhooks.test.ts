@@ -24,8 +24,8 @@ describe('webhooks.verify() of the SDK', () => {
   it('returns the event of a signed request, from bytes and from text, with headers of either kind', () => {
     const headers = sign();
     for (const raw of [body, Buffer.from(body), new TextEncoder().encode(body)])
-      for (const given of [headers, new Headers(headers), { ...headers, accept: ['a', 'b'], via: undefined }])
-        expect(webhooks.verify(given, raw, secret)).to.deep.equal(event);
+      for (const head of [headers, new Headers(headers), { ...headers, accept: ['a', 'b'], via: undefined }])
+        expect(webhooks.verify(head, raw, secret)).to.deep.equal(event);
   });
 
   it('accepts the new and the old secret during a rotation', () => {

@@ -9,6 +9,9 @@
  * ### Conventions
  * - A response that carries one record or a list wraps it as `{"data": …}`; lists also carry `total`, the number of records over
  *   all pages. Lists take `page` (from 1) and `page_size` (1 to 100, default 20).
+ * - Most lists also take `cursor` instead of `page`, and answer `next_cursor` until the last page: send it with the same filters. Such a walk
+ *   shows each record that stays in its place exactly once, while others come and go, and costs the same at any depth. Any other text is
+ *   `422 invalid_cursor`. A list whose records can change their places says so.
  * - Ids are UUIDs, date-times are ISO 8601 in UTC; those that are kept lie in the years 1 to 9899. Optional fields may be absent; no field is ever `null`.
  * - Where a response is no JSON (a PDF), its operation says so; its errors are JSON all the same.
  * - A later version may add fields to responses and events: ignore those that you do not know.
@@ -41,6 +44,22 @@
  * body, `invalid_request`; with a body, `body_too_large` and `unsupported_media_type`; every `POST`, `PUT`, `PATCH` and `DELETE`,
  * `rate_limited`. Before an operation is found, a request may be answered with `not_found`, `method_not_allowed`,
  * `headers_too_large` or `malformed_request`.
+ *
+ * ### Safe retries
+ * Every `POST` and `PATCH` with a session takes the header `Idempotency-Key`: 1 to 255 printable characters of ASCII, bare or as a
+ * quoted string. Choose a new random key, such as a UUID, for each request, and send the same key with each repetition of it. A
+ * repetition within 24 hours has no second effect. It gets the status and the body of the first answer, the same `ETag`, and the header
+ * `Idempotent-Replayed: true`. Session, role and rate limit are checked for a repetition, too.
+ *
+ * Only an answer of success is kept, together with the change. After an error nothing is kept, so a repetition runs again, also after
+ * a `5xx` or a lost connection. A repetition that comes while the first request runs waits for it, at most 5 seconds: then `409
+ * request_in_progress`. Another method, path, query or body under the same key: `422 idempotency_key_reused`. A header that is no key:
+ * `400 malformed_request`. A key belongs to its caller: others may choose the same one.
+ *
+ * A repeated answer lacks signed addresses: a read has fresh ones. If a student is removed, the answers that may tell about a student
+ * are forgotten, and an answer of more than 64 KB is not kept: the repetition of such a request is `409 result_removed`, and has no
+ * second effect. Operations that need no session do not take the header. `x-idempotency` marks operations without a kept answer: `own`
+ * recognizes a repetition by itself, and a repetition of a `repeatable` one runs again and does no harm.
  *
  * ### Limits
  * Writes (`POST`, `PUT`, `PATCH`, `DELETE`) are limited: 60 a minute per club, or per IP outside a club; `POST /v1/auth/*` 10 a minute
@@ -204,12 +223,16 @@ export type StudentSignUp = {
  * | `already_reported` | 409 | The student has reported this post or comment already. |
  * | `message_exists` | 409 | The `id` of the question was used already. |
  * | `generation_in_progress` | 409 | The conversation is answering another question. |
+ * | `request_in_progress` | 409 | Another request with this `Idempotency-Key` still runs. Repeat the request a few seconds later. |
+ * | `result_removed` | 409 | The request has had its effect. Its answer is not kept any more, because a student was removed or because it was too large. Read the record. |
  * | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
  * | `file_exists` | 412 | A file has arrived at this address already, and stays as it is. |
  * | `tus_version` | 412 | A request of a resumable upload needs the header `Tus-Resumable` with 1.0.0. |
  * | `body_too_large` | 413 | The body is larger than the service accepts. |
  * | `unsupported_media_type` | 415 | The body is not `application/json` (or the type that the operation names) in UTF-8. |
  * | `invalid_request` | 422 | The request can be read, but a value breaks a rule: format, enumeration, bounds, pattern, meaning. The message names the field. |
+ * | `idempotency_key_reused` | 422 | Another request was sent with this `Idempotency-Key` in the last 24 hours. |
+ * | `invalid_cursor` | 422 | The cursor is not one of this list with these filters, or the list has another order in this release. Begin again without it. |
  * | `invalid_definition` | 422 | The draft of the automation has problems; the message names the first, and `problems` lists all. |
  * | `weak_password` | 422 | The new password is too short, is one of those that are guessed first, or is hardly more than the name or the e-mail of its owner. |
  * | `invalid_image` | 422 | An image does not belong to this person, or is not ready. |
@@ -318,12 +341,16 @@ export const ErrorCode = {
     already_reported: "already_reported",
     message_exists: "message_exists",
     generation_in_progress: "generation_in_progress",
+    request_in_progress: "request_in_progress",
+    result_removed: "result_removed",
     token_gone: "token_gone",
     file_exists: "file_exists",
     tus_version: "tus_version",
     body_too_large: "body_too_large",
     unsupported_media_type: "unsupported_media_type",
     invalid_request: "invalid_request",
+    idempotency_key_reused: "idempotency_key_reused",
+    invalid_cursor: "invalid_cursor",
     invalid_definition: "invalid_definition",
     weak_password: "weak_password",
     invalid_image: "invalid_image",
@@ -1053,6 +1080,11 @@ export type Member = {
  * True if the rows of the page would have more than 1 MB: the longest texts, which then end with `…`, and the longest lists within rows are shortened. A smaller page has them whole, as far as it fits.
  */
 export type Shortened = boolean;
+
+/**
+ * The `cursor` of the page after this one; absent on the last page. Opaque: its length and its contents may change. It is good for this list with the same filters and the same caller's club, and for a student only for this student.
+ */
+export type NextCursor = string;
 
 /**
  * Whom to invite, and with which role. The invitation goes out by e-mail.

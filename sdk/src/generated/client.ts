@@ -9,6 +9,9 @@
  * ### Conventions
  * - A response that carries one record or a list wraps it as `{"data": …}`; lists also carry `total`, the number of records over
  *   all pages. Lists take `page` (from 1) and `page_size` (1 to 100, default 20).
+ * - Most lists also take `cursor` instead of `page`, and answer `next_cursor` until the last page: send it with the same filters. Such a walk
+ *   shows each record that stays in its place exactly once, while others come and go, and costs the same at any depth. Any other text is
+ *   `422 invalid_cursor`. A list whose records can change their places says so.
  * - Ids are UUIDs, date-times are ISO 8601 in UTC; those that are kept lie in the years 1 to 9899. Optional fields may be absent; no field is ever `null`.
  * - Where a response is no JSON (a PDF), its operation says so; its errors are JSON all the same.
  * - A later version may add fields to responses and events: ignore those that you do not know.
@@ -41,6 +44,22 @@
  * body, `invalid_request`; with a body, `body_too_large` and `unsupported_media_type`; every `POST`, `PUT`, `PATCH` and `DELETE`,
  * `rate_limited`. Before an operation is found, a request may be answered with `not_found`, `method_not_allowed`,
  * `headers_too_large` or `malformed_request`.
+ *
+ * ### Safe retries
+ * Every `POST` and `PATCH` with a session takes the header `Idempotency-Key`: 1 to 255 printable characters of ASCII, bare or as a
+ * quoted string. Choose a new random key, such as a UUID, for each request, and send the same key with each repetition of it. A
+ * repetition within 24 hours has no second effect. It gets the status and the body of the first answer, the same `ETag`, and the header
+ * `Idempotent-Replayed: true`. Session, role and rate limit are checked for a repetition, too.
+ *
+ * Only an answer of success is kept, together with the change. After an error nothing is kept, so a repetition runs again, also after
+ * a `5xx` or a lost connection. A repetition that comes while the first request runs waits for it, at most 5 seconds: then `409
+ * request_in_progress`. Another method, path, query or body under the same key: `422 idempotency_key_reused`. A header that is no key:
+ * `400 malformed_request`. A key belongs to its caller: others may choose the same one.
+ *
+ * A repeated answer lacks signed addresses: a read has fresh ones. If a student is removed, the answers that may tell about a student
+ * are forgotten, and an answer of more than 64 KB is not kept: the repetition of such a request is `409 result_removed`, and has no
+ * second effect. Operations that need no session do not take the header. `x-idempotency` marks operations without a kept answer: `own`
+ * recognizes a repetition by itself, and a repetition of a `repeatable` one runs again and does no harm.
  *
  * ### Limits
  * Writes (`POST`, `PUT`, `PATCH`, `DELETE`) are limited: 60 a minute per club, or per IP outside a club; `POST /v1/auth/*` 10 a minute
@@ -75,7 +94,7 @@
 import type { OperationDescriptor } from './runtime/types.ts';
 export * from './runtime/factory.ts';
 
-import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PasswordChoice, PasswordResetConfirmation, PointAward, PointAwardCreation, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Purchase, PurchaseStatusInput, ReactionKindInput, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SentReport, Shortened, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WithdrawnSubmission } from './client.schemas.ts';
+import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PasswordChoice, PasswordResetConfirmation, PointAward, PointAwardCreation, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Purchase, PurchaseStatusInput, ReactionKindInput, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SentReport, Shortened, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WithdrawnSubmission } from './client.schemas.ts';
 export * from './client.schemas.ts';
 
 export type SignUpStudentResult = Accepted;
@@ -165,8 +184,21 @@ export type SetStudentPasswordResult = {
 
 export type SetStudentPasswordBody = PasswordChoice;
 
+export type SetStudentPasswordHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type SetStudentPasswordResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type SetStudentPasswordVariables = {
     body: SetStudentPasswordBody;
+    headers?: SetStudentPasswordHeaders;
 };
 
 export type GetSessionResult = {
@@ -181,8 +213,21 @@ export type UpdateOwnStudentResult = {
 
 export type UpdateOwnStudentBody = OwnStudentChange;
 
+export type UpdateOwnStudentHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateOwnStudentResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateOwnStudentVariables = {
     body: UpdateOwnStudentBody;
+    headers?: UpdateOwnStudentHeaders;
 };
 
 export type SignUpAdministratorResult = Accepted;
@@ -259,8 +304,21 @@ export type UpdateProfileResult = {
 
 export type UpdateProfileBody = ProfileChange;
 
+export type UpdateProfileHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateProfileResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateProfileVariables = {
     body: UpdateProfileBody;
+    headers?: UpdateProfileHeaders;
 };
 
 export type CreateOrganizationResult = {
@@ -269,8 +327,21 @@ export type CreateOrganizationResult = {
 
 export type CreateOrganizationBody = OrganizationCreation;
 
+export type CreateOrganizationHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateOrganizationResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateOrganizationVariables = {
     body: CreateOrganizationBody;
+    headers?: CreateOrganizationHeaders;
 };
 
 export type GetClubBySlugResult = {
@@ -318,9 +389,22 @@ export type UpdateClubPath = {
 
 export type UpdateClubBody = ClubChange;
 
+export type UpdateClubHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateClubResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateClubVariables = {
     path: UpdateClubPath;
     body: UpdateClubBody;
+    headers?: UpdateClubHeaders;
 };
 
 export type GetBrandingResult = {
@@ -387,6 +471,7 @@ export type ListMembersResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListMembersPath = {
@@ -404,6 +489,10 @@ export type ListMembersQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -432,9 +521,22 @@ export type InviteMemberPath = {
 
 export type InviteMemberBody = Invitation;
 
+export type InviteMemberHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type InviteMemberResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type InviteMemberVariables = {
     path: InviteMemberPath;
     body: InviteMemberBody;
+    headers?: InviteMemberHeaders;
 };
 
 export type RemoveMemberResult = void;
@@ -475,9 +577,22 @@ export type ChangeMemberRolePath = {
 
 export type ChangeMemberRoleBody = RoleChange;
 
+export type ChangeMemberRoleHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ChangeMemberRoleResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type ChangeMemberRoleVariables = {
     path: ChangeMemberRolePath;
     body: ChangeMemberRoleBody;
+    headers?: ChangeMemberRoleHeaders;
 };
 
 export type RevokeInvitationResult = void;
@@ -510,6 +625,7 @@ export type ListStudentsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListStudentsPath = {
@@ -536,6 +652,10 @@ export type ListStudentsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -564,9 +684,22 @@ export type CreateStudentPath = {
 
 export type CreateStudentBody = StudentCreation;
 
+export type CreateStudentHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateStudentResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateStudentVariables = {
     path: CreateStudentPath;
     body: CreateStudentBody;
+    headers?: CreateStudentHeaders;
 };
 
 export type GetStudentResult = {
@@ -628,9 +761,22 @@ export type UpdateStudentPath = {
 
 export type UpdateStudentBody = StudentCorrection;
 
+export type UpdateStudentHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateStudentResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateStudentVariables = {
     path: UpdateStudentPath;
     body: UpdateStudentBody;
+    headers?: UpdateStudentHeaders;
 };
 
 export type ListCoursesResult = {
@@ -644,6 +790,7 @@ export type ListCoursesResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListCoursesPath = {
@@ -665,6 +812,10 @@ export type ListCoursesQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -693,9 +844,22 @@ export type CreateCoursePath = {
 
 export type CreateCourseBody = CourseCreation;
 
+export type CreateCourseHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateCourseResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateCourseVariables = {
     path: CreateCoursePath;
     body: CreateCourseBody;
+    headers?: CreateCourseHeaders;
 };
 
 export type GetCourseResult = {
@@ -738,9 +902,22 @@ export type UpdateCoursePath = {
 
 export type UpdateCourseBody = CourseChange;
 
+export type UpdateCourseHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateCourseResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateCourseVariables = {
     path: UpdateCoursePath;
     body: UpdateCourseBody;
+    headers?: UpdateCourseHeaders;
 };
 
 export type OrderCourseResult = {
@@ -786,9 +963,22 @@ export type CreateModulePath = {
 
 export type CreateModuleBody = ModuleCreation;
 
+export type CreateModuleHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateModuleResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateModuleVariables = {
     path: CreateModulePath;
     body: CreateModuleBody;
+    headers?: CreateModuleHeaders;
 };
 
 export type DeleteModuleResult = void;
@@ -829,9 +1019,22 @@ export type UpdateModulePath = {
 
 export type UpdateModuleBody = ModuleChange;
 
+export type UpdateModuleHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateModuleResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateModuleVariables = {
     path: UpdateModulePath;
     body: UpdateModuleBody;
+    headers?: UpdateModuleHeaders;
 };
 
 export type CreateLessonResult = {
@@ -853,9 +1056,22 @@ export type CreateLessonPath = {
 
 export type CreateLessonBody = LessonCreation;
 
+export type CreateLessonHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateLessonResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateLessonVariables = {
     path: CreateLessonPath;
     body: CreateLessonBody;
+    headers?: CreateLessonHeaders;
 };
 
 export type GetLessonResult = {
@@ -917,9 +1133,22 @@ export type UpdateLessonPath = {
 
 export type UpdateLessonBody = LessonChange;
 
+export type UpdateLessonHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateLessonResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateLessonVariables = {
     path: UpdateLessonPath;
     body: UpdateLessonBody;
+    headers?: UpdateLessonHeaders;
 };
 
 export type ListStudentProgressResult = {
@@ -933,6 +1162,7 @@ export type ListStudentProgressResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListStudentProgressPath = {
@@ -955,6 +1185,10 @@ export type ListStudentProgressQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -980,6 +1214,7 @@ export type ListCommentsOfLessonResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListCommentsOfLessonPath = {
@@ -1002,6 +1237,10 @@ export type ListCommentsOfLessonQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -1046,6 +1285,7 @@ export type ListClassroomCoursesResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListClassroomCoursesPath = {
@@ -1063,6 +1303,10 @@ export type ListClassroomCoursesQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -1174,6 +1418,7 @@ export type ListLessonCommentsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListLessonCommentsPath = {
@@ -1197,6 +1442,10 @@ export type ListLessonCommentsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -1231,9 +1480,22 @@ export type PublishLessonCommentPath = {
 
 export type PublishLessonCommentBody = CommentCreation;
 
+export type PublishLessonCommentHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type PublishLessonCommentResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type PublishLessonCommentVariables = {
     path: PublishLessonCommentPath;
     body: PublishLessonCommentBody;
+    headers?: PublishLessonCommentHeaders;
 };
 
 export type DeleteOwnCommentResult = void;
@@ -1266,6 +1528,7 @@ export type ListTagsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListTagsPath = {
@@ -1283,6 +1546,10 @@ export type ListTagsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -1311,9 +1578,22 @@ export type CreateTagPath = {
 
 export type CreateTagBody = TagInput;
 
+export type CreateTagHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateTagResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateTagVariables = {
     path: CreateTagPath;
     body: CreateTagBody;
+    headers?: CreateTagHeaders;
 };
 
 export type DeleteTagResult = void;
@@ -1354,9 +1634,22 @@ export type UpdateTagPath = {
 
 export type UpdateTagBody = TagInput;
 
+export type UpdateTagHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateTagResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateTagVariables = {
     path: UpdateTagPath;
     body: UpdateTagBody;
+    headers?: UpdateTagHeaders;
 };
 
 export type TagStudentResult = void;
@@ -1418,6 +1711,7 @@ export type ListLevelsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListLevelsPath = {
@@ -1435,6 +1729,10 @@ export type ListLevelsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -1463,9 +1761,22 @@ export type CreateLevelPath = {
 
 export type CreateLevelBody = LevelCreation;
 
+export type CreateLevelHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateLevelResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateLevelVariables = {
     path: CreateLevelPath;
     body: CreateLevelBody;
+    headers?: CreateLevelHeaders;
 };
 
 export type DeleteLevelResult = void;
@@ -1506,9 +1817,22 @@ export type UpdateLevelPath = {
 
 export type UpdateLevelBody = LevelChange;
 
+export type UpdateLevelHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateLevelResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateLevelVariables = {
     path: UpdateLevelPath;
     body: UpdateLevelBody;
+    headers?: UpdateLevelHeaders;
 };
 
 export type ListPointAwardsResult = {
@@ -1522,6 +1846,7 @@ export type ListPointAwardsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListPointAwardsPath = {
@@ -1544,6 +1869,10 @@ export type ListPointAwardsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -1577,9 +1906,22 @@ export type AwardPointsPath = {
 
 export type AwardPointsBody = PointAwardCreation;
 
+export type AwardPointsHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type AwardPointsResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type AwardPointsVariables = {
     path: AwardPointsPath;
     body: AwardPointsBody;
+    headers?: AwardPointsHeaders;
 };
 
 export type GetStandingResult = {
@@ -1630,6 +1972,7 @@ export type ListDeliveriesResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListDeliveriesPath = {
@@ -1651,6 +1994,10 @@ export type ListDeliveriesQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -1679,9 +2026,22 @@ export type CreateDeliveryPath = {
 
 export type CreateDeliveryBody = DeliveryCreation;
 
+export type CreateDeliveryHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateDeliveryResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateDeliveryVariables = {
     path: CreateDeliveryPath;
     body: CreateDeliveryBody;
+    headers?: CreateDeliveryHeaders;
 };
 
 export type GetDeliveryResult = {
@@ -1724,9 +2084,22 @@ export type UpdateDeliveryPath = {
 
 export type UpdateDeliveryBody = DeliveryChange;
 
+export type UpdateDeliveryHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateDeliveryResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateDeliveryVariables = {
     path: UpdateDeliveryPath;
     body: UpdateDeliveryBody;
+    headers?: UpdateDeliveryHeaders;
 };
 
 export type ArchiveDeliveryResult = {
@@ -1746,8 +2119,21 @@ export type ArchiveDeliveryPath = {
     deliveryId: string;
 };
 
+export type ArchiveDeliveryHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ArchiveDeliveryResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type ArchiveDeliveryVariables = {
     path: ArchiveDeliveryPath;
+    headers?: ArchiveDeliveryHeaders;
 };
 
 export type UnarchiveDeliveryResult = {
@@ -1767,8 +2153,21 @@ export type UnarchiveDeliveryPath = {
     deliveryId: string;
 };
 
+export type UnarchiveDeliveryHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UnarchiveDeliveryResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UnarchiveDeliveryVariables = {
     path: UnarchiveDeliveryPath;
+    headers?: UnarchiveDeliveryHeaders;
 };
 
 export type ListCohortsResult = {
@@ -1782,6 +2181,7 @@ export type ListCohortsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListCohortsPath = {
@@ -1804,6 +2204,10 @@ export type ListCohortsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -1837,9 +2241,22 @@ export type CreateCohortPath = {
 
 export type CreateCohortBody = CohortCreation;
 
+export type CreateCohortHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateCohortResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateCohortVariables = {
     path: CreateCohortPath;
     body: CreateCohortBody;
+    headers?: CreateCohortHeaders;
 };
 
 export type DeleteCohortResult = void;
@@ -1880,9 +2297,22 @@ export type UpdateCohortPath = {
 
 export type UpdateCohortBody = CohortChange;
 
+export type UpdateCohortHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateCohortResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateCohortVariables = {
     path: UpdateCohortPath;
     body: UpdateCohortBody;
+    headers?: UpdateCohortHeaders;
 };
 
 export type ListEnrollmentsResult = {
@@ -1896,6 +2326,7 @@ export type ListEnrollmentsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListEnrollmentsPath = {
@@ -1928,6 +2359,10 @@ export type ListEnrollmentsQuery = {
      */
     page?: number;
     /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
+    /**
      * Records a page.
      * @minimum 1
      * @maximum 100
@@ -1955,9 +2390,22 @@ export type GrantEnrollmentPath = {
 
 export type GrantEnrollmentBody = EnrollmentGrant;
 
+export type GrantEnrollmentHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type GrantEnrollmentResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type GrantEnrollmentVariables = {
     path: GrantEnrollmentPath;
     body: GrantEnrollmentBody;
+    headers?: GrantEnrollmentHeaders;
 };
 
 export type GetEnrollmentResult = {
@@ -2017,8 +2465,21 @@ export type RevokeEnrollmentPath = {
     enrollmentId: string;
 };
 
+export type RevokeEnrollmentHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RevokeEnrollmentResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type RevokeEnrollmentVariables = {
     path: RevokeEnrollmentPath;
+    headers?: RevokeEnrollmentHeaders;
 };
 
 export type RestoreEnrollmentResult = {
@@ -2038,8 +2499,21 @@ export type RestoreEnrollmentPath = {
     enrollmentId: string;
 };
 
+export type RestoreEnrollmentHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RestoreEnrollmentResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type RestoreEnrollmentVariables = {
     path: RestoreEnrollmentPath;
+    headers?: RestoreEnrollmentHeaders;
 };
 
 export type MoveEnrollmentResult = {
@@ -2061,9 +2535,22 @@ export type MoveEnrollmentPath = {
 
 export type MoveEnrollmentBody = EnrollmentMove;
 
+export type MoveEnrollmentHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type MoveEnrollmentResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type MoveEnrollmentVariables = {
     path: MoveEnrollmentPath;
     body: MoveEnrollmentBody;
+    headers?: MoveEnrollmentHeaders;
 };
 
 export type SetEnrollmentEndResult = {
@@ -2101,6 +2588,7 @@ export type ListOwnEnrollmentsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListOwnEnrollmentsPath = {
@@ -2118,6 +2606,10 @@ export type ListOwnEnrollmentsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -2143,6 +2635,7 @@ export type ListStudentImportsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListStudentImportsPath = {
@@ -2160,6 +2653,10 @@ export type ListStudentImportsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -2208,10 +2705,19 @@ export type ImportStudentsQuery = {
 
 export type ImportStudentsBody = string;
 
+export type ImportStudentsHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type ImportStudentsVariables = {
     path: ImportStudentsPath;
     query?: ImportStudentsQuery;
     body: ImportStudentsBody;
+    headers?: ImportStudentsHeaders;
 };
 
 export type GetStudentImportResult = {
@@ -2246,6 +2752,7 @@ export type ListStudentImportRowsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListStudentImportRowsPath = {
@@ -2272,6 +2779,10 @@ export type ListStudentImportRowsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -2303,8 +2814,21 @@ export type CancelStudentImportPath = {
     importId: string;
 };
 
+export type CancelStudentImportHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CancelStudentImportResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CancelStudentImportVariables = {
     path: CancelStudentImportPath;
+    headers?: CancelStudentImportHeaders;
 };
 
 export type ListWebhookEndpointsResult = {
@@ -2318,6 +2842,7 @@ export type ListWebhookEndpointsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListWebhookEndpointsPath = {
@@ -2335,6 +2860,10 @@ export type ListWebhookEndpointsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -2363,9 +2892,22 @@ export type RegisterWebhookEndpointPath = {
 
 export type RegisterWebhookEndpointBody = WebhookEndpointRegistration;
 
+export type RegisterWebhookEndpointHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RegisterWebhookEndpointResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type RegisterWebhookEndpointVariables = {
     path: RegisterWebhookEndpointPath;
     body: RegisterWebhookEndpointBody;
+    headers?: RegisterWebhookEndpointHeaders;
 };
 
 export type GetWebhookEndpointResult = {
@@ -2427,9 +2969,22 @@ export type UpdateWebhookEndpointPath = {
 
 export type UpdateWebhookEndpointBody = WebhookEndpointChange;
 
+export type UpdateWebhookEndpointHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateWebhookEndpointResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateWebhookEndpointVariables = {
     path: UpdateWebhookEndpointPath;
     body: UpdateWebhookEndpointBody;
+    headers?: UpdateWebhookEndpointHeaders;
 };
 
 export type ListWebhookDeliveriesResult = {
@@ -2443,6 +2998,7 @@ export type ListWebhookDeliveriesResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListWebhookDeliveriesPath = {
@@ -2481,6 +3037,10 @@ export type ListWebhookDeliveriesQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -2538,8 +3098,21 @@ export type EnableWebhookEndpointPath = {
     endpointId: string;
 };
 
+export type EnableWebhookEndpointHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type EnableWebhookEndpointResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type EnableWebhookEndpointVariables = {
     path: EnableWebhookEndpointPath;
+    headers?: EnableWebhookEndpointHeaders;
 };
 
 export type PauseWebhookEndpointResult = {
@@ -2559,8 +3132,21 @@ export type PauseWebhookEndpointPath = {
     endpointId: string;
 };
 
+export type PauseWebhookEndpointHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type PauseWebhookEndpointResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type PauseWebhookEndpointVariables = {
     path: PauseWebhookEndpointPath;
+    headers?: PauseWebhookEndpointHeaders;
 };
 
 export type DisableWebhookEndpointResult = {
@@ -2580,8 +3166,21 @@ export type DisableWebhookEndpointPath = {
     endpointId: string;
 };
 
+export type DisableWebhookEndpointHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type DisableWebhookEndpointResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type DisableWebhookEndpointVariables = {
     path: DisableWebhookEndpointPath;
+    headers?: DisableWebhookEndpointHeaders;
 };
 
 export type RotateWebhookSecretResult = {
@@ -2603,9 +3202,22 @@ export type RotateWebhookSecretPath = {
 
 export type RotateWebhookSecretBody = WebhookSecretRotation;
 
+export type RotateWebhookSecretHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RotateWebhookSecretResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type RotateWebhookSecretVariables = {
     path: RotateWebhookSecretPath;
     body?: RotateWebhookSecretBody;
+    headers?: RotateWebhookSecretHeaders;
 };
 
 export type SendTestWebhookResult = {
@@ -2625,8 +3237,21 @@ export type SendTestWebhookPath = {
     endpointId: string;
 };
 
+export type SendTestWebhookHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type SendTestWebhookResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type SendTestWebhookVariables = {
     path: SendTestWebhookPath;
+    headers?: SendTestWebhookHeaders;
 };
 
 export type ResendWebhookDeliveryResult = {
@@ -2651,8 +3276,21 @@ export type ResendWebhookDeliveryPath = {
     deliveryId: string;
 };
 
+export type ResendWebhookDeliveryHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ResendWebhookDeliveryResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type ResendWebhookDeliveryVariables = {
     path: ResendWebhookDeliveryPath;
+    headers?: ResendWebhookDeliveryHeaders;
 };
 
 export type RecoverWebhookDeliveriesResult = {
@@ -2674,9 +3312,18 @@ export type RecoverWebhookDeliveriesPath = {
 
 export type RecoverWebhookDeliveriesBody = WebhookRecoveryRequest;
 
+export type RecoverWebhookDeliveriesHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type RecoverWebhookDeliveriesVariables = {
     path: RecoverWebhookDeliveriesPath;
     body: RecoverWebhookDeliveriesBody;
+    headers?: RecoverWebhookDeliveriesHeaders;
 };
 
 export type GetAiBudgetResult = {
@@ -2787,6 +3434,7 @@ export type ListAgentConversationsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListAgentConversationsPath = {
@@ -2814,6 +3462,10 @@ export type ListAgentConversationsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -2888,6 +3540,7 @@ export type ListAgentUsageResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListAgentUsagePath = {
@@ -2910,6 +3563,10 @@ export type ListAgentUsageQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -2957,6 +3614,7 @@ export type ListAgentsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListAgentsPath = {
@@ -2978,6 +3636,10 @@ export type ListAgentsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -3006,9 +3668,22 @@ export type CreateAgentPath = {
 
 export type CreateAgentBody = AgentCreation;
 
+export type CreateAgentHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateAgentResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateAgentVariables = {
     path: CreateAgentPath;
     body: CreateAgentBody;
+    headers?: CreateAgentHeaders;
 };
 
 export type GetAgentResult = {
@@ -3051,9 +3726,22 @@ export type UpdateAgentPath = {
 
 export type UpdateAgentBody = AgentChange;
 
+export type UpdateAgentHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateAgentResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateAgentVariables = {
     path: UpdateAgentPath;
     body: UpdateAgentBody;
+    headers?: UpdateAgentHeaders;
 };
 
 export type GetAgentMaterialResult = {
@@ -3112,6 +3800,7 @@ export type ListAgentSourcesResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListAgentSourcesPath = {
@@ -3142,6 +3831,10 @@ export type ListAgentSourcesQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -3178,8 +3871,21 @@ export type ReindexAgentSourcePath = {
     sourceId: string;
 };
 
+export type ReindexAgentSourceHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ReindexAgentSourceResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type ReindexAgentSourceVariables = {
     path: ReindexAgentSourcePath;
+    headers?: ReindexAgentSourceHeaders;
 };
 
 export type ListClassroomAgentsResult = {
@@ -3193,6 +3899,7 @@ export type ListClassroomAgentsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListClassroomAgentsPath = {
@@ -3210,6 +3917,10 @@ export type ListClassroomAgentsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -3240,9 +3951,18 @@ export type AskAgentPath = {
 
 export type AskAgentBody = AgentMessageCreation;
 
+export type AskAgentHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type AskAgentVariables = {
     path: AskAgentPath;
     body: AskAgentBody;
+    headers?: AskAgentHeaders;
 };
 
 export type ListConversationsResult = {
@@ -3256,6 +3976,7 @@ export type ListConversationsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListConversationsPath = {
@@ -3279,6 +4000,10 @@ export type ListConversationsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -3375,9 +4100,22 @@ export type RenameConversationPath = {
 
 export type RenameConversationBody = AgentConversationChange;
 
+export type RenameConversationHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RenameConversationResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type RenameConversationVariables = {
     path: RenameConversationPath;
     body: RenameConversationBody;
+    headers?: RenameConversationHeaders;
 };
 
 export type ReattachAnswerPath = {
@@ -3424,6 +4162,7 @@ export type ListUnsentFilesResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListUnsentFilesPath = {
@@ -3441,6 +4180,10 @@ export type ListUnsentFilesQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -3467,9 +4210,18 @@ export type ReserveAssignmentFilePath = {
 
 export type ReserveAssignmentFileBody = AssignmentFileCreation;
 
+export type ReserveAssignmentFileHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type ReserveAssignmentFileVariables = {
     path: ReserveAssignmentFilePath;
     body: ReserveAssignmentFileBody;
+    headers?: ReserveAssignmentFileHeaders;
 };
 
 export type DeleteUnsentFileResult = void;
@@ -3502,6 +4254,7 @@ export type ListLessonAssignmentsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListLessonAssignmentsPath = {
@@ -3525,6 +4278,10 @@ export type ListLessonAssignmentsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -3558,9 +4315,22 @@ export type SubmitAssignmentPath = {
 
 export type SubmitAssignmentBody = AssignmentSubmissionCreation;
 
+export type SubmitAssignmentHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type SubmitAssignmentResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type SubmitAssignmentVariables = {
     path: SubmitAssignmentPath;
     body: SubmitAssignmentBody;
+    headers?: SubmitAssignmentHeaders;
 };
 
 export type ListOwnSubmissionsResult = {
@@ -3574,6 +4344,7 @@ export type ListOwnSubmissionsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListOwnSubmissionsPath = {
@@ -3595,6 +4366,10 @@ export type ListOwnSubmissionsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -3649,9 +4424,22 @@ export type WithdrawSubmissionPath = {
 
 export type WithdrawSubmissionBody = SubmissionWithdrawal;
 
+export type WithdrawSubmissionHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type WithdrawSubmissionResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type WithdrawSubmissionVariables = {
     path: WithdrawSubmissionPath;
     body: WithdrawSubmissionBody;
+    headers?: WithdrawSubmissionHeaders;
 };
 
 export type ListAssignmentsResult = {
@@ -3665,6 +4453,7 @@ export type ListAssignmentsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListAssignmentsPath = {
@@ -3687,6 +4476,10 @@ export type ListAssignmentsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -3720,9 +4513,22 @@ export type CreateAssignmentPath = {
 
 export type CreateAssignmentBody = AssignmentCreation;
 
+export type CreateAssignmentHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateAssignmentResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateAssignmentVariables = {
     path: CreateAssignmentPath;
     body: CreateAssignmentBody;
+    headers?: CreateAssignmentHeaders;
 };
 
 export type OrderAssignmentsResult = void;
@@ -3806,9 +4612,22 @@ export type UpdateAssignmentPath = {
 
 export type UpdateAssignmentBody = AssignmentChange;
 
+export type UpdateAssignmentHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateAssignmentResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateAssignmentVariables = {
     path: UpdateAssignmentPath;
     body: UpdateAssignmentBody;
+    headers?: UpdateAssignmentHeaders;
 };
 
 export type ListAssignmentExtensionsResult = {
@@ -3822,6 +4641,7 @@ export type ListAssignmentExtensionsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListAssignmentExtensionsPath = {
@@ -3844,6 +4664,10 @@ export type ListAssignmentExtensionsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -3923,6 +4747,7 @@ export type ListAssignmentSubmissionsResult = {
     total: number;
     shortened?: Shortened;
     counts: AssignmentSubmissionCounts;
+    next_cursor?: NextCursor;
 };
 
 export type ListAssignmentSubmissionsPath = {
@@ -3949,6 +4774,10 @@ export type ListAssignmentSubmissionsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -4003,9 +4832,22 @@ export type ReviewAssignmentSubmissionPath = {
 
 export type ReviewAssignmentSubmissionBody = AssignmentReviewCreation;
 
+export type ReviewAssignmentSubmissionHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ReviewAssignmentSubmissionResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type ReviewAssignmentSubmissionVariables = {
     path: ReviewAssignmentSubmissionPath;
     body: ReviewAssignmentSubmissionBody;
+    headers?: ReviewAssignmentSubmissionHeaders;
 };
 
 export type ListCampaignsResult = {
@@ -4019,6 +4861,7 @@ export type ListCampaignsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListCampaignsPath = {
@@ -4040,6 +4883,10 @@ export type ListCampaignsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -4068,9 +4915,22 @@ export type CreateCampaignPath = {
 
 export type CreateCampaignBody = CampaignCreation;
 
+export type CreateCampaignHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateCampaignResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateCampaignVariables = {
     path: CreateCampaignPath;
     body: CreateCampaignBody;
+    headers?: CreateCampaignHeaders;
 };
 
 export type GetCampaignResult = {
@@ -4132,9 +4992,22 @@ export type UpdateCampaignPath = {
 
 export type UpdateCampaignBody = CampaignChange;
 
+export type UpdateCampaignHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateCampaignResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateCampaignVariables = {
     path: UpdateCampaignPath;
     body: UpdateCampaignBody;
+    headers?: UpdateCampaignHeaders;
 };
 
 export type DuplicateCampaignResult = {
@@ -4154,8 +5027,21 @@ export type DuplicateCampaignPath = {
     campaignId: string;
 };
 
+export type DuplicateCampaignHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type DuplicateCampaignResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type DuplicateCampaignVariables = {
     path: DuplicateCampaignPath;
+    headers?: DuplicateCampaignHeaders;
 };
 
 export type GetCampaignAudienceResult = {
@@ -4232,6 +5118,7 @@ export type ListTestMailsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListTestMailsPath = {
@@ -4254,6 +5141,10 @@ export type ListTestMailsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -4287,9 +5178,22 @@ export type SendTestMailPath = {
 
 export type SendTestMailBody = TestMailRequest;
 
+export type SendTestMailHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type SendTestMailResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type SendTestMailVariables = {
     path: SendTestMailPath;
     body?: SendTestMailBody;
+    headers?: SendTestMailHeaders;
 };
 
 export type PreviewCampaignResult = {
@@ -4379,9 +5283,22 @@ export type ScheduleCampaignPath = {
 
 export type ScheduleCampaignBody = CampaignSchedule;
 
+export type ScheduleCampaignHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ScheduleCampaignResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type ScheduleCampaignVariables = {
     path: ScheduleCampaignPath;
     body: ScheduleCampaignBody;
+    headers?: ScheduleCampaignHeaders;
 };
 
 export type UnscheduleCampaignResult = {
@@ -4401,8 +5318,21 @@ export type UnscheduleCampaignPath = {
     campaignId: string;
 };
 
+export type UnscheduleCampaignHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UnscheduleCampaignResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UnscheduleCampaignVariables = {
     path: UnscheduleCampaignPath;
+    headers?: UnscheduleCampaignHeaders;
 };
 
 export type PauseCampaignResult = {
@@ -4422,8 +5352,17 @@ export type PauseCampaignPath = {
     campaignId: string;
 };
 
+export type PauseCampaignHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type PauseCampaignVariables = {
     path: PauseCampaignPath;
+    headers?: PauseCampaignHeaders;
 };
 
 export type ResumeCampaignResult = {
@@ -4443,8 +5382,21 @@ export type ResumeCampaignPath = {
     campaignId: string;
 };
 
+export type ResumeCampaignHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ResumeCampaignResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type ResumeCampaignVariables = {
     path: ResumeCampaignPath;
+    headers?: ResumeCampaignHeaders;
 };
 
 export type CancelCampaignResult = {
@@ -4464,8 +5416,21 @@ export type CancelCampaignPath = {
     campaignId: string;
 };
 
+export type CancelCampaignHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CancelCampaignResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CancelCampaignVariables = {
     path: CancelCampaignPath;
+    headers?: CancelCampaignHeaders;
 };
 
 export type RetryCampaignResult = {
@@ -4487,9 +5452,22 @@ export type RetryCampaignPath = {
 
 export type RetryCampaignBody = CampaignRetry;
 
+export type RetryCampaignHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RetryCampaignResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type RetryCampaignVariables = {
     path: RetryCampaignPath;
     body?: RetryCampaignBody;
+    headers?: RetryCampaignHeaders;
 };
 
 export type GetCampaignStatisticsResult = {
@@ -4708,8 +5686,17 @@ export type CheckMailDomainPath = {
     clubId: string;
 };
 
+export type CheckMailDomainHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type CheckMailDomainVariables = {
     path: CheckMailDomainPath;
+    headers?: CheckMailDomainHeaders;
 };
 
 export type ListSuppressionsResult = {
@@ -4723,6 +5710,7 @@ export type ListSuppressionsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListSuppressionsPath = {
@@ -4746,6 +5734,10 @@ export type ListSuppressionsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -4774,9 +5766,22 @@ export type AddSuppressionPath = {
 
 export type AddSuppressionBody = MailSuppressionCreation;
 
+export type AddSuppressionHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type AddSuppressionResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type AddSuppressionVariables = {
     path: AddSuppressionPath;
     body: AddSuppressionBody;
+    headers?: AddSuppressionHeaders;
 };
 
 export type ImportSuppressionsResult = {
@@ -4793,9 +5798,18 @@ export type ImportSuppressionsPath = {
 
 export type ImportSuppressionsBody = string;
 
+export type ImportSuppressionsHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type ImportSuppressionsVariables = {
     path: ImportSuppressionsPath;
     body: ImportSuppressionsBody;
+    headers?: ImportSuppressionsHeaders;
 };
 
 export type RemoveSuppressionResult = void;
@@ -4848,9 +5862,22 @@ export type SetMailPreferencesPath = {
 
 export type SetMailPreferencesBody = MailPreferencesChange;
 
+export type SetMailPreferencesHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type SetMailPreferencesResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type SetMailPreferencesVariables = {
     path: SetMailPreferencesPath;
     body: SetMailPreferencesBody;
+    headers?: SetMailPreferencesHeaders;
 };
 
 export type GetMailPreferenceResult = {
@@ -4964,6 +5991,7 @@ export type ListCampaignDeliveriesResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListCampaignDeliveriesPath = {
@@ -4991,6 +6019,10 @@ export type ListCampaignDeliveriesQuery = {
      */
     page?: number;
     /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
+    /**
      * Records a page.
      * @minimum 1
      * @maximum 100
@@ -5015,6 +6047,7 @@ export type ListCertificatesResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListCertificatesPath = {
@@ -5052,6 +6085,10 @@ export type ListCertificatesQuery = {
      */
     page?: number;
     /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
+    /**
      * Records a page.
      * @minimum 1
      * @maximum 100
@@ -5079,9 +6116,22 @@ export type IssueCertificatePath = {
 
 export type IssueCertificateBody = CertificateIssue;
 
+export type IssueCertificateHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type IssueCertificateResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type IssueCertificateVariables = {
     path: IssueCertificatePath;
     body: IssueCertificateBody;
+    headers?: IssueCertificateHeaders;
 };
 
 export type GetCertificateResult = {
@@ -5122,8 +6172,21 @@ export type ReissueCertificatePath = {
     certificateId: string;
 };
 
+export type ReissueCertificateHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ReissueCertificateResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type ReissueCertificateVariables = {
     path: ReissueCertificatePath;
+    headers?: ReissueCertificateHeaders;
 };
 
 export type RevokeCertificateResult = {
@@ -5145,9 +6208,22 @@ export type RevokeCertificatePath = {
 
 export type RevokeCertificateBody = CertificateRevocation;
 
+export type RevokeCertificateHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RevokeCertificateResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type RevokeCertificateVariables = {
     path: RevokeCertificatePath;
     body: RevokeCertificateBody;
+    headers?: RevokeCertificateHeaders;
 };
 
 export type GetCertificatePdfResult = Blob;
@@ -5180,6 +6256,7 @@ export type ListOwnCertificatesResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListOwnCertificatesPath = {
@@ -5197,6 +6274,10 @@ export type ListOwnCertificatesQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -5256,6 +6337,7 @@ export type ListAutomationsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListAutomationsPath = {
@@ -5277,6 +6359,10 @@ export type ListAutomationsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -5305,13 +6391,23 @@ export type CreateAutomationPath = {
 
 export type CreateAutomationBody = AutomationCreation;
 
+export type CreateAutomationHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type CreateAutomationResponseHeaders = {
     etag?: string;
+    idempotentReplayed?: string;
 };
 
 export type CreateAutomationVariables = {
     path: CreateAutomationPath;
     body: CreateAutomationBody;
+    headers?: CreateAutomationHeaders;
 };
 
 export type GetAutomationResult = {
@@ -5363,10 +6459,16 @@ export type UpdateAutomationHeaders = {
      * The `ETag` of the draft that the caller has seen, or `*` for any. Without it the answer is `400`; another one than the draft has is `409 draft_changed`.
      */
     "If-Match"?: string;
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
 };
 
 export type UpdateAutomationResponseHeaders = {
     etag?: string;
+    idempotentReplayed?: string;
 };
 
 export type UpdateAutomationVariables = {
@@ -5392,12 +6494,22 @@ export type DuplicateAutomationPath = {
     workflowId: string;
 };
 
+export type DuplicateAutomationHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type DuplicateAutomationResponseHeaders = {
     etag?: string;
+    idempotentReplayed?: string;
 };
 
 export type DuplicateAutomationVariables = {
     path: DuplicateAutomationPath;
+    headers?: DuplicateAutomationHeaders;
 };
 
 export type GetAutomationProblemsResult = {
@@ -5440,9 +6552,18 @@ export type DryRunAutomationPath = {
 
 export type DryRunAutomationBody = AutomationDryRunRequest;
 
+export type DryRunAutomationHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type DryRunAutomationVariables = {
     path: DryRunAutomationPath;
     body: DryRunAutomationBody;
+    headers?: DryRunAutomationHeaders;
 };
 
 export type PublishAutomationResult = {
@@ -5467,10 +6588,16 @@ export type PublishAutomationHeaders = {
      * The `ETag` of the draft that the caller has seen, or `*` for any. Without it the answer is `400`; another one than the draft has is `409 draft_changed`.
      */
     "If-Match"?: string;
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
 };
 
 export type PublishAutomationResponseHeaders = {
     etag?: string;
+    idempotentReplayed?: string;
 };
 
 export type PublishAutomationVariables = {
@@ -5495,12 +6622,22 @@ export type PauseAutomationPath = {
     workflowId: string;
 };
 
+export type PauseAutomationHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type PauseAutomationResponseHeaders = {
     etag?: string;
+    idempotentReplayed?: string;
 };
 
 export type PauseAutomationVariables = {
     path: PauseAutomationPath;
+    headers?: PauseAutomationHeaders;
 };
 
 export type ResumeAutomationResult = {
@@ -5520,12 +6657,22 @@ export type ResumeAutomationPath = {
     workflowId: string;
 };
 
+export type ResumeAutomationHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type ResumeAutomationResponseHeaders = {
     etag?: string;
+    idempotentReplayed?: string;
 };
 
 export type ResumeAutomationVariables = {
     path: ResumeAutomationPath;
+    headers?: ResumeAutomationHeaders;
 };
 
 export type ArchiveAutomationResult = {
@@ -5545,12 +6692,22 @@ export type ArchiveAutomationPath = {
     workflowId: string;
 };
 
+export type ArchiveAutomationHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type ArchiveAutomationResponseHeaders = {
     etag?: string;
+    idempotentReplayed?: string;
 };
 
 export type ArchiveAutomationVariables = {
     path: ArchiveAutomationPath;
+    headers?: ArchiveAutomationHeaders;
 };
 
 export type ListAutomationVersionsResult = {
@@ -5564,6 +6721,7 @@ export type ListAutomationVersionsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListAutomationVersionsPath = {
@@ -5586,6 +6744,10 @@ export type ListAutomationVersionsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -5676,6 +6838,7 @@ export type ListAutomationRunsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListAutomationRunsPath = {
@@ -5721,6 +6884,10 @@ export type ListAutomationRunsQuery = {
      */
     page?: number;
     /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
+    /**
      * Records a page.
      * @minimum 1
      * @maximum 100
@@ -5753,9 +6920,22 @@ export type EnrollInAutomationPath = {
 
 export type EnrollInAutomationBody = AutomationEnrollmentRequest;
 
+export type EnrollInAutomationHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type EnrollInAutomationResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type EnrollInAutomationVariables = {
     path: EnrollInAutomationPath;
     body: EnrollInAutomationBody;
+    headers?: EnrollInAutomationHeaders;
 };
 
 export type GetAutomationRunResult = {
@@ -5806,8 +6986,21 @@ export type ExitAutomationRunPath = {
     runId: string;
 };
 
+export type ExitAutomationRunHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ExitAutomationRunResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type ExitAutomationRunVariables = {
     path: ExitAutomationRunPath;
+    headers?: ExitAutomationRunHeaders;
 };
 
 export type ResumeAutomationRunResult = {
@@ -5832,8 +7025,21 @@ export type ResumeAutomationRunPath = {
     runId: string;
 };
 
+export type ResumeAutomationRunHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ResumeAutomationRunResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type ResumeAutomationRunVariables = {
     path: ResumeAutomationRunPath;
+    headers?: ResumeAutomationRunHeaders;
 };
 
 export type GetAutomationCountsResult = {
@@ -5879,6 +7085,7 @@ export type ListRepositoriesResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListRepositoriesPath = {
@@ -5900,6 +7107,10 @@ export type ListRepositoriesQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -5928,9 +7139,22 @@ export type CreateRepositoryPath = {
 
 export type CreateRepositoryBody = RepositoryCreation;
 
+export type CreateRepositoryHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateRepositoryResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateRepositoryVariables = {
     path: CreateRepositoryPath;
     body: CreateRepositoryBody;
+    headers?: CreateRepositoryHeaders;
 };
 
 export type GetRepositoryResult = {
@@ -5973,9 +7197,22 @@ export type UpdateRepositoryPath = {
 
 export type UpdateRepositoryBody = RepositoryChange;
 
+export type UpdateRepositoryHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateRepositoryResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateRepositoryVariables = {
     path: UpdateRepositoryPath;
     body: UpdateRepositoryBody;
+    headers?: UpdateRepositoryHeaders;
 };
 
 export type SetRepositoryItemsResult = {
@@ -6013,6 +7250,7 @@ export type ListClassroomRepositoriesResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListClassroomRepositoriesPath = {
@@ -6030,6 +7268,10 @@ export type ListClassroomRepositoriesQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -6084,8 +7326,17 @@ export type DownloadRepositoryPath = {
     publicId: string;
 };
 
+export type DownloadRepositoryHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type DownloadRepositoryVariables = {
     path: DownloadRepositoryPath;
+    headers?: DownloadRepositoryHeaders;
 };
 
 export type ListCommunitySpacesResult = {
@@ -6099,6 +7350,7 @@ export type ListCommunitySpacesResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListCommunitySpacesPath = {
@@ -6116,6 +7368,10 @@ export type ListCommunitySpacesQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -6148,9 +7404,22 @@ export type CreateCommunitySpacePath = {
 
 export type CreateCommunitySpaceBody = SpaceCreation;
 
+export type CreateCommunitySpaceHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateCommunitySpaceResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateCommunitySpaceVariables = {
     path: CreateCommunitySpacePath;
     body: CreateCommunitySpaceBody;
+    headers?: CreateCommunitySpaceHeaders;
 };
 
 export type OrderCommunitySpacesResult = void;
@@ -6210,9 +7479,22 @@ export type UpdateCommunitySpacePath = {
 
 export type UpdateCommunitySpaceBody = SpaceChange;
 
+export type UpdateCommunitySpaceHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateCommunitySpaceResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateCommunitySpaceVariables = {
     path: UpdateCommunitySpacePath;
     body: UpdateCommunitySpaceBody;
+    headers?: UpdateCommunitySpaceHeaders;
 };
 
 export type ArchiveCommunitySpaceResult = {
@@ -6232,8 +7514,21 @@ export type ArchiveCommunitySpacePath = {
     spaceId: string;
 };
 
+export type ArchiveCommunitySpaceHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ArchiveCommunitySpaceResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type ArchiveCommunitySpaceVariables = {
     path: ArchiveCommunitySpacePath;
+    headers?: ArchiveCommunitySpaceHeaders;
 };
 
 export type UnarchiveCommunitySpaceResult = {
@@ -6253,8 +7548,21 @@ export type UnarchiveCommunitySpacePath = {
     spaceId: string;
 };
 
+export type UnarchiveCommunitySpaceHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UnarchiveCommunitySpaceResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UnarchiveCommunitySpaceVariables = {
     path: UnarchiveCommunitySpacePath;
+    headers?: UnarchiveCommunitySpaceHeaders;
 };
 
 export type ListSpaceMembersResult = {
@@ -6268,6 +7576,7 @@ export type ListSpaceMembersResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListSpaceMembersPath = {
@@ -6290,6 +7599,10 @@ export type ListSpaceMembersQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -6391,6 +7704,7 @@ export type ListClassroomSpacesResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListClassroomSpacesPath = {
@@ -6408,6 +7722,10 @@ export type ListClassroomSpacesQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -6504,9 +7822,22 @@ export type UpdateSpaceMembershipPath = {
 
 export type UpdateSpaceMembershipBody = SpaceMembershipChange;
 
+export type UpdateSpaceMembershipHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateSpaceMembershipResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateSpaceMembershipVariables = {
     path: UpdateSpaceMembershipPath;
     body: UpdateSpaceMembershipBody;
+    headers?: UpdateSpaceMembershipHeaders;
 };
 
 export type MarkCommunitySpaceReadResult = {
@@ -6528,9 +7859,22 @@ export type MarkCommunitySpaceReadPath = {
 
 export type MarkCommunitySpaceReadBody = SpaceReading;
 
+export type MarkCommunitySpaceReadHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type MarkCommunitySpaceReadResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type MarkCommunitySpaceReadVariables = {
     path: MarkCommunitySpaceReadPath;
     body: MarkCommunitySpaceReadBody;
+    headers?: MarkCommunitySpaceReadHeaders;
 };
 
 export type ListSpacePostsResult = {
@@ -6544,6 +7888,7 @@ export type ListSpacePostsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListSpacePostsPath = {
@@ -6566,6 +7911,10 @@ export type ListSpacePostsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -6599,9 +7948,22 @@ export type PublishSpacePostPath = {
 
 export type PublishSpacePostBody = CommunityPostCreation;
 
+export type PublishSpacePostHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type PublishSpacePostResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type PublishSpacePostVariables = {
     path: PublishSpacePostPath;
     body: PublishSpacePostBody;
+    headers?: PublishSpacePostHeaders;
 };
 
 export type ReservePostFileResult = MediaReservation;
@@ -6616,9 +7978,18 @@ export type ReservePostFilePath = {
 
 export type ReservePostFileBody = PostFileCreation;
 
+export type ReservePostFileHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type ReservePostFileVariables = {
     path: ReservePostFilePath;
     body: ReservePostFileBody;
+    headers?: ReservePostFileHeaders;
 };
 
 export type GetPostResult = {
@@ -6683,9 +8054,22 @@ export type UpdatePostPath = {
 
 export type UpdatePostBody = CommunityPostChange;
 
+export type UpdatePostHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdatePostResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdatePostVariables = {
     path: UpdatePostPath;
     body: UpdatePostBody;
+    headers?: UpdatePostHeaders;
 };
 
 export type ReactToPostResult = {
@@ -6760,9 +8144,22 @@ export type ReportPostPath = {
 
 export type ReportPostBody = ReportCreation;
 
+export type ReportPostHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ReportPostResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type ReportPostVariables = {
     path: ReportPostPath;
     body: ReportPostBody;
+    headers?: ReportPostHeaders;
 };
 
 export type ListPostCommentsResult = {
@@ -6776,6 +8173,7 @@ export type ListPostCommentsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListPostCommentsPath = {
@@ -6799,6 +8197,10 @@ export type ListPostCommentsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -6833,9 +8235,22 @@ export type PublishPostCommentPath = {
 
 export type PublishPostCommentBody = CommunityCommentCreation;
 
+export type PublishPostCommentHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type PublishPostCommentResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type PublishPostCommentVariables = {
     path: PublishPostCommentPath;
     body: PublishPostCommentBody;
+    headers?: PublishPostCommentHeaders;
 };
 
 export type DeletePostCommentResult = void;
@@ -6888,9 +8303,22 @@ export type UpdatePostCommentPath = {
 
 export type UpdatePostCommentBody = CommunityCommentChange;
 
+export type UpdatePostCommentHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdatePostCommentResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdatePostCommentVariables = {
     path: UpdatePostCommentPath;
     body: UpdatePostCommentBody;
+    headers?: UpdatePostCommentHeaders;
 };
 
 export type ReactToCommentResult = {
@@ -6980,9 +8408,22 @@ export type ReportCommentPath = {
 
 export type ReportCommentBody = ReportCreation;
 
+export type ReportCommentHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ReportCommentResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type ReportCommentVariables = {
     path: ReportCommentPath;
     body: ReportCommentBody;
+    headers?: ReportCommentHeaders;
 };
 
 export type ModeratePostResult = {
@@ -7005,9 +8446,22 @@ export type ModeratePostPath = {
 
 export type ModeratePostBody = PostModeration;
 
+export type ModeratePostHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ModeratePostResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type ModeratePostVariables = {
     path: ModeratePostPath;
     body: ModeratePostBody;
+    headers?: ModeratePostHeaders;
 };
 
 export type ModerateCommentResult = {
@@ -7035,9 +8489,22 @@ export type ModerateCommentPath = {
 
 export type ModerateCommentBody = CommentModeration;
 
+export type ModerateCommentHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ModerateCommentResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type ModerateCommentVariables = {
     path: ModerateCommentPath;
     body: ModerateCommentBody;
+    headers?: ModerateCommentHeaders;
 };
 
 export type ListCommunityReportsResult = {
@@ -7051,6 +8518,7 @@ export type ListCommunityReportsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListCommunityReportsPath = {
@@ -7068,6 +8536,10 @@ export type ListCommunityReportsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -7112,6 +8584,7 @@ export type ListCommunityModerationsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListCommunityModerationsPath = {
@@ -7129,6 +8602,10 @@ export type ListCommunityModerationsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -7154,6 +8631,7 @@ export type ListApiKeysResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListApiKeysPath = {
@@ -7171,6 +8649,10 @@ export type ListApiKeysQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -7199,9 +8681,22 @@ export type CreateApiKeyPath = {
 
 export type CreateApiKeyBody = ApiKeyCreation;
 
+export type CreateApiKeyHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateApiKeyResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateApiKeyVariables = {
     path: CreateApiKeyPath;
     body: CreateApiKeyBody;
+    headers?: CreateApiKeyHeaders;
 };
 
 export type GetApiKeyResult = {
@@ -7263,9 +8758,22 @@ export type UpdateApiKeyPath = {
 
 export type UpdateApiKeyBody = ApiKeyChange;
 
+export type UpdateApiKeyHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateApiKeyResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateApiKeyVariables = {
     path: UpdateApiKeyPath;
     body: UpdateApiKeyBody;
+    headers?: UpdateApiKeyHeaders;
 };
 
 export type RotateApiKeyResult = {
@@ -7287,9 +8795,22 @@ export type RotateApiKeyPath = {
 
 export type RotateApiKeyBody = ApiKeyRotation;
 
+export type RotateApiKeyHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RotateApiKeyResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type RotateApiKeyVariables = {
     path: RotateApiKeyPath;
     body?: RotateApiKeyBody;
+    headers?: RotateApiKeyHeaders;
 };
 
 export type ListProductsResult = {
@@ -7303,6 +8824,7 @@ export type ListProductsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListProductsPath = {
@@ -7325,6 +8847,10 @@ export type ListProductsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -7353,9 +8879,22 @@ export type CreateProductPath = {
 
 export type CreateProductBody = ProductCreation;
 
+export type CreateProductHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateProductResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateProductVariables = {
     path: CreateProductPath;
     body: CreateProductBody;
+    headers?: CreateProductHeaders;
 };
 
 export type GetProductResult = {
@@ -7417,9 +8956,22 @@ export type UpdateProductPath = {
 
 export type UpdateProductBody = ProductChange;
 
+export type UpdateProductHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateProductResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateProductVariables = {
     path: UpdateProductPath;
     body: UpdateProductBody;
+    headers?: UpdateProductHeaders;
 };
 
 export type ListRegistrationLinksResult = {
@@ -7433,6 +8985,7 @@ export type ListRegistrationLinksResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListRegistrationLinksPath = {
@@ -7450,6 +9003,10 @@ export type ListRegistrationLinksQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -7478,9 +9035,22 @@ export type CreateRegistrationLinkPath = {
 
 export type CreateRegistrationLinkBody = RegistrationLinkCreation;
 
+export type CreateRegistrationLinkHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateRegistrationLinkResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateRegistrationLinkVariables = {
     path: CreateRegistrationLinkPath;
     body: CreateRegistrationLinkBody;
+    headers?: CreateRegistrationLinkHeaders;
 };
 
 export type GetRegistrationLinkResult = {
@@ -7523,9 +9093,22 @@ export type UpdateRegistrationLinkPath = {
 
 export type UpdateRegistrationLinkBody = RegistrationLinkChange;
 
+export type UpdateRegistrationLinkHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateRegistrationLinkResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateRegistrationLinkVariables = {
     path: UpdateRegistrationLinkPath;
     body: UpdateRegistrationLinkBody;
+    headers?: UpdateRegistrationLinkHeaders;
 };
 
 export type RevokeRegistrationLinkResult = {
@@ -7545,8 +9128,21 @@ export type RevokeRegistrationLinkPath = {
     linkId: string;
 };
 
+export type RevokeRegistrationLinkHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RevokeRegistrationLinkResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type RevokeRegistrationLinkVariables = {
     path: RevokeRegistrationLinkPath;
+    headers?: RevokeRegistrationLinkHeaders;
 };
 
 export type ClaimRegistrationLinkResult = {
@@ -7567,8 +9163,21 @@ export type ClaimRegistrationLinkPath = {
     code: string;
 };
 
+export type ClaimRegistrationLinkHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ClaimRegistrationLinkResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type ClaimRegistrationLinkVariables = {
     path: ClaimRegistrationLinkPath;
+    headers?: ClaimRegistrationLinkHeaders;
 };
 
 export type ListMediaResult = {
@@ -7582,6 +9191,7 @@ export type ListMediaResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListMediaPath = {
@@ -7624,6 +9234,10 @@ export type ListMediaQuery = {
      */
     page?: number;
     /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
+    /**
      * Records a page.
      * @minimum 1
      * @maximum 100
@@ -7649,9 +9263,18 @@ export type ReserveMediaPath = {
 
 export type ReserveMediaBody = MediaCreation;
 
+export type ReserveMediaHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type ReserveMediaVariables = {
     path: ReserveMediaPath;
     body: ReserveMediaBody;
+    headers?: ReserveMediaHeaders;
 };
 
 export type CreateMediaReferenceResult = {
@@ -7668,9 +9291,22 @@ export type CreateMediaReferencePath = {
 
 export type CreateMediaReferenceBody = MediaReferenceCreation;
 
+export type CreateMediaReferenceHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateMediaReferenceResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateMediaReferenceVariables = {
     path: CreateMediaReferencePath;
     body: CreateMediaReferenceBody;
+    headers?: CreateMediaReferenceHeaders;
 };
 
 export type ListMediaFoldersResult = {
@@ -7684,6 +9320,7 @@ export type ListMediaFoldersResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListMediaFoldersPath = {
@@ -7701,6 +9338,10 @@ export type ListMediaFoldersQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -7729,9 +9370,22 @@ export type CreateMediaFolderPath = {
 
 export type CreateMediaFolderBody = MediaFolderCreation;
 
+export type CreateMediaFolderHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateMediaFolderResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateMediaFolderVariables = {
     path: CreateMediaFolderPath;
     body: CreateMediaFolderBody;
+    headers?: CreateMediaFolderHeaders;
 };
 
 export type DeleteMediaFolderResult = void;
@@ -7772,9 +9426,22 @@ export type UpdateMediaFolderPath = {
 
 export type UpdateMediaFolderBody = MediaFolderChange;
 
+export type UpdateMediaFolderHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateMediaFolderResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateMediaFolderVariables = {
     path: UpdateMediaFolderPath;
     body: UpdateMediaFolderBody;
+    headers?: UpdateMediaFolderHeaders;
 };
 
 export type GetStorageUsageResult = StorageUsage;
@@ -7858,9 +9525,22 @@ export type UpdateMediaPath = {
 
 export type UpdateMediaBody = MediaChange;
 
+export type UpdateMediaHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateMediaResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateMediaVariables = {
     path: UpdateMediaPath;
     body: UpdateMediaBody;
+    headers?: UpdateMediaHeaders;
 };
 
 export type CreateMediaTrackResult = {
@@ -7882,9 +9562,22 @@ export type CreateMediaTrackPath = {
 
 export type CreateMediaTrackBody = MediaTranscriptionRequest;
 
+export type CreateMediaTrackHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateMediaTrackResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateMediaTrackVariables = {
     path: CreateMediaTrackPath;
     body: CreateMediaTrackBody;
+    headers?: CreateMediaTrackHeaders;
 };
 
 export type PutMediaTrackResult = {
@@ -8010,9 +9703,22 @@ export type ReplaceMediaPath = {
 
 export type ReplaceMediaBody = MediaReplacement;
 
+export type ReplaceMediaHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ReplaceMediaResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type ReplaceMediaVariables = {
     path: ReplaceMediaPath;
     body: ReplaceMediaBody;
+    headers?: ReplaceMediaHeaders;
 };
 
 export type PublishMediaResult = {
@@ -8032,8 +9738,21 @@ export type PublishMediaPath = {
     mediaId: string;
 };
 
+export type PublishMediaHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type PublishMediaResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type PublishMediaVariables = {
     path: PublishMediaPath;
+    headers?: PublishMediaHeaders;
 };
 
 export type UnpublishMediaResult = {
@@ -8053,8 +9772,21 @@ export type UnpublishMediaPath = {
     mediaId: string;
 };
 
+export type UnpublishMediaHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UnpublishMediaResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UnpublishMediaVariables = {
     path: UnpublishMediaPath;
+    headers?: UnpublishMediaHeaders;
 };
 
 export type OpenPublicMediaResult = ErrorEnvelope;
@@ -8110,8 +9842,17 @@ export type CompleteMediaPath = {
     mediaId: string;
 };
 
+export type CompleteMediaHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type CompleteMediaVariables = {
     path: CompleteMediaPath;
+    headers?: CompleteMediaHeaders;
 };
 
 export type RenewUploadResult = MediaReservation;
@@ -8129,8 +9870,17 @@ export type RenewUploadPath = {
     mediaId: string;
 };
 
+export type RenewUploadHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type RenewUploadVariables = {
     path: RenewUploadPath;
+    headers?: RenewUploadHeaders;
 };
 
 export type ReserveAgentImageResult = MediaReservation;
@@ -8145,9 +9895,18 @@ export type ReserveAgentImagePath = {
 
 export type ReserveAgentImageBody = AgentImageCreation;
 
+export type ReserveAgentImageHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type ReserveAgentImageVariables = {
     path: ReserveAgentImagePath;
     body: ReserveAgentImageBody;
+    headers?: ReserveAgentImageHeaders;
 };
 
 export type ReserveAvatarResult = MediaReservation;
@@ -8162,9 +9921,18 @@ export type ReserveAvatarPath = {
 
 export type ReserveAvatarBody = AvatarCreation;
 
+export type ReserveAvatarHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type ReserveAvatarVariables = {
     path: ReserveAvatarPath;
     body: ReserveAvatarBody;
+    headers?: ReserveAvatarHeaders;
 };
 
 export type DeleteAvatarResult = void;
@@ -8192,6 +9960,7 @@ export type ListMentorshipsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListMentorshipsPath = {
@@ -8213,6 +9982,10 @@ export type ListMentorshipsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -8241,9 +10014,22 @@ export type CreateMentorshipPath = {
 
 export type CreateMentorshipBody = MentorshipCreation;
 
+export type CreateMentorshipHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateMentorshipResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateMentorshipVariables = {
     path: CreateMentorshipPath;
     body: CreateMentorshipBody;
+    headers?: CreateMentorshipHeaders;
 };
 
 export type GetMentorshipResult = {
@@ -8286,9 +10072,22 @@ export type UpdateMentorshipPath = {
 
 export type UpdateMentorshipBody = MentorshipChange;
 
+export type UpdateMentorshipHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type UpdateMentorshipResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type UpdateMentorshipVariables = {
     path: UpdateMentorshipPath;
     body: UpdateMentorshipBody;
+    headers?: UpdateMentorshipHeaders;
 };
 
 export type ListMentorshipSessionsResult = {
@@ -8302,6 +10101,7 @@ export type ListMentorshipSessionsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListMentorshipSessionsPath = {
@@ -8346,6 +10146,10 @@ export type ListMentorshipSessionsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -8400,9 +10204,22 @@ export type CancelMentorshipSessionPath = {
 
 export type CancelMentorshipSessionBody = MentorshipCancellation;
 
+export type CancelMentorshipSessionHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CancelMentorshipSessionResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CancelMentorshipSessionVariables = {
     path: CancelMentorshipSessionPath;
     body: CancelMentorshipSessionBody;
+    headers?: CancelMentorshipSessionHeaders;
 };
 
 export type SetMentorshipNoShowResult = {
@@ -8458,6 +10275,7 @@ export type ListOpenMentorshipsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListOpenMentorshipsPath = {
@@ -8475,6 +10293,10 @@ export type ListOpenMentorshipsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -8570,9 +10392,22 @@ export type BookMentorshipSessionPath = {
 
 export type BookMentorshipSessionBody = MentorshipBooking;
 
+export type BookMentorshipSessionHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type BookMentorshipSessionResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type BookMentorshipSessionVariables = {
     path: BookMentorshipSessionPath;
     body: BookMentorshipSessionBody;
+    headers?: BookMentorshipSessionHeaders;
 };
 
 export type GetOwnMentorshipSessionResult = {
@@ -8700,6 +10535,7 @@ export type ListOwnMentorshipSessionsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListOwnMentorshipSessionsPath = {
@@ -8721,6 +10557,10 @@ export type ListOwnMentorshipSessionsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -8746,6 +10586,7 @@ export type ListSalesConnectionsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListSalesConnectionsPath = {
@@ -8763,6 +10604,10 @@ export type ListSalesConnectionsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -8791,9 +10636,22 @@ export type CreateSalesConnectionPath = {
 
 export type CreateSalesConnectionBody = SalesConnectionCreation;
 
+export type CreateSalesConnectionHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CreateSalesConnectionResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type CreateSalesConnectionVariables = {
     path: CreateSalesConnectionPath;
     body: CreateSalesConnectionBody;
+    headers?: CreateSalesConnectionHeaders;
 };
 
 export type DeleteSalesConnectionResult = void;
@@ -8832,8 +10690,21 @@ export type RotateSalesConnectionPath = {
     connectionId: string;
 };
 
+export type RotateSalesConnectionHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type RotateSalesConnectionResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type RotateSalesConnectionVariables = {
     path: RotateSalesConnectionPath;
+    headers?: RotateSalesConnectionHeaders;
 };
 
 export type ListSalesNoticesResult = {
@@ -8847,6 +10718,7 @@ export type ListSalesNoticesResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListSalesNoticesPath = {
@@ -8873,6 +10745,10 @@ export type ListSalesNoticesQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -8923,8 +10799,21 @@ export type ReplaySalesNoticePath = {
     noticeId: string;
 };
 
+export type ReplaySalesNoticeHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type ReplaySalesNoticeResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
 export type ReplaySalesNoticeVariables = {
     path: ReplaySalesNoticePath;
+    headers?: ReplaySalesNoticeHeaders;
 };
 
 export type ListPurchasesResult = {
@@ -8938,6 +10827,7 @@ export type ListPurchasesResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListPurchasesPath = {
@@ -8965,6 +10855,10 @@ export type ListPurchasesQuery = {
      */
     page?: number;
     /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
+    /**
      * Records a page.
      * @minimum 1
      * @maximum 100
@@ -8989,6 +10883,7 @@ export type ListSubscriptionsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListSubscriptionsPath = {
@@ -9015,6 +10910,10 @@ export type ListSubscriptionsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -9056,6 +10955,7 @@ export type ListAddOnsResult = {
      */
     total: number;
     shortened?: Shortened;
+    next_cursor?: NextCursor;
 };
 
 export type ListAddOnsPath = {
@@ -9073,6 +10973,10 @@ export type ListAddOnsQuery = {
      * @format int32
      */
     page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
     /**
      * Records a page.
      * @minimum 1
@@ -9101,9 +11005,18 @@ export type BuyAddOnPath = {
 
 export type BuyAddOnBody = AddOnPurchase;
 
+export type BuyAddOnHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
 export type BuyAddOnVariables = {
     path: BuyAddOnPath;
     body: BuyAddOnBody;
+    headers?: BuyAddOnHeaders;
 };
 
 export type ReceiveBillingNoticeResult = Accepted;
@@ -9242,8 +11155,12 @@ export type Ops = {
     setStudentPassword: {
         args: {
             body: SetStudentPasswordBody;
+            headers?: SetStudentPasswordHeaders;
         };
         result: SetStudentPasswordResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getSession: {
         args: {};
@@ -9256,8 +11173,12 @@ export type Ops = {
     updateOwnStudent: {
         args: {
             body: UpdateOwnStudentBody;
+            headers?: UpdateOwnStudentHeaders;
         };
         result: UpdateOwnStudentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     signUpAdministrator: {
         args: {
@@ -9308,14 +11229,22 @@ export type Ops = {
     updateProfile: {
         args: {
             body: UpdateProfileBody;
+            headers?: UpdateProfileHeaders;
         };
         result: UpdateProfileResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     createOrganization: {
         args: {
             body: CreateOrganizationBody;
+            headers?: CreateOrganizationHeaders;
         };
         result: CreateOrganizationResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getClubBySlug: {
         args: {
@@ -9333,8 +11262,12 @@ export type Ops = {
         args: {
             path: UpdateClubPath;
             body: UpdateClubBody;
+            headers?: UpdateClubHeaders;
         };
         result: UpdateClubResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getBranding: {
         args: {
@@ -9366,8 +11299,12 @@ export type Ops = {
         args: {
             path: InviteMemberPath;
             body: InviteMemberBody;
+            headers?: InviteMemberHeaders;
         };
         result: InviteMemberResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     removeMember: {
         args: {
@@ -9379,8 +11316,12 @@ export type Ops = {
         args: {
             path: ChangeMemberRolePath;
             body: ChangeMemberRoleBody;
+            headers?: ChangeMemberRoleHeaders;
         };
         result: ChangeMemberRoleResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     revokeInvitation: {
         args: {
@@ -9399,8 +11340,12 @@ export type Ops = {
         args: {
             path: CreateStudentPath;
             body: CreateStudentBody;
+            headers?: CreateStudentHeaders;
         };
         result: CreateStudentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getStudent: {
         args: {
@@ -9418,8 +11363,12 @@ export type Ops = {
         args: {
             path: UpdateStudentPath;
             body: UpdateStudentBody;
+            headers?: UpdateStudentHeaders;
         };
         result: UpdateStudentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listCourses: {
         args: {
@@ -9432,8 +11381,12 @@ export type Ops = {
         args: {
             path: CreateCoursePath;
             body: CreateCourseBody;
+            headers?: CreateCourseHeaders;
         };
         result: CreateCourseResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getCourse: {
         args: {
@@ -9445,8 +11398,12 @@ export type Ops = {
         args: {
             path: UpdateCoursePath;
             body: UpdateCourseBody;
+            headers?: UpdateCourseHeaders;
         };
         result: UpdateCourseResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     orderCourse: {
         args: {
@@ -9459,8 +11416,12 @@ export type Ops = {
         args: {
             path: CreateModulePath;
             body: CreateModuleBody;
+            headers?: CreateModuleHeaders;
         };
         result: CreateModuleResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     deleteModule: {
         args: {
@@ -9472,15 +11433,23 @@ export type Ops = {
         args: {
             path: UpdateModulePath;
             body: UpdateModuleBody;
+            headers?: UpdateModuleHeaders;
         };
         result: UpdateModuleResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     createLesson: {
         args: {
             path: CreateLessonPath;
             body: CreateLessonBody;
+            headers?: CreateLessonHeaders;
         };
         result: CreateLessonResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getLesson: {
         args: {
@@ -9498,8 +11467,12 @@ export type Ops = {
         args: {
             path: UpdateLessonPath;
             body: UpdateLessonBody;
+            headers?: UpdateLessonHeaders;
         };
         result: UpdateLessonResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listStudentProgress: {
         args: {
@@ -9563,8 +11536,12 @@ export type Ops = {
         args: {
             path: PublishLessonCommentPath;
             body: PublishLessonCommentBody;
+            headers?: PublishLessonCommentHeaders;
         };
         result: PublishLessonCommentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     deleteOwnComment: {
         args: {
@@ -9583,8 +11560,12 @@ export type Ops = {
         args: {
             path: CreateTagPath;
             body: CreateTagBody;
+            headers?: CreateTagHeaders;
         };
         result: CreateTagResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     deleteTag: {
         args: {
@@ -9596,8 +11577,12 @@ export type Ops = {
         args: {
             path: UpdateTagPath;
             body: UpdateTagBody;
+            headers?: UpdateTagHeaders;
         };
         result: UpdateTagResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     tagStudent: {
         args: {
@@ -9622,8 +11607,12 @@ export type Ops = {
         args: {
             path: CreateLevelPath;
             body: CreateLevelBody;
+            headers?: CreateLevelHeaders;
         };
         result: CreateLevelResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     deleteLevel: {
         args: {
@@ -9635,8 +11624,12 @@ export type Ops = {
         args: {
             path: UpdateLevelPath;
             body: UpdateLevelBody;
+            headers?: UpdateLevelHeaders;
         };
         result: UpdateLevelResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listPointAwards: {
         args: {
@@ -9649,8 +11642,12 @@ export type Ops = {
         args: {
             path: AwardPointsPath;
             body: AwardPointsBody;
+            headers?: AwardPointsHeaders;
         };
         result: AwardPointsResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getStanding: {
         args: {
@@ -9675,8 +11672,12 @@ export type Ops = {
         args: {
             path: CreateDeliveryPath;
             body: CreateDeliveryBody;
+            headers?: CreateDeliveryHeaders;
         };
         result: CreateDeliveryResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getDelivery: {
         args: {
@@ -9688,20 +11689,32 @@ export type Ops = {
         args: {
             path: UpdateDeliveryPath;
             body: UpdateDeliveryBody;
+            headers?: UpdateDeliveryHeaders;
         };
         result: UpdateDeliveryResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     archiveDelivery: {
         args: {
             path: ArchiveDeliveryPath;
+            headers?: ArchiveDeliveryHeaders;
         };
         result: ArchiveDeliveryResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     unarchiveDelivery: {
         args: {
             path: UnarchiveDeliveryPath;
+            headers?: UnarchiveDeliveryHeaders;
         };
         result: UnarchiveDeliveryResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listCohorts: {
         args: {
@@ -9714,8 +11727,12 @@ export type Ops = {
         args: {
             path: CreateCohortPath;
             body: CreateCohortBody;
+            headers?: CreateCohortHeaders;
         };
         result: CreateCohortResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     deleteCohort: {
         args: {
@@ -9727,8 +11744,12 @@ export type Ops = {
         args: {
             path: UpdateCohortPath;
             body: UpdateCohortBody;
+            headers?: UpdateCohortHeaders;
         };
         result: UpdateCohortResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listEnrollments: {
         args: {
@@ -9741,8 +11762,12 @@ export type Ops = {
         args: {
             path: GrantEnrollmentPath;
             body: GrantEnrollmentBody;
+            headers?: GrantEnrollmentHeaders;
         };
         result: GrantEnrollmentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getEnrollment: {
         args: {
@@ -9759,21 +11784,33 @@ export type Ops = {
     revokeEnrollment: {
         args: {
             path: RevokeEnrollmentPath;
+            headers?: RevokeEnrollmentHeaders;
         };
         result: RevokeEnrollmentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     restoreEnrollment: {
         args: {
             path: RestoreEnrollmentPath;
+            headers?: RestoreEnrollmentHeaders;
         };
         result: RestoreEnrollmentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     moveEnrollment: {
         args: {
             path: MoveEnrollmentPath;
             body: MoveEnrollmentBody;
+            headers?: MoveEnrollmentHeaders;
         };
         result: MoveEnrollmentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     setEnrollmentEnd: {
         args: {
@@ -9801,6 +11838,7 @@ export type Ops = {
             path: ImportStudentsPath;
             query?: ImportStudentsQuery;
             body: ImportStudentsBody;
+            headers?: ImportStudentsHeaders;
         };
         result: ImportStudentsResult;
     };
@@ -9820,8 +11858,12 @@ export type Ops = {
     cancelStudentImport: {
         args: {
             path: CancelStudentImportPath;
+            headers?: CancelStudentImportHeaders;
         };
         result: CancelStudentImportResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listWebhookEndpoints: {
         args: {
@@ -9834,8 +11876,12 @@ export type Ops = {
         args: {
             path: RegisterWebhookEndpointPath;
             body: RegisterWebhookEndpointBody;
+            headers?: RegisterWebhookEndpointHeaders;
         };
         result: RegisterWebhookEndpointResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getWebhookEndpoint: {
         args: {
@@ -9853,8 +11899,12 @@ export type Ops = {
         args: {
             path: UpdateWebhookEndpointPath;
             body: UpdateWebhookEndpointBody;
+            headers?: UpdateWebhookEndpointHeaders;
         };
         result: UpdateWebhookEndpointResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listWebhookDeliveries: {
         args: {
@@ -9872,44 +11922,69 @@ export type Ops = {
     enableWebhookEndpoint: {
         args: {
             path: EnableWebhookEndpointPath;
+            headers?: EnableWebhookEndpointHeaders;
         };
         result: EnableWebhookEndpointResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     pauseWebhookEndpoint: {
         args: {
             path: PauseWebhookEndpointPath;
+            headers?: PauseWebhookEndpointHeaders;
         };
         result: PauseWebhookEndpointResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     disableWebhookEndpoint: {
         args: {
             path: DisableWebhookEndpointPath;
+            headers?: DisableWebhookEndpointHeaders;
         };
         result: DisableWebhookEndpointResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     rotateWebhookSecret: {
         args: {
             path: RotateWebhookSecretPath;
             body?: RotateWebhookSecretBody;
+            headers?: RotateWebhookSecretHeaders;
         };
         result: RotateWebhookSecretResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     sendTestWebhook: {
         args: {
             path: SendTestWebhookPath;
+            headers?: SendTestWebhookHeaders;
         };
         result: SendTestWebhookResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     resendWebhookDelivery: {
         args: {
             path: ResendWebhookDeliveryPath;
+            headers?: ResendWebhookDeliveryHeaders;
         };
         result: ResendWebhookDeliveryResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     recoverWebhookDeliveries: {
         args: {
             path: RecoverWebhookDeliveriesPath;
             body: RecoverWebhookDeliveriesBody;
+            headers?: RecoverWebhookDeliveriesHeaders;
         };
         result: RecoverWebhookDeliveriesResult;
     };
@@ -9977,8 +12052,12 @@ export type Ops = {
         args: {
             path: CreateAgentPath;
             body: CreateAgentBody;
+            headers?: CreateAgentHeaders;
         };
         result: CreateAgentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getAgent: {
         args: {
@@ -9990,8 +12069,12 @@ export type Ops = {
         args: {
             path: UpdateAgentPath;
             body: UpdateAgentBody;
+            headers?: UpdateAgentHeaders;
         };
         result: UpdateAgentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getAgentMaterial: {
         args: {
@@ -10016,8 +12099,12 @@ export type Ops = {
     reindexAgentSource: {
         args: {
             path: ReindexAgentSourcePath;
+            headers?: ReindexAgentSourceHeaders;
         };
         result: ReindexAgentSourceResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listClassroomAgents: {
         args: {
@@ -10030,6 +12117,7 @@ export type Ops = {
         args: {
             path: AskAgentPath;
             body: AskAgentBody;
+            headers?: AskAgentHeaders;
         };
         result: AgentStreamEvent;
         kind: "sse";
@@ -10058,8 +12146,12 @@ export type Ops = {
         args: {
             path: RenameConversationPath;
             body: RenameConversationBody;
+            headers?: RenameConversationHeaders;
         };
         result: RenameConversationResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     reattachAnswer: {
         args: {
@@ -10080,6 +12172,7 @@ export type Ops = {
         args: {
             path: ReserveAssignmentFilePath;
             body: ReserveAssignmentFileBody;
+            headers?: ReserveAssignmentFileHeaders;
         };
         result: ReserveAssignmentFileResult;
     };
@@ -10100,8 +12193,12 @@ export type Ops = {
         args: {
             path: SubmitAssignmentPath;
             body: SubmitAssignmentBody;
+            headers?: SubmitAssignmentHeaders;
         };
         result: SubmitAssignmentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listOwnSubmissions: {
         args: {
@@ -10120,8 +12217,12 @@ export type Ops = {
         args: {
             path: WithdrawSubmissionPath;
             body: WithdrawSubmissionBody;
+            headers?: WithdrawSubmissionHeaders;
         };
         result: WithdrawSubmissionResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listAssignments: {
         args: {
@@ -10134,8 +12235,12 @@ export type Ops = {
         args: {
             path: CreateAssignmentPath;
             body: CreateAssignmentBody;
+            headers?: CreateAssignmentHeaders;
         };
         result: CreateAssignmentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     orderAssignments: {
         args: {
@@ -10160,8 +12265,12 @@ export type Ops = {
         args: {
             path: UpdateAssignmentPath;
             body: UpdateAssignmentBody;
+            headers?: UpdateAssignmentHeaders;
         };
         result: UpdateAssignmentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listAssignmentExtensions: {
         args: {
@@ -10200,8 +12309,12 @@ export type Ops = {
         args: {
             path: ReviewAssignmentSubmissionPath;
             body: ReviewAssignmentSubmissionBody;
+            headers?: ReviewAssignmentSubmissionHeaders;
         };
         result: ReviewAssignmentSubmissionResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listCampaigns: {
         args: {
@@ -10214,8 +12327,12 @@ export type Ops = {
         args: {
             path: CreateCampaignPath;
             body: CreateCampaignBody;
+            headers?: CreateCampaignHeaders;
         };
         result: CreateCampaignResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getCampaign: {
         args: {
@@ -10233,14 +12350,22 @@ export type Ops = {
         args: {
             path: UpdateCampaignPath;
             body: UpdateCampaignBody;
+            headers?: UpdateCampaignHeaders;
         };
         result: UpdateCampaignResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     duplicateCampaign: {
         args: {
             path: DuplicateCampaignPath;
+            headers?: DuplicateCampaignHeaders;
         };
         result: DuplicateCampaignResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getCampaignAudience: {
         args: {
@@ -10271,8 +12396,12 @@ export type Ops = {
         args: {
             path: SendTestMailPath;
             body?: SendTestMailBody;
+            headers?: SendTestMailHeaders;
         };
         result: SendTestMailResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     previewCampaign: {
         args: {
@@ -10297,39 +12426,60 @@ export type Ops = {
         args: {
             path: ScheduleCampaignPath;
             body: ScheduleCampaignBody;
+            headers?: ScheduleCampaignHeaders;
         };
         result: ScheduleCampaignResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     unscheduleCampaign: {
         args: {
             path: UnscheduleCampaignPath;
+            headers?: UnscheduleCampaignHeaders;
         };
         result: UnscheduleCampaignResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     pauseCampaign: {
         args: {
             path: PauseCampaignPath;
+            headers?: PauseCampaignHeaders;
         };
         result: PauseCampaignResult;
     };
     resumeCampaign: {
         args: {
             path: ResumeCampaignPath;
+            headers?: ResumeCampaignHeaders;
         };
         result: ResumeCampaignResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     cancelCampaign: {
         args: {
             path: CancelCampaignPath;
+            headers?: CancelCampaignHeaders;
         };
         result: CancelCampaignResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     retryCampaign: {
         args: {
             path: RetryCampaignPath;
             body?: RetryCampaignBody;
+            headers?: RetryCampaignHeaders;
         };
         result: RetryCampaignResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getCampaignStatistics: {
         args: {
@@ -10397,6 +12547,7 @@ export type Ops = {
     checkMailDomain: {
         args: {
             path: CheckMailDomainPath;
+            headers?: CheckMailDomainHeaders;
         };
         result: CheckMailDomainResult;
     };
@@ -10411,13 +12562,18 @@ export type Ops = {
         args: {
             path: AddSuppressionPath;
             body: AddSuppressionBody;
+            headers?: AddSuppressionHeaders;
         };
         result: AddSuppressionResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     importSuppressions: {
         args: {
             path: ImportSuppressionsPath;
             body: ImportSuppressionsBody;
+            headers?: ImportSuppressionsHeaders;
         };
         result: ImportSuppressionsResult;
     };
@@ -10437,8 +12593,12 @@ export type Ops = {
         args: {
             path: SetMailPreferencesPath;
             body: SetMailPreferencesBody;
+            headers?: SetMailPreferencesHeaders;
         };
         result: SetMailPreferencesResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getMailPreference: {
         args: {
@@ -10491,8 +12651,12 @@ export type Ops = {
         args: {
             path: IssueCertificatePath;
             body: IssueCertificateBody;
+            headers?: IssueCertificateHeaders;
         };
         result: IssueCertificateResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getCertificate: {
         args: {
@@ -10503,15 +12667,23 @@ export type Ops = {
     reissueCertificate: {
         args: {
             path: ReissueCertificatePath;
+            headers?: ReissueCertificateHeaders;
         };
         result: ReissueCertificateResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     revokeCertificate: {
         args: {
             path: RevokeCertificatePath;
             body: RevokeCertificateBody;
+            headers?: RevokeCertificateHeaders;
         };
         result: RevokeCertificateResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getCertificatePdf: {
         args: {
@@ -10549,10 +12721,12 @@ export type Ops = {
         args: {
             path: CreateAutomationPath;
             body: CreateAutomationBody;
+            headers?: CreateAutomationHeaders;
         };
         result: CreateAutomationResult;
         headers: {
             etag?: string;
+            idempotentReplayed?: string;
         };
     };
     getAutomation: {
@@ -10573,15 +12747,18 @@ export type Ops = {
         result: UpdateAutomationResult;
         headers: {
             etag?: string;
+            idempotentReplayed?: string;
         };
     };
     duplicateAutomation: {
         args: {
             path: DuplicateAutomationPath;
+            headers?: DuplicateAutomationHeaders;
         };
         result: DuplicateAutomationResult;
         headers: {
             etag?: string;
+            idempotentReplayed?: string;
         };
     };
     getAutomationProblems: {
@@ -10594,6 +12771,7 @@ export type Ops = {
         args: {
             path: DryRunAutomationPath;
             body: DryRunAutomationBody;
+            headers?: DryRunAutomationHeaders;
         };
         result: DryRunAutomationResult;
     };
@@ -10605,33 +12783,40 @@ export type Ops = {
         result: PublishAutomationResult;
         headers: {
             etag?: string;
+            idempotentReplayed?: string;
         };
     };
     pauseAutomation: {
         args: {
             path: PauseAutomationPath;
+            headers?: PauseAutomationHeaders;
         };
         result: PauseAutomationResult;
         headers: {
             etag?: string;
+            idempotentReplayed?: string;
         };
     };
     resumeAutomation: {
         args: {
             path: ResumeAutomationPath;
+            headers?: ResumeAutomationHeaders;
         };
         result: ResumeAutomationResult;
         headers: {
             etag?: string;
+            idempotentReplayed?: string;
         };
     };
     archiveAutomation: {
         args: {
             path: ArchiveAutomationPath;
+            headers?: ArchiveAutomationHeaders;
         };
         result: ArchiveAutomationResult;
         headers: {
             etag?: string;
+            idempotentReplayed?: string;
         };
     };
     listAutomationVersions: {
@@ -10665,8 +12850,12 @@ export type Ops = {
         args: {
             path: EnrollInAutomationPath;
             body: EnrollInAutomationBody;
+            headers?: EnrollInAutomationHeaders;
         };
         result: EnrollInAutomationResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getAutomationRun: {
         args: {
@@ -10677,14 +12866,22 @@ export type Ops = {
     exitAutomationRun: {
         args: {
             path: ExitAutomationRunPath;
+            headers?: ExitAutomationRunHeaders;
         };
         result: ExitAutomationRunResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     resumeAutomationRun: {
         args: {
             path: ResumeAutomationRunPath;
+            headers?: ResumeAutomationRunHeaders;
         };
         result: ResumeAutomationRunResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getAutomationCounts: {
         args: {
@@ -10704,8 +12901,12 @@ export type Ops = {
         args: {
             path: CreateRepositoryPath;
             body: CreateRepositoryBody;
+            headers?: CreateRepositoryHeaders;
         };
         result: CreateRepositoryResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getRepository: {
         args: {
@@ -10717,8 +12918,12 @@ export type Ops = {
         args: {
             path: UpdateRepositoryPath;
             body: UpdateRepositoryBody;
+            headers?: UpdateRepositoryHeaders;
         };
         result: UpdateRepositoryResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     setRepositoryItems: {
         args: {
@@ -10743,6 +12948,7 @@ export type Ops = {
     downloadRepository: {
         args: {
             path: DownloadRepositoryPath;
+            headers?: DownloadRepositoryHeaders;
         };
         result: DownloadRepositoryResult;
     };
@@ -10757,8 +12963,12 @@ export type Ops = {
         args: {
             path: CreateCommunitySpacePath;
             body: CreateCommunitySpaceBody;
+            headers?: CreateCommunitySpaceHeaders;
         };
         result: CreateCommunitySpaceResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     orderCommunitySpaces: {
         args: {
@@ -10777,20 +12987,32 @@ export type Ops = {
         args: {
             path: UpdateCommunitySpacePath;
             body: UpdateCommunitySpaceBody;
+            headers?: UpdateCommunitySpaceHeaders;
         };
         result: UpdateCommunitySpaceResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     archiveCommunitySpace: {
         args: {
             path: ArchiveCommunitySpacePath;
+            headers?: ArchiveCommunitySpaceHeaders;
         };
         result: ArchiveCommunitySpaceResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     unarchiveCommunitySpace: {
         args: {
             path: UnarchiveCommunitySpacePath;
+            headers?: UnarchiveCommunitySpaceHeaders;
         };
         result: UnarchiveCommunitySpaceResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listSpaceMembers: {
         args: {
@@ -10846,15 +13068,23 @@ export type Ops = {
         args: {
             path: UpdateSpaceMembershipPath;
             body: UpdateSpaceMembershipBody;
+            headers?: UpdateSpaceMembershipHeaders;
         };
         result: UpdateSpaceMembershipResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     markCommunitySpaceRead: {
         args: {
             path: MarkCommunitySpaceReadPath;
             body: MarkCommunitySpaceReadBody;
+            headers?: MarkCommunitySpaceReadHeaders;
         };
         result: MarkCommunitySpaceReadResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listSpacePosts: {
         args: {
@@ -10867,13 +13097,18 @@ export type Ops = {
         args: {
             path: PublishSpacePostPath;
             body: PublishSpacePostBody;
+            headers?: PublishSpacePostHeaders;
         };
         result: PublishSpacePostResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     reservePostFile: {
         args: {
             path: ReservePostFilePath;
             body: ReservePostFileBody;
+            headers?: ReservePostFileHeaders;
         };
         result: ReservePostFileResult;
     };
@@ -10893,8 +13128,12 @@ export type Ops = {
         args: {
             path: UpdatePostPath;
             body: UpdatePostBody;
+            headers?: UpdatePostHeaders;
         };
         result: UpdatePostResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     reactToPost: {
         args: {
@@ -10912,8 +13151,12 @@ export type Ops = {
         args: {
             path: ReportPostPath;
             body: ReportPostBody;
+            headers?: ReportPostHeaders;
         };
         result: ReportPostResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listPostComments: {
         args: {
@@ -10926,8 +13169,12 @@ export type Ops = {
         args: {
             path: PublishPostCommentPath;
             body: PublishPostCommentBody;
+            headers?: PublishPostCommentHeaders;
         };
         result: PublishPostCommentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     deletePostComment: {
         args: {
@@ -10939,8 +13186,12 @@ export type Ops = {
         args: {
             path: UpdatePostCommentPath;
             body: UpdatePostCommentBody;
+            headers?: UpdatePostCommentHeaders;
         };
         result: UpdatePostCommentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     reactToComment: {
         args: {
@@ -10958,22 +13209,34 @@ export type Ops = {
         args: {
             path: ReportCommentPath;
             body: ReportCommentBody;
+            headers?: ReportCommentHeaders;
         };
         result: ReportCommentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     moderatePost: {
         args: {
             path: ModeratePostPath;
             body: ModeratePostBody;
+            headers?: ModeratePostHeaders;
         };
         result: ModeratePostResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     moderateComment: {
         args: {
             path: ModerateCommentPath;
             body: ModerateCommentBody;
+            headers?: ModerateCommentHeaders;
         };
         result: ModerateCommentResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listCommunityReports: {
         args: {
@@ -11006,8 +13269,12 @@ export type Ops = {
         args: {
             path: CreateApiKeyPath;
             body: CreateApiKeyBody;
+            headers?: CreateApiKeyHeaders;
         };
         result: CreateApiKeyResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getApiKey: {
         args: {
@@ -11025,15 +13292,23 @@ export type Ops = {
         args: {
             path: UpdateApiKeyPath;
             body: UpdateApiKeyBody;
+            headers?: UpdateApiKeyHeaders;
         };
         result: UpdateApiKeyResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     rotateApiKey: {
         args: {
             path: RotateApiKeyPath;
             body?: RotateApiKeyBody;
+            headers?: RotateApiKeyHeaders;
         };
         result: RotateApiKeyResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listProducts: {
         args: {
@@ -11046,8 +13321,12 @@ export type Ops = {
         args: {
             path: CreateProductPath;
             body: CreateProductBody;
+            headers?: CreateProductHeaders;
         };
         result: CreateProductResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getProduct: {
         args: {
@@ -11065,8 +13344,12 @@ export type Ops = {
         args: {
             path: UpdateProductPath;
             body: UpdateProductBody;
+            headers?: UpdateProductHeaders;
         };
         result: UpdateProductResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listRegistrationLinks: {
         args: {
@@ -11079,8 +13362,12 @@ export type Ops = {
         args: {
             path: CreateRegistrationLinkPath;
             body: CreateRegistrationLinkBody;
+            headers?: CreateRegistrationLinkHeaders;
         };
         result: CreateRegistrationLinkResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getRegistrationLink: {
         args: {
@@ -11092,20 +13379,32 @@ export type Ops = {
         args: {
             path: UpdateRegistrationLinkPath;
             body: UpdateRegistrationLinkBody;
+            headers?: UpdateRegistrationLinkHeaders;
         };
         result: UpdateRegistrationLinkResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     revokeRegistrationLink: {
         args: {
             path: RevokeRegistrationLinkPath;
+            headers?: RevokeRegistrationLinkHeaders;
         };
         result: RevokeRegistrationLinkResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     claimRegistrationLink: {
         args: {
             path: ClaimRegistrationLinkPath;
+            headers?: ClaimRegistrationLinkHeaders;
         };
         result: ClaimRegistrationLinkResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listMedia: {
         args: {
@@ -11118,6 +13417,7 @@ export type Ops = {
         args: {
             path: ReserveMediaPath;
             body: ReserveMediaBody;
+            headers?: ReserveMediaHeaders;
         };
         result: ReserveMediaResult;
     };
@@ -11125,8 +13425,12 @@ export type Ops = {
         args: {
             path: CreateMediaReferencePath;
             body: CreateMediaReferenceBody;
+            headers?: CreateMediaReferenceHeaders;
         };
         result: CreateMediaReferenceResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listMediaFolders: {
         args: {
@@ -11139,8 +13443,12 @@ export type Ops = {
         args: {
             path: CreateMediaFolderPath;
             body: CreateMediaFolderBody;
+            headers?: CreateMediaFolderHeaders;
         };
         result: CreateMediaFolderResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     deleteMediaFolder: {
         args: {
@@ -11152,8 +13460,12 @@ export type Ops = {
         args: {
             path: UpdateMediaFolderPath;
             body: UpdateMediaFolderBody;
+            headers?: UpdateMediaFolderHeaders;
         };
         result: UpdateMediaFolderResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getStorageUsage: {
         args: {
@@ -11178,15 +13490,23 @@ export type Ops = {
         args: {
             path: UpdateMediaPath;
             body: UpdateMediaBody;
+            headers?: UpdateMediaHeaders;
         };
         result: UpdateMediaResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     createMediaTrack: {
         args: {
             path: CreateMediaTrackPath;
             body: CreateMediaTrackBody;
+            headers?: CreateMediaTrackHeaders;
         };
         result: CreateMediaTrackResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     putMediaTrack: {
         args: {
@@ -11212,20 +13532,32 @@ export type Ops = {
         args: {
             path: ReplaceMediaPath;
             body: ReplaceMediaBody;
+            headers?: ReplaceMediaHeaders;
         };
         result: ReplaceMediaResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     publishMedia: {
         args: {
             path: PublishMediaPath;
+            headers?: PublishMediaHeaders;
         };
         result: PublishMediaResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     unpublishMedia: {
         args: {
             path: UnpublishMediaPath;
+            headers?: UnpublishMediaHeaders;
         };
         result: UnpublishMediaResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     openPublicMedia: {
         args: {
@@ -11248,12 +13580,14 @@ export type Ops = {
     completeMedia: {
         args: {
             path: CompleteMediaPath;
+            headers?: CompleteMediaHeaders;
         };
         result: CompleteMediaResult;
     };
     renewUpload: {
         args: {
             path: RenewUploadPath;
+            headers?: RenewUploadHeaders;
         };
         result: RenewUploadResult;
     };
@@ -11261,6 +13595,7 @@ export type Ops = {
         args: {
             path: ReserveAgentImagePath;
             body: ReserveAgentImageBody;
+            headers?: ReserveAgentImageHeaders;
         };
         result: ReserveAgentImageResult;
     };
@@ -11268,6 +13603,7 @@ export type Ops = {
         args: {
             path: ReserveAvatarPath;
             body: ReserveAvatarBody;
+            headers?: ReserveAvatarHeaders;
         };
         result: ReserveAvatarResult;
     };
@@ -11288,8 +13624,12 @@ export type Ops = {
         args: {
             path: CreateMentorshipPath;
             body: CreateMentorshipBody;
+            headers?: CreateMentorshipHeaders;
         };
         result: CreateMentorshipResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getMentorship: {
         args: {
@@ -11301,8 +13641,12 @@ export type Ops = {
         args: {
             path: UpdateMentorshipPath;
             body: UpdateMentorshipBody;
+            headers?: UpdateMentorshipHeaders;
         };
         result: UpdateMentorshipResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listMentorshipSessions: {
         args: {
@@ -11321,8 +13665,12 @@ export type Ops = {
         args: {
             path: CancelMentorshipSessionPath;
             body: CancelMentorshipSessionBody;
+            headers?: CancelMentorshipSessionHeaders;
         };
         result: CancelMentorshipSessionResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     setMentorshipNoShow: {
         args: {
@@ -11360,8 +13708,12 @@ export type Ops = {
         args: {
             path: BookMentorshipSessionPath;
             body: BookMentorshipSessionBody;
+            headers?: BookMentorshipSessionHeaders;
         };
         result: BookMentorshipSessionResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     getOwnMentorshipSession: {
         args: {
@@ -11407,8 +13759,12 @@ export type Ops = {
         args: {
             path: CreateSalesConnectionPath;
             body: CreateSalesConnectionBody;
+            headers?: CreateSalesConnectionHeaders;
         };
         result: CreateSalesConnectionResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     deleteSalesConnection: {
         args: {
@@ -11419,8 +13775,12 @@ export type Ops = {
     rotateSalesConnection: {
         args: {
             path: RotateSalesConnectionPath;
+            headers?: RotateSalesConnectionHeaders;
         };
         result: RotateSalesConnectionResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listSalesNotices: {
         args: {
@@ -11438,8 +13798,12 @@ export type Ops = {
     replaySalesNotice: {
         args: {
             path: ReplaySalesNoticePath;
+            headers?: ReplaySalesNoticeHeaders;
         };
         result: ReplaySalesNoticeResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
     };
     listPurchases: {
         args: {
@@ -11472,6 +13836,7 @@ export type Ops = {
         args: {
             path: BuyAddOnPath;
             body: BuyAddOnBody;
+            headers?: BuyAddOnHeaders;
         };
         result: BuyAddOnResult;
     };
@@ -11523,10 +13888,10 @@ export const OPERATIONS = {
     confirmStudentPasswordReset: { id: "confirmStudentPasswordReset", method: "POST", path: "/v1/auth/password-reset/confirm", tags: ["Student sessions"], body: { contentType: "application/json" } },
     requestStudentCode: { id: "requestStudentCode", method: "POST", path: "/v1/auth/code", tags: ["Student sessions"], body: { contentType: "application/json" } },
     exchangeStudentCode: { id: "exchangeStudentCode", method: "POST", path: "/v1/auth/code/exchange", tags: ["Student sessions"], body: { contentType: "application/json" } },
-    setStudentPassword: { id: "setStudentPassword", method: "POST", path: "/v1/auth/password", tags: ["Student sessions"], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
+    setStudentPassword: { id: "setStudentPassword", method: "POST", path: "/v1/auth/password", tags: ["Student sessions"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getSession: { id: "getSession", method: "GET", path: "/v1/auth/session", tags: ["Student sessions"], security: [[{ scheme: "student", kind: "bearer" }]] },
     endSession: { id: "endSession", method: "DELETE", path: "/v1/auth/session", tags: ["Student sessions"], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
-    updateOwnStudent: { id: "updateOwnStudent", method: "PATCH", path: "/v1/auth/session", tags: ["Student sessions"], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
+    updateOwnStudent: { id: "updateOwnStudent", method: "PATCH", path: "/v1/auth/session", tags: ["Student sessions"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     signUpAdministrator: { id: "signUpAdministrator", method: "POST", path: "/v1/auth/admin/sign-up", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     verifyAdministratorEmail: { id: "verifyAdministratorEmail", method: "POST", path: "/v1/auth/admin/verify-email", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     resendAdministratorVerification: { id: "resendAdministratorVerification", method: "POST", path: "/v1/auth/admin/verify-email/resend", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
@@ -11535,162 +13900,162 @@ export const OPERATIONS = {
     signInAdministrator: { id: "signInAdministrator", method: "POST", path: "/v1/auth/admin/sign-in", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     acceptInvitation: { id: "acceptInvitation", method: "POST", path: "/v1/auth/admin/invitations/accept", tags: ["Administrator sessions"], body: { contentType: "application/json" } },
     getProfile: { id: "getProfile", method: "GET", path: "/v1/me", tags: ["Administrators"], security: [[{ scheme: "admin", kind: "bearer" }]] },
-    updateProfile: { id: "updateProfile", method: "PATCH", path: "/v1/me", tags: ["Administrators"], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
-    createOrganization: { id: "createOrganization", method: "POST", path: "/v1/organizations", tags: ["Administrators"], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
+    updateProfile: { id: "updateProfile", method: "PATCH", path: "/v1/me", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    createOrganization: { id: "createOrganization", method: "POST", path: "/v1/organizations", tags: ["Administrators"], params: [{ name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getClubBySlug: { id: "getClubBySlug", method: "GET", path: "/v1/clubs/by-slug/{slug}", tags: ["Clubs"], params: [{ name: "slug", in: "path" }] },
     getClub: { id: "getClub", method: "GET", path: "/v1/clubs/{clubId}", tags: ["Clubs"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateClub: { id: "updateClub", method: "PATCH", path: "/v1/clubs/{clubId}", tags: ["Clubs"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateClub: { id: "updateClub", method: "PATCH", path: "/v1/clubs/{clubId}", tags: ["Clubs"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getBranding: { id: "getBranding", method: "GET", path: "/v1/clubs/{clubId}/branding", tags: ["Clubs"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     setBranding: { id: "setBranding", method: "PUT", path: "/v1/clubs/{clubId}/branding", tags: ["Clubs"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     previewCertificate: { id: "previewCertificate", method: "GET", path: "/v1/clubs/{clubId}/branding/certificate/{language}", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "language", in: "path" }], responseKind: "blob", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listMembers: { id: "listMembers", method: "GET", path: "/v1/clubs/{clubId}/members", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
-    inviteMember: { id: "inviteMember", method: "POST", path: "/v1/clubs/{clubId}/members", tags: ["Members"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
+    listMembers: { id: "listMembers", method: "GET", path: "/v1/clubs/{clubId}/members", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    inviteMember: { id: "inviteMember", method: "POST", path: "/v1/clubs/{clubId}/members", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     removeMember: { id: "removeMember", method: "DELETE", path: "/v1/clubs/{clubId}/members/{administratorId}", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "administratorId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
-    changeMemberRole: { id: "changeMemberRole", method: "PATCH", path: "/v1/clubs/{clubId}/members/{administratorId}", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "administratorId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
+    changeMemberRole: { id: "changeMemberRole", method: "PATCH", path: "/v1/clubs/{clubId}/members/{administratorId}", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "administratorId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     revokeInvitation: { id: "revokeInvitation", method: "DELETE", path: "/v1/clubs/{clubId}/invitations/{invitationId}", tags: ["Members"], params: [{ name: "clubId", in: "path" }, { name: "invitationId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
-    listStudents: { id: "listStudents", method: "GET", path: "/v1/clubs/{clubId}/students", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "q", in: "query" }, { name: "verified", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createStudent: { id: "createStudent", method: "POST", path: "/v1/clubs/{clubId}/students", tags: ["Students"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listStudents: { id: "listStudents", method: "GET", path: "/v1/clubs/{clubId}/students", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "q", in: "query" }, { name: "verified", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createStudent: { id: "createStudent", method: "POST", path: "/v1/clubs/{clubId}/students", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getStudent: { id: "getStudent", method: "GET", path: "/v1/clubs/{clubId}/students/{studentId}", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     removeStudent: { id: "removeStudent", method: "DELETE", path: "/v1/clubs/{clubId}/students/{studentId}", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateStudent: { id: "updateStudent", method: "PATCH", path: "/v1/clubs/{clubId}/students/{studentId}", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listCourses: { id: "listCourses", method: "GET", path: "/v1/clubs/{clubId}/courses", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createCourse: { id: "createCourse", method: "POST", path: "/v1/clubs/{clubId}/courses", tags: ["Courses"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateStudent: { id: "updateStudent", method: "PATCH", path: "/v1/clubs/{clubId}/students/{studentId}", tags: ["Students"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listCourses: { id: "listCourses", method: "GET", path: "/v1/clubs/{clubId}/courses", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createCourse: { id: "createCourse", method: "POST", path: "/v1/clubs/{clubId}/courses", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getCourse: { id: "getCourse", method: "GET", path: "/v1/clubs/{clubId}/courses/{courseId}", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "courseId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateCourse: { id: "updateCourse", method: "PATCH", path: "/v1/clubs/{clubId}/courses/{courseId}", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "courseId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateCourse: { id: "updateCourse", method: "PATCH", path: "/v1/clubs/{clubId}/courses/{courseId}", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "courseId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     orderCourse: { id: "orderCourse", method: "PUT", path: "/v1/clubs/{clubId}/courses/{courseId}/order", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "courseId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createModule: { id: "createModule", method: "POST", path: "/v1/clubs/{clubId}/courses/{courseId}/modules", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "courseId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createModule: { id: "createModule", method: "POST", path: "/v1/clubs/{clubId}/courses/{courseId}/modules", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "courseId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     deleteModule: { id: "deleteModule", method: "DELETE", path: "/v1/clubs/{clubId}/modules/{moduleId}", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "moduleId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateModule: { id: "updateModule", method: "PATCH", path: "/v1/clubs/{clubId}/modules/{moduleId}", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "moduleId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createLesson: { id: "createLesson", method: "POST", path: "/v1/clubs/{clubId}/modules/{moduleId}/lessons", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "moduleId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateModule: { id: "updateModule", method: "PATCH", path: "/v1/clubs/{clubId}/modules/{moduleId}", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "moduleId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    createLesson: { id: "createLesson", method: "POST", path: "/v1/clubs/{clubId}/modules/{moduleId}/lessons", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "moduleId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getLesson: { id: "getLesson", method: "GET", path: "/v1/clubs/{clubId}/lessons/{lessonId}", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "lessonId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     deleteLesson: { id: "deleteLesson", method: "DELETE", path: "/v1/clubs/{clubId}/lessons/{lessonId}", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "lessonId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateLesson: { id: "updateLesson", method: "PATCH", path: "/v1/clubs/{clubId}/lessons/{lessonId}", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "lessonId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listStudentProgress: { id: "listStudentProgress", method: "GET", path: "/v1/clubs/{clubId}/students/{studentId}/progress", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listCommentsOfLesson: { id: "listCommentsOfLesson", method: "GET", path: "/v1/clubs/{clubId}/lessons/{lessonId}/comments", tags: ["Lesson comments"], params: [{ name: "clubId", in: "path" }, { name: "lessonId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateLesson: { id: "updateLesson", method: "PATCH", path: "/v1/clubs/{clubId}/lessons/{lessonId}", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "lessonId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listStudentProgress: { id: "listStudentProgress", method: "GET", path: "/v1/clubs/{clubId}/students/{studentId}/progress", tags: ["Courses"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listCommentsOfLesson: { id: "listCommentsOfLesson", method: "GET", path: "/v1/clubs/{clubId}/lessons/{lessonId}/comments", tags: ["Lesson comments"], params: [{ name: "clubId", in: "path" }, { name: "lessonId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     deleteComment: { id: "deleteComment", method: "DELETE", path: "/v1/clubs/{clubId}/comments/{commentId}", tags: ["Lesson comments"], params: [{ name: "clubId", in: "path" }, { name: "commentId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
-    listClassroomCourses: { id: "listClassroomCourses", method: "GET", path: "/v1/clubs/{clubId}/classroom/courses", tags: ["Classroom"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
+    listClassroomCourses: { id: "listClassroomCourses", method: "GET", path: "/v1/clubs/{clubId}/classroom/courses", tags: ["Classroom"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     getClassroomCourse: { id: "getClassroomCourse", method: "GET", path: "/v1/clubs/{clubId}/classroom/courses/{publicId}", tags: ["Classroom"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     getClassroomLesson: { id: "getClassroomLesson", method: "GET", path: "/v1/clubs/{clubId}/classroom/lessons/{publicId}", tags: ["Classroom"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     completeLesson: { id: "completeLesson", method: "PUT", path: "/v1/clubs/{clubId}/classroom/lessons/{publicId}/completion", tags: ["Classroom"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     undoLessonCompletion: { id: "undoLessonCompletion", method: "DELETE", path: "/v1/clubs/{clubId}/classroom/lessons/{publicId}/completion", tags: ["Classroom"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }]] },
-    listLessonComments: { id: "listLessonComments", method: "GET", path: "/v1/clubs/{clubId}/classroom/lessons/{publicId}/comments", tags: ["Lesson comments"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
-    publishLessonComment: { id: "publishLessonComment", method: "POST", path: "/v1/clubs/{clubId}/classroom/lessons/{publicId}/comments", tags: ["Lesson comments"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
+    listLessonComments: { id: "listLessonComments", method: "GET", path: "/v1/clubs/{clubId}/classroom/lessons/{publicId}/comments", tags: ["Lesson comments"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
+    publishLessonComment: { id: "publishLessonComment", method: "POST", path: "/v1/clubs/{clubId}/classroom/lessons/{publicId}/comments", tags: ["Lesson comments"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     deleteOwnComment: { id: "deleteOwnComment", method: "DELETE", path: "/v1/clubs/{clubId}/classroom/comments/{commentId}", tags: ["Lesson comments"], params: [{ name: "clubId", in: "path" }, { name: "commentId", in: "path" }], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }]] },
-    listTags: { id: "listTags", method: "GET", path: "/v1/clubs/{clubId}/tags", tags: ["Tags"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createTag: { id: "createTag", method: "POST", path: "/v1/clubs/{clubId}/tags", tags: ["Tags"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listTags: { id: "listTags", method: "GET", path: "/v1/clubs/{clubId}/tags", tags: ["Tags"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createTag: { id: "createTag", method: "POST", path: "/v1/clubs/{clubId}/tags", tags: ["Tags"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     deleteTag: { id: "deleteTag", method: "DELETE", path: "/v1/clubs/{clubId}/tags/{tagId}", tags: ["Tags"], params: [{ name: "clubId", in: "path" }, { name: "tagId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateTag: { id: "updateTag", method: "PATCH", path: "/v1/clubs/{clubId}/tags/{tagId}", tags: ["Tags"], params: [{ name: "clubId", in: "path" }, { name: "tagId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateTag: { id: "updateTag", method: "PATCH", path: "/v1/clubs/{clubId}/tags/{tagId}", tags: ["Tags"], params: [{ name: "clubId", in: "path" }, { name: "tagId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     tagStudent: { id: "tagStudent", method: "PUT", path: "/v1/clubs/{clubId}/students/{studentId}/tags/{tagId}", tags: ["Tags"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }, { name: "tagId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     untagStudent: { id: "untagStudent", method: "DELETE", path: "/v1/clubs/{clubId}/students/{studentId}/tags/{tagId}", tags: ["Tags"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }, { name: "tagId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listLevels: { id: "listLevels", method: "GET", path: "/v1/clubs/{clubId}/levels", tags: ["Points and levels"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createLevel: { id: "createLevel", method: "POST", path: "/v1/clubs/{clubId}/levels", tags: ["Points and levels"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listLevels: { id: "listLevels", method: "GET", path: "/v1/clubs/{clubId}/levels", tags: ["Points and levels"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createLevel: { id: "createLevel", method: "POST", path: "/v1/clubs/{clubId}/levels", tags: ["Points and levels"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     deleteLevel: { id: "deleteLevel", method: "DELETE", path: "/v1/clubs/{clubId}/levels/{levelId}", tags: ["Points and levels"], params: [{ name: "clubId", in: "path" }, { name: "levelId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateLevel: { id: "updateLevel", method: "PATCH", path: "/v1/clubs/{clubId}/levels/{levelId}", tags: ["Points and levels"], params: [{ name: "clubId", in: "path" }, { name: "levelId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listPointAwards: { id: "listPointAwards", method: "GET", path: "/v1/clubs/{clubId}/students/{studentId}/points", tags: ["Points and levels"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    awardPoints: { id: "awardPoints", method: "POST", path: "/v1/clubs/{clubId}/students/{studentId}/points", tags: ["Points and levels"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateLevel: { id: "updateLevel", method: "PATCH", path: "/v1/clubs/{clubId}/levels/{levelId}", tags: ["Points and levels"], params: [{ name: "clubId", in: "path" }, { name: "levelId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listPointAwards: { id: "listPointAwards", method: "GET", path: "/v1/clubs/{clubId}/students/{studentId}/points", tags: ["Points and levels"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    awardPoints: { id: "awardPoints", method: "POST", path: "/v1/clubs/{clubId}/students/{studentId}/points", tags: ["Points and levels"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getStanding: { id: "getStanding", method: "GET", path: "/v1/clubs/{clubId}/students/{studentId}/standing", tags: ["Points and levels"], params: [{ name: "clubId", in: "path" }, { name: "studentId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getOwnStanding: { id: "getOwnStanding", method: "GET", path: "/v1/clubs/{clubId}/classroom/standing", tags: ["Points and levels"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
-    listDeliveries: { id: "listDeliveries", method: "GET", path: "/v1/clubs/{clubId}/deliveries", tags: ["Deliveries"], params: [{ name: "clubId", in: "path" }, { name: "archived", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createDelivery: { id: "createDelivery", method: "POST", path: "/v1/clubs/{clubId}/deliveries", tags: ["Deliveries"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listDeliveries: { id: "listDeliveries", method: "GET", path: "/v1/clubs/{clubId}/deliveries", tags: ["Deliveries"], params: [{ name: "clubId", in: "path" }, { name: "archived", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createDelivery: { id: "createDelivery", method: "POST", path: "/v1/clubs/{clubId}/deliveries", tags: ["Deliveries"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getDelivery: { id: "getDelivery", method: "GET", path: "/v1/clubs/{clubId}/deliveries/{deliveryId}", tags: ["Deliveries"], params: [{ name: "clubId", in: "path" }, { name: "deliveryId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateDelivery: { id: "updateDelivery", method: "PATCH", path: "/v1/clubs/{clubId}/deliveries/{deliveryId}", tags: ["Deliveries"], params: [{ name: "clubId", in: "path" }, { name: "deliveryId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    archiveDelivery: { id: "archiveDelivery", method: "POST", path: "/v1/clubs/{clubId}/deliveries/{deliveryId}/archive", tags: ["Deliveries"], params: [{ name: "clubId", in: "path" }, { name: "deliveryId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    unarchiveDelivery: { id: "unarchiveDelivery", method: "POST", path: "/v1/clubs/{clubId}/deliveries/{deliveryId}/unarchive", tags: ["Deliveries"], params: [{ name: "clubId", in: "path" }, { name: "deliveryId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listCohorts: { id: "listCohorts", method: "GET", path: "/v1/clubs/{clubId}/courses/{courseId}/cohorts", tags: ["Cohorts"], params: [{ name: "clubId", in: "path" }, { name: "courseId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createCohort: { id: "createCohort", method: "POST", path: "/v1/clubs/{clubId}/courses/{courseId}/cohorts", tags: ["Cohorts"], params: [{ name: "clubId", in: "path" }, { name: "courseId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateDelivery: { id: "updateDelivery", method: "PATCH", path: "/v1/clubs/{clubId}/deliveries/{deliveryId}", tags: ["Deliveries"], params: [{ name: "clubId", in: "path" }, { name: "deliveryId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    archiveDelivery: { id: "archiveDelivery", method: "POST", path: "/v1/clubs/{clubId}/deliveries/{deliveryId}/archive", tags: ["Deliveries"], params: [{ name: "clubId", in: "path" }, { name: "deliveryId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    unarchiveDelivery: { id: "unarchiveDelivery", method: "POST", path: "/v1/clubs/{clubId}/deliveries/{deliveryId}/unarchive", tags: ["Deliveries"], params: [{ name: "clubId", in: "path" }, { name: "deliveryId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listCohorts: { id: "listCohorts", method: "GET", path: "/v1/clubs/{clubId}/courses/{courseId}/cohorts", tags: ["Cohorts"], params: [{ name: "clubId", in: "path" }, { name: "courseId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createCohort: { id: "createCohort", method: "POST", path: "/v1/clubs/{clubId}/courses/{courseId}/cohorts", tags: ["Cohorts"], params: [{ name: "clubId", in: "path" }, { name: "courseId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     deleteCohort: { id: "deleteCohort", method: "DELETE", path: "/v1/clubs/{clubId}/cohorts/{cohortId}", tags: ["Cohorts"], params: [{ name: "clubId", in: "path" }, { name: "cohortId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateCohort: { id: "updateCohort", method: "PATCH", path: "/v1/clubs/{clubId}/cohorts/{cohortId}", tags: ["Cohorts"], params: [{ name: "clubId", in: "path" }, { name: "cohortId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listEnrollments: { id: "listEnrollments", method: "GET", path: "/v1/clubs/{clubId}/enrollments", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "student_id", in: "query" }, { name: "delivery_id", in: "query" }, { name: "revoked", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    grantEnrollment: { id: "grantEnrollment", method: "POST", path: "/v1/clubs/{clubId}/enrollments", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateCohort: { id: "updateCohort", method: "PATCH", path: "/v1/clubs/{clubId}/cohorts/{cohortId}", tags: ["Cohorts"], params: [{ name: "clubId", in: "path" }, { name: "cohortId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listEnrollments: { id: "listEnrollments", method: "GET", path: "/v1/clubs/{clubId}/enrollments", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "student_id", in: "query" }, { name: "delivery_id", in: "query" }, { name: "revoked", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    grantEnrollment: { id: "grantEnrollment", method: "POST", path: "/v1/clubs/{clubId}/enrollments", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getEnrollment: { id: "getEnrollment", method: "GET", path: "/v1/clubs/{clubId}/enrollments/{enrollmentId}", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "enrollmentId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     removeEnrollment: { id: "removeEnrollment", method: "DELETE", path: "/v1/clubs/{clubId}/enrollments/{enrollmentId}", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "enrollmentId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    revokeEnrollment: { id: "revokeEnrollment", method: "POST", path: "/v1/clubs/{clubId}/enrollments/{enrollmentId}/revoke", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "enrollmentId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    restoreEnrollment: { id: "restoreEnrollment", method: "POST", path: "/v1/clubs/{clubId}/enrollments/{enrollmentId}/restore", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "enrollmentId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    moveEnrollment: { id: "moveEnrollment", method: "POST", path: "/v1/clubs/{clubId}/enrollments/{enrollmentId}/move", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "enrollmentId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    revokeEnrollment: { id: "revokeEnrollment", method: "POST", path: "/v1/clubs/{clubId}/enrollments/{enrollmentId}/revoke", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "enrollmentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    restoreEnrollment: { id: "restoreEnrollment", method: "POST", path: "/v1/clubs/{clubId}/enrollments/{enrollmentId}/restore", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "enrollmentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    moveEnrollment: { id: "moveEnrollment", method: "POST", path: "/v1/clubs/{clubId}/enrollments/{enrollmentId}/move", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "enrollmentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     setEnrollmentEnd: { id: "setEnrollmentEnd", method: "PUT", path: "/v1/clubs/{clubId}/enrollments/{enrollmentId}/end", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "enrollmentId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listOwnEnrollments: { id: "listOwnEnrollments", method: "GET", path: "/v1/clubs/{clubId}/classroom/enrollments", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
-    listStudentImports: { id: "listStudentImports", method: "GET", path: "/v1/clubs/{clubId}/student-imports", tags: ["Student imports"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    importStudents: { id: "importStudents", method: "POST", path: "/v1/clubs/{clubId}/student-imports", tags: ["Student imports"], params: [{ name: "clubId", in: "path" }, { name: "delivery_ids", in: "query", style: "form", explode: false }, { name: "invite", in: "query" }, { name: "file_name", in: "query" }], body: { contentType: "text/csv" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listOwnEnrollments: { id: "listOwnEnrollments", method: "GET", path: "/v1/clubs/{clubId}/classroom/enrollments", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
+    listStudentImports: { id: "listStudentImports", method: "GET", path: "/v1/clubs/{clubId}/student-imports", tags: ["Student imports"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    importStudents: { id: "importStudents", method: "POST", path: "/v1/clubs/{clubId}/student-imports", tags: ["Student imports"], params: [{ name: "clubId", in: "path" }, { name: "delivery_ids", in: "query", style: "form", explode: false }, { name: "invite", in: "query" }, { name: "file_name", in: "query" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "text/csv" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getStudentImport: { id: "getStudentImport", method: "GET", path: "/v1/clubs/{clubId}/student-imports/{importId}", tags: ["Student imports"], params: [{ name: "clubId", in: "path" }, { name: "importId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listStudentImportRows: { id: "listStudentImportRows", method: "GET", path: "/v1/clubs/{clubId}/student-imports/{importId}/rows", tags: ["Student imports"], params: [{ name: "clubId", in: "path" }, { name: "importId", in: "path" }, { name: "outcome", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    cancelStudentImport: { id: "cancelStudentImport", method: "POST", path: "/v1/clubs/{clubId}/student-imports/{importId}/cancel", tags: ["Student imports"], params: [{ name: "clubId", in: "path" }, { name: "importId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listWebhookEndpoints: { id: "listWebhookEndpoints", method: "GET", path: "/v1/clubs/{clubId}/webhook-endpoints", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    registerWebhookEndpoint: { id: "registerWebhookEndpoint", method: "POST", path: "/v1/clubs/{clubId}/webhook-endpoints", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listStudentImportRows: { id: "listStudentImportRows", method: "GET", path: "/v1/clubs/{clubId}/student-imports/{importId}/rows", tags: ["Student imports"], params: [{ name: "clubId", in: "path" }, { name: "importId", in: "path" }, { name: "outcome", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    cancelStudentImport: { id: "cancelStudentImport", method: "POST", path: "/v1/clubs/{clubId}/student-imports/{importId}/cancel", tags: ["Student imports"], params: [{ name: "clubId", in: "path" }, { name: "importId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listWebhookEndpoints: { id: "listWebhookEndpoints", method: "GET", path: "/v1/clubs/{clubId}/webhook-endpoints", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    registerWebhookEndpoint: { id: "registerWebhookEndpoint", method: "POST", path: "/v1/clubs/{clubId}/webhook-endpoints", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getWebhookEndpoint: { id: "getWebhookEndpoint", method: "GET", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     deleteWebhookEndpoint: { id: "deleteWebhookEndpoint", method: "DELETE", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateWebhookEndpoint: { id: "updateWebhookEndpoint", method: "PATCH", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listWebhookDeliveries: { id: "listWebhookDeliveries", method: "GET", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }, { name: "status", in: "query" }, { name: "event_type", in: "query" }, { name: "since", in: "query" }, { name: "until", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateWebhookEndpoint: { id: "updateWebhookEndpoint", method: "PATCH", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listWebhookDeliveries: { id: "listWebhookDeliveries", method: "GET", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }, { name: "status", in: "query" }, { name: "event_type", in: "query" }, { name: "since", in: "query" }, { name: "until", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getWebhookDelivery: { id: "getWebhookDelivery", method: "GET", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries/{deliveryId}", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }, { name: "deliveryId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    enableWebhookEndpoint: { id: "enableWebhookEndpoint", method: "POST", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}/enable", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    pauseWebhookEndpoint: { id: "pauseWebhookEndpoint", method: "POST", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}/pause", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    disableWebhookEndpoint: { id: "disableWebhookEndpoint", method: "POST", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}/disable", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    rotateWebhookSecret: { id: "rotateWebhookSecret", method: "POST", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    sendTestWebhook: { id: "sendTestWebhook", method: "POST", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}/test", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    resendWebhookDelivery: { id: "resendWebhookDelivery", method: "POST", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries/{deliveryId}/resend", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }, { name: "deliveryId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    recoverWebhookDeliveries: { id: "recoverWebhookDeliveries", method: "POST", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    enableWebhookEndpoint: { id: "enableWebhookEndpoint", method: "POST", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}/enable", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    pauseWebhookEndpoint: { id: "pauseWebhookEndpoint", method: "POST", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}/pause", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    disableWebhookEndpoint: { id: "disableWebhookEndpoint", method: "POST", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}/disable", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    rotateWebhookSecret: { id: "rotateWebhookSecret", method: "POST", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    sendTestWebhook: { id: "sendTestWebhook", method: "POST", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}/test", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    resendWebhookDelivery: { id: "resendWebhookDelivery", method: "POST", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries/{deliveryId}/resend", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }, { name: "deliveryId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    recoverWebhookDeliveries: { id: "recoverWebhookDeliveries", method: "POST", path: "/v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover", tags: ["Webhook endpoints"], params: [{ name: "clubId", in: "path" }, { name: "endpointId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getAiBudget: { id: "getAiBudget", method: "GET", path: "/v1/clubs/{clubId}/ai-budget", tags: ["Agents"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     setAiBudgetLimit: { id: "setAiBudgetLimit", method: "PUT", path: "/v1/clubs/{clubId}/ai-budget/limit", tags: ["Agents"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
     removeAiBudgetLimit: { id: "removeAiBudgetLimit", method: "DELETE", path: "/v1/clubs/{clubId}/ai-budget/limit", tags: ["Agents"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     listAiUsage: { id: "listAiUsage", method: "GET", path: "/v1/clubs/{clubId}/ai-usage", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "month", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listAgentConversations: { id: "listAgentConversations", method: "GET", path: "/v1/clubs/{clubId}/agents/{agentId}/conversations", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "agentId", in: "path" }, { name: "student_id", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listAgentConversations: { id: "listAgentConversations", method: "GET", path: "/v1/clubs/{clubId}/agents/{agentId}/conversations", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "agentId", in: "path" }, { name: "student_id", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getAgentConversation: { id: "getAgentConversation", method: "GET", path: "/v1/clubs/{clubId}/agents/{agentId}/conversations/{conversationId}", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "agentId", in: "path" }, { name: "conversationId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listAgentUsage: { id: "listAgentUsage", method: "GET", path: "/v1/clubs/{clubId}/agents/{agentId}/usage", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "agentId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listAgentUsage: { id: "listAgentUsage", method: "GET", path: "/v1/clubs/{clubId}/agents/{agentId}/usage", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "agentId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getClassroomAgent: { id: "getClassroomAgent", method: "GET", path: "/v1/clubs/{clubId}/classroom/agents/{publicId}", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
-    listAgents: { id: "listAgents", method: "GET", path: "/v1/clubs/{clubId}/agents", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createAgent: { id: "createAgent", method: "POST", path: "/v1/clubs/{clubId}/agents", tags: ["Agents"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listAgents: { id: "listAgents", method: "GET", path: "/v1/clubs/{clubId}/agents", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createAgent: { id: "createAgent", method: "POST", path: "/v1/clubs/{clubId}/agents", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getAgent: { id: "getAgent", method: "GET", path: "/v1/clubs/{clubId}/agents/{agentId}", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "agentId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateAgent: { id: "updateAgent", method: "PATCH", path: "/v1/clubs/{clubId}/agents/{agentId}", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "agentId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateAgent: { id: "updateAgent", method: "PATCH", path: "/v1/clubs/{clubId}/agents/{agentId}", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "agentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getAgentMaterial: { id: "getAgentMaterial", method: "GET", path: "/v1/clubs/{clubId}/agents/{agentId}/material", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "agentId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     setAgentMaterial: { id: "setAgentMaterial", method: "PUT", path: "/v1/clubs/{clubId}/agents/{agentId}/material", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "agentId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listAgentSources: { id: "listAgentSources", method: "GET", path: "/v1/clubs/{clubId}/agents/{agentId}/sources", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "agentId", in: "path" }, { name: "status", in: "query" }, { name: "warning", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    reindexAgentSource: { id: "reindexAgentSource", method: "POST", path: "/v1/clubs/{clubId}/agents/{agentId}/sources/{sourceId}/reindex", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "agentId", in: "path" }, { name: "sourceId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listClassroomAgents: { id: "listClassroomAgents", method: "GET", path: "/v1/clubs/{clubId}/classroom/agents", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
-    askAgent: { id: "askAgent", method: "POST", path: "/v1/clubs/{clubId}/classroom/agents/{publicId}/messages", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], body: { contentType: "application/json" }, responseKind: "sse", sseDataKind: "json", security: [[{ scheme: "student", kind: "bearer" }]] },
-    listConversations: { id: "listConversations", method: "GET", path: "/v1/clubs/{clubId}/classroom/agents/{publicId}/conversations", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
+    listAgentSources: { id: "listAgentSources", method: "GET", path: "/v1/clubs/{clubId}/agents/{agentId}/sources", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "agentId", in: "path" }, { name: "status", in: "query" }, { name: "warning", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    reindexAgentSource: { id: "reindexAgentSource", method: "POST", path: "/v1/clubs/{clubId}/agents/{agentId}/sources/{sourceId}/reindex", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "agentId", in: "path" }, { name: "sourceId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listClassroomAgents: { id: "listClassroomAgents", method: "GET", path: "/v1/clubs/{clubId}/classroom/agents", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
+    askAgent: { id: "askAgent", method: "POST", path: "/v1/clubs/{clubId}/classroom/agents/{publicId}/messages", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, responseKind: "sse", sseDataKind: "json", security: [[{ scheme: "student", kind: "bearer" }]] },
+    listConversations: { id: "listConversations", method: "GET", path: "/v1/clubs/{clubId}/classroom/agents/{publicId}/conversations", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     getConversation: { id: "getConversation", method: "GET", path: "/v1/clubs/{clubId}/classroom/conversations/{conversationId}", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "conversationId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     removeConversation: { id: "removeConversation", method: "DELETE", path: "/v1/clubs/{clubId}/classroom/conversations/{conversationId}", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "conversationId", in: "path" }], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }]] },
-    renameConversation: { id: "renameConversation", method: "PATCH", path: "/v1/clubs/{clubId}/classroom/conversations/{conversationId}", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "conversationId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
+    renameConversation: { id: "renameConversation", method: "PATCH", path: "/v1/clubs/{clubId}/classroom/conversations/{conversationId}", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "conversationId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     reattachAnswer: { id: "reattachAnswer", method: "GET", path: "/v1/clubs/{clubId}/classroom/conversations/{conversationId}/messages/{messageId}/stream", tags: ["Agents"], params: [{ name: "clubId", in: "path" }, { name: "conversationId", in: "path" }, { name: "messageId", in: "path" }, { name: "from", in: "query" }], responseKind: "sse", sseDataKind: "json", security: [[{ scheme: "student", kind: "bearer" }]] },
-    listUnsentFiles: { id: "listUnsentFiles", method: "GET", path: "/v1/clubs/{clubId}/classroom/assignment-files", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
-    reserveAssignmentFile: { id: "reserveAssignmentFile", method: "POST", path: "/v1/clubs/{clubId}/classroom/assignment-files", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
+    listUnsentFiles: { id: "listUnsentFiles", method: "GET", path: "/v1/clubs/{clubId}/classroom/assignment-files", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
+    reserveAssignmentFile: { id: "reserveAssignmentFile", method: "POST", path: "/v1/clubs/{clubId}/classroom/assignment-files", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
     deleteUnsentFile: { id: "deleteUnsentFile", method: "DELETE", path: "/v1/clubs/{clubId}/classroom/assignment-files/{mediaId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }]] },
-    listLessonAssignments: { id: "listLessonAssignments", method: "GET", path: "/v1/clubs/{clubId}/classroom/lessons/{publicId}/assignments", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
-    submitAssignment: { id: "submitAssignment", method: "POST", path: "/v1/clubs/{clubId}/classroom/assignments/{assignmentId}/submissions", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
-    listOwnSubmissions: { id: "listOwnSubmissions", method: "GET", path: "/v1/clubs/{clubId}/classroom/assignment-submissions", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
+    listLessonAssignments: { id: "listLessonAssignments", method: "GET", path: "/v1/clubs/{clubId}/classroom/lessons/{publicId}/assignments", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
+    submitAssignment: { id: "submitAssignment", method: "POST", path: "/v1/clubs/{clubId}/classroom/assignments/{assignmentId}/submissions", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listOwnSubmissions: { id: "listOwnSubmissions", method: "GET", path: "/v1/clubs/{clubId}/classroom/assignment-submissions", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     getOwnSubmission: { id: "getOwnSubmission", method: "GET", path: "/v1/clubs/{clubId}/classroom/assignment-submissions/{submissionId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "submissionId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
-    withdrawSubmission: { id: "withdrawSubmission", method: "POST", path: "/v1/clubs/{clubId}/classroom/assignment-submissions/{submissionId}/withdraw", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "submissionId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
-    listAssignments: { id: "listAssignments", method: "GET", path: "/v1/clubs/{clubId}/lessons/{lessonId}/assignments", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "lessonId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createAssignment: { id: "createAssignment", method: "POST", path: "/v1/clubs/{clubId}/lessons/{lessonId}/assignments", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "lessonId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    withdrawSubmission: { id: "withdrawSubmission", method: "POST", path: "/v1/clubs/{clubId}/classroom/assignment-submissions/{submissionId}/withdraw", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "submissionId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listAssignments: { id: "listAssignments", method: "GET", path: "/v1/clubs/{clubId}/lessons/{lessonId}/assignments", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "lessonId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createAssignment: { id: "createAssignment", method: "POST", path: "/v1/clubs/{clubId}/lessons/{lessonId}/assignments", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "lessonId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     orderAssignments: { id: "orderAssignments", method: "PUT", path: "/v1/clubs/{clubId}/lessons/{lessonId}/assignments/order", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "lessonId", in: "path" }], body: { contentType: "application/json" }, responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getAssignment: { id: "getAssignment", method: "GET", path: "/v1/clubs/{clubId}/assignments/{assignmentId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     deleteAssignment: { id: "deleteAssignment", method: "DELETE", path: "/v1/clubs/{clubId}/assignments/{assignmentId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateAssignment: { id: "updateAssignment", method: "PATCH", path: "/v1/clubs/{clubId}/assignments/{assignmentId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listAssignmentExtensions: { id: "listAssignmentExtensions", method: "GET", path: "/v1/clubs/{clubId}/assignments/{assignmentId}/extensions", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateAssignment: { id: "updateAssignment", method: "PATCH", path: "/v1/clubs/{clubId}/assignments/{assignmentId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listAssignmentExtensions: { id: "listAssignmentExtensions", method: "GET", path: "/v1/clubs/{clubId}/assignments/{assignmentId}/extensions", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     setAssignmentExtension: { id: "setAssignmentExtension", method: "PUT", path: "/v1/clubs/{clubId}/assignments/{assignmentId}/extensions/{studentId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }, { name: "studentId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     deleteAssignmentExtension: { id: "deleteAssignmentExtension", method: "DELETE", path: "/v1/clubs/{clubId}/assignments/{assignmentId}/extensions/{studentId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "assignmentId", in: "path" }, { name: "studentId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listAssignmentSubmissions: { id: "listAssignmentSubmissions", method: "GET", path: "/v1/clubs/{clubId}/assignment-submissions", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "student_id", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listAssignmentSubmissions: { id: "listAssignmentSubmissions", method: "GET", path: "/v1/clubs/{clubId}/assignment-submissions", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "student_id", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getAssignmentSubmission: { id: "getAssignmentSubmission", method: "GET", path: "/v1/clubs/{clubId}/assignment-submissions/{submissionId}", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "submissionId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    reviewAssignmentSubmission: { id: "reviewAssignmentSubmission", method: "POST", path: "/v1/clubs/{clubId}/assignment-submissions/{submissionId}/reviews", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "submissionId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
-    listCampaigns: { id: "listCampaigns", method: "GET", path: "/v1/clubs/{clubId}/campaigns", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createCampaign: { id: "createCampaign", method: "POST", path: "/v1/clubs/{clubId}/campaigns", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    reviewAssignmentSubmission: { id: "reviewAssignmentSubmission", method: "POST", path: "/v1/clubs/{clubId}/assignment-submissions/{submissionId}/reviews", tags: ["Assignments"], params: [{ name: "clubId", in: "path" }, { name: "submissionId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listCampaigns: { id: "listCampaigns", method: "GET", path: "/v1/clubs/{clubId}/campaigns", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createCampaign: { id: "createCampaign", method: "POST", path: "/v1/clubs/{clubId}/campaigns", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getCampaign: { id: "getCampaign", method: "GET", path: "/v1/clubs/{clubId}/campaigns/{campaignId}", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     deleteCampaign: { id: "deleteCampaign", method: "DELETE", path: "/v1/clubs/{clubId}/campaigns/{campaignId}", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateCampaign: { id: "updateCampaign", method: "PATCH", path: "/v1/clubs/{clubId}/campaigns/{campaignId}", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    duplicateCampaign: { id: "duplicateCampaign", method: "POST", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/duplicate", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateCampaign: { id: "updateCampaign", method: "PATCH", path: "/v1/clubs/{clubId}/campaigns/{campaignId}", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    duplicateCampaign: { id: "duplicateCampaign", method: "POST", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/duplicate", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getCampaignAudience: { id: "getCampaignAudience", method: "GET", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/audience", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getCampaignProblems: { id: "getCampaignProblems", method: "GET", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/problems", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     checkCampaign: { id: "checkCampaign", method: "GET", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/checks", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listTestMails: { id: "listTestMails", method: "GET", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/test-mails", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    sendTestMail: { id: "sendTestMail", method: "POST", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/test-mails", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listTestMails: { id: "listTestMails", method: "GET", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/test-mails", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    sendTestMail: { id: "sendTestMail", method: "POST", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/test-mails", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     previewCampaign: { id: "previewCampaign", method: "GET", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/preview", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }, { name: "student_id", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     previewContrastingCopies: { id: "previewContrastingCopies", method: "GET", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/previews", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     showCampaignPreview: { id: "showCampaignPreview", method: "GET", path: "/mail/previews/{token}", tags: ["Campaigns"], params: [{ name: "token", in: "path" }] },
-    scheduleCampaign: { id: "scheduleCampaign", method: "POST", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/schedule", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    unscheduleCampaign: { id: "unscheduleCampaign", method: "POST", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/unschedule", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    pauseCampaign: { id: "pauseCampaign", method: "POST", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/pause", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    resumeCampaign: { id: "resumeCampaign", method: "POST", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/resume", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    cancelCampaign: { id: "cancelCampaign", method: "POST", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/cancel", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    retryCampaign: { id: "retryCampaign", method: "POST", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/retry", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    scheduleCampaign: { id: "scheduleCampaign", method: "POST", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/schedule", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    unscheduleCampaign: { id: "unscheduleCampaign", method: "POST", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/unschedule", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    pauseCampaign: { id: "pauseCampaign", method: "POST", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/pause", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    resumeCampaign: { id: "resumeCampaign", method: "POST", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/resume", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    cancelCampaign: { id: "cancelCampaign", method: "POST", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/cancel", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    retryCampaign: { id: "retryCampaign", method: "POST", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/retry", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getCampaignStatistics: { id: "getCampaignStatistics", method: "GET", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/statistics", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getMailSender: { id: "getMailSender", method: "GET", path: "/v1/clubs/{clubId}/mail/sender", tags: ["Mail"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     setMailSender: { id: "setMailSender", method: "PUT", path: "/v1/clubs/{clubId}/mail/sender", tags: ["Mail"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
@@ -11701,166 +14066,166 @@ export const OPERATIONS = {
     getMailDomain: { id: "getMailDomain", method: "GET", path: "/v1/clubs/{clubId}/mail/domain", tags: ["Mail"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     setMailDomain: { id: "setMailDomain", method: "PUT", path: "/v1/clubs/{clubId}/mail/domain", tags: ["Mail"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     removeMailDomain: { id: "removeMailDomain", method: "DELETE", path: "/v1/clubs/{clubId}/mail/domain", tags: ["Mail"], params: [{ name: "clubId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    checkMailDomain: { id: "checkMailDomain", method: "POST", path: "/v1/clubs/{clubId}/mail/domain/check", tags: ["Mail"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listSuppressions: { id: "listSuppressions", method: "GET", path: "/v1/clubs/{clubId}/mail/suppressions", tags: ["Mail"], params: [{ name: "clubId", in: "path" }, { name: "q", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    addSuppression: { id: "addSuppression", method: "POST", path: "/v1/clubs/{clubId}/mail/suppressions", tags: ["Mail"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    importSuppressions: { id: "importSuppressions", method: "POST", path: "/v1/clubs/{clubId}/mail/suppressions/import", tags: ["Mail"], params: [{ name: "clubId", in: "path" }], body: { contentType: "text/csv" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    checkMailDomain: { id: "checkMailDomain", method: "POST", path: "/v1/clubs/{clubId}/mail/domain/check", tags: ["Mail"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listSuppressions: { id: "listSuppressions", method: "GET", path: "/v1/clubs/{clubId}/mail/suppressions", tags: ["Mail"], params: [{ name: "clubId", in: "path" }, { name: "q", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    addSuppression: { id: "addSuppression", method: "POST", path: "/v1/clubs/{clubId}/mail/suppressions", tags: ["Mail"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    importSuppressions: { id: "importSuppressions", method: "POST", path: "/v1/clubs/{clubId}/mail/suppressions/import", tags: ["Mail"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "text/csv" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     removeSuppression: { id: "removeSuppression", method: "DELETE", path: "/v1/clubs/{clubId}/mail/suppressions/{suppressionId}", tags: ["Mail"], params: [{ name: "clubId", in: "path" }, { name: "suppressionId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getMailPreferences: { id: "getMailPreferences", method: "GET", path: "/v1/clubs/{clubId}/classroom/mail/preferences", tags: ["Mail"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
-    setMailPreferences: { id: "setMailPreferences", method: "PATCH", path: "/v1/clubs/{clubId}/classroom/mail/preferences", tags: ["Mail"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
+    setMailPreferences: { id: "setMailPreferences", method: "PATCH", path: "/v1/clubs/{clubId}/classroom/mail/preferences", tags: ["Mail"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getMailPreference: { id: "getMailPreference", method: "GET", path: "/v1/clubs/{clubId}/classroom/mail/unsubscribe/{token}", tags: ["Mail"], params: [{ name: "clubId", in: "path" }, { name: "token", in: "path" }] },
     unsubscribe: { id: "unsubscribe", method: "POST", path: "/v1/clubs/{clubId}/classroom/mail/unsubscribe/{token}", tags: ["Mail"], params: [{ name: "clubId", in: "path" }, { name: "token", in: "path" }] },
     resubscribe: { id: "resubscribe", method: "POST", path: "/v1/clubs/{clubId}/classroom/mail/resubscribe/{token}", tags: ["Mail"], params: [{ name: "clubId", in: "path" }, { name: "token", in: "path" }] },
     followMailLink: { id: "followMailLink", method: "GET", path: "/mail/links/{token}", tags: ["Mail"], params: [{ name: "token", in: "path" }], responseHeaders: [{ name: "retry-after", key: "retryAfter", type: "number" }] },
     loadMailPicture: { id: "loadMailPicture", method: "GET", path: "/mail/openings/{token}", tags: ["Mail"], params: [{ name: "token", in: "path" }], responseKind: "blob" },
-    listCampaignDeliveries: { id: "listCampaignDeliveries", method: "GET", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/deliveries", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listCertificates: { id: "listCertificates", method: "GET", path: "/v1/clubs/{clubId}/certificates", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "q", in: "query" }, { name: "course_id", in: "query" }, { name: "student_id", in: "query" }, { name: "revoked", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    issueCertificate: { id: "issueCertificate", method: "POST", path: "/v1/clubs/{clubId}/certificates", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listCampaignDeliveries: { id: "listCampaignDeliveries", method: "GET", path: "/v1/clubs/{clubId}/campaigns/{campaignId}/deliveries", tags: ["Campaigns"], params: [{ name: "clubId", in: "path" }, { name: "campaignId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listCertificates: { id: "listCertificates", method: "GET", path: "/v1/clubs/{clubId}/certificates", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "q", in: "query" }, { name: "course_id", in: "query" }, { name: "student_id", in: "query" }, { name: "revoked", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    issueCertificate: { id: "issueCertificate", method: "POST", path: "/v1/clubs/{clubId}/certificates", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getCertificate: { id: "getCertificate", method: "GET", path: "/v1/clubs/{clubId}/certificates/{certificateId}", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "certificateId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    reissueCertificate: { id: "reissueCertificate", method: "POST", path: "/v1/clubs/{clubId}/certificates/{certificateId}/reissue", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "certificateId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    revokeCertificate: { id: "revokeCertificate", method: "POST", path: "/v1/clubs/{clubId}/certificates/{certificateId}/revoke", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "certificateId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    reissueCertificate: { id: "reissueCertificate", method: "POST", path: "/v1/clubs/{clubId}/certificates/{certificateId}/reissue", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "certificateId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    revokeCertificate: { id: "revokeCertificate", method: "POST", path: "/v1/clubs/{clubId}/certificates/{certificateId}/revoke", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "certificateId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getCertificatePdf: { id: "getCertificatePdf", method: "GET", path: "/v1/clubs/{clubId}/certificates/{certificateId}/pdf", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "certificateId", in: "path" }], responseKind: "blob", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listOwnCertificates: { id: "listOwnCertificates", method: "GET", path: "/v1/clubs/{clubId}/classroom/certificates", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
+    listOwnCertificates: { id: "listOwnCertificates", method: "GET", path: "/v1/clubs/{clubId}/classroom/certificates", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     getOwnCertificatePdf: { id: "getOwnCertificatePdf", method: "GET", path: "/v1/clubs/{clubId}/classroom/certificates/{certificateId}/pdf", tags: ["Certificates"], params: [{ name: "clubId", in: "path" }, { name: "certificateId", in: "path" }], responseKind: "blob", security: [[{ scheme: "student", kind: "bearer" }]] },
     verifyCertificate: { id: "verifyCertificate", method: "GET", path: "/certificates/{certificateCode}", tags: ["Certificates"], params: [{ name: "certificateCode", in: "path" }] },
-    listAutomations: { id: "listAutomations", method: "GET", path: "/v1/clubs/{clubId}/workflows", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createAutomation: { id: "createAutomation", method: "POST", path: "/v1/clubs/{clubId}/workflows", tags: ["Automations"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "etag", key: "etag", type: "string" }] },
+    listAutomations: { id: "listAutomations", method: "GET", path: "/v1/clubs/{clubId}/workflows", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createAutomation: { id: "createAutomation", method: "POST", path: "/v1/clubs/{clubId}/workflows", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "etag", key: "etag", type: "string" }, { name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getAutomation: { id: "getAutomation", method: "GET", path: "/v1/clubs/{clubId}/workflows/{workflowId}", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "etag", key: "etag", type: "string" }] },
-    updateAutomation: { id: "updateAutomation", method: "PATCH", path: "/v1/clubs/{clubId}/workflows/{workflowId}", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "If-Match", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "etag", key: "etag", type: "string" }] },
-    duplicateAutomation: { id: "duplicateAutomation", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/duplicate", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "etag", key: "etag", type: "string" }] },
+    updateAutomation: { id: "updateAutomation", method: "PATCH", path: "/v1/clubs/{clubId}/workflows/{workflowId}", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "If-Match", in: "header" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "etag", key: "etag", type: "string" }, { name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    duplicateAutomation: { id: "duplicateAutomation", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/duplicate", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "etag", key: "etag", type: "string" }, { name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getAutomationProblems: { id: "getAutomationProblems", method: "GET", path: "/v1/clubs/{clubId}/workflows/{workflowId}/problems", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    dryRunAutomation: { id: "dryRunAutomation", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/dry-run", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    publishAutomation: { id: "publishAutomation", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/publish", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "If-Match", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "etag", key: "etag", type: "string" }] },
-    pauseAutomation: { id: "pauseAutomation", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/pause", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "etag", key: "etag", type: "string" }] },
-    resumeAutomation: { id: "resumeAutomation", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/resume", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "etag", key: "etag", type: "string" }] },
-    archiveAutomation: { id: "archiveAutomation", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/archive", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "etag", key: "etag", type: "string" }] },
-    listAutomationVersions: { id: "listAutomationVersions", method: "GET", path: "/v1/clubs/{clubId}/workflows/{workflowId}/versions", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    dryRunAutomation: { id: "dryRunAutomation", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/dry-run", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    publishAutomation: { id: "publishAutomation", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/publish", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "If-Match", in: "header" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "etag", key: "etag", type: "string" }, { name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    pauseAutomation: { id: "pauseAutomation", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/pause", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "etag", key: "etag", type: "string" }, { name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    resumeAutomation: { id: "resumeAutomation", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/resume", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "etag", key: "etag", type: "string" }, { name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    archiveAutomation: { id: "archiveAutomation", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/archive", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "etag", key: "etag", type: "string" }, { name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listAutomationVersions: { id: "listAutomationVersions", method: "GET", path: "/v1/clubs/{clubId}/workflows/{workflowId}/versions", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getAutomationVersion: { id: "getAutomationVersion", method: "GET", path: "/v1/clubs/{clubId}/workflows/{workflowId}/versions/{versionId}", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "versionId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     compareAutomationVersions: { id: "compareAutomationVersions", method: "GET", path: "/v1/clubs/{clubId}/workflows/{workflowId}/difference", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "from", in: "query" }, { name: "to", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listAutomationRuns: { id: "listAutomationRuns", method: "GET", path: "/v1/clubs/{clubId}/workflows/{workflowId}/runs", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "status", in: "query" }, { name: "student_id", in: "query" }, { name: "step_id", in: "query" }, { name: "version", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    enrollInAutomation: { id: "enrollInAutomation", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/runs", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listAutomationRuns: { id: "listAutomationRuns", method: "GET", path: "/v1/clubs/{clubId}/workflows/{workflowId}/runs", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "status", in: "query" }, { name: "student_id", in: "query" }, { name: "step_id", in: "query" }, { name: "version", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    enrollInAutomation: { id: "enrollInAutomation", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/runs", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getAutomationRun: { id: "getAutomationRun", method: "GET", path: "/v1/clubs/{clubId}/workflows/{workflowId}/runs/{runId}", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "runId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    exitAutomationRun: { id: "exitAutomationRun", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/runs/{runId}/exit", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "runId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    resumeAutomationRun: { id: "resumeAutomationRun", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/runs/{runId}/resume", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "runId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    exitAutomationRun: { id: "exitAutomationRun", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/runs/{runId}/exit", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "runId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    resumeAutomationRun: { id: "resumeAutomationRun", method: "POST", path: "/v1/clubs/{clubId}/workflows/{workflowId}/runs/{runId}/resume", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "runId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getAutomationCounts: { id: "getAutomationCounts", method: "GET", path: "/v1/clubs/{clubId}/workflows/{workflowId}/counts", tags: ["Automations"], params: [{ name: "clubId", in: "path" }, { name: "workflowId", in: "path" }, { name: "version", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listRepositories: { id: "listRepositories", method: "GET", path: "/v1/clubs/{clubId}/repositories", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createRepository: { id: "createRepository", method: "POST", path: "/v1/clubs/{clubId}/repositories", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listRepositories: { id: "listRepositories", method: "GET", path: "/v1/clubs/{clubId}/repositories", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createRepository: { id: "createRepository", method: "POST", path: "/v1/clubs/{clubId}/repositories", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getRepository: { id: "getRepository", method: "GET", path: "/v1/clubs/{clubId}/repositories/{repositoryId}", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "repositoryId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateRepository: { id: "updateRepository", method: "PATCH", path: "/v1/clubs/{clubId}/repositories/{repositoryId}", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "repositoryId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateRepository: { id: "updateRepository", method: "PATCH", path: "/v1/clubs/{clubId}/repositories/{repositoryId}", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "repositoryId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     setRepositoryItems: { id: "setRepositoryItems", method: "PUT", path: "/v1/clubs/{clubId}/repositories/{repositoryId}/items", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "repositoryId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listClassroomRepositories: { id: "listClassroomRepositories", method: "GET", path: "/v1/clubs/{clubId}/classroom/repositories", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
+    listClassroomRepositories: { id: "listClassroomRepositories", method: "GET", path: "/v1/clubs/{clubId}/classroom/repositories", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     getClassroomRepository: { id: "getClassroomRepository", method: "GET", path: "/v1/clubs/{clubId}/classroom/repositories/{publicId}", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
-    downloadRepository: { id: "downloadRepository", method: "POST", path: "/v1/clubs/{clubId}/classroom/repositories/{publicId}/download", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
-    listCommunitySpaces: { id: "listCommunitySpaces", method: "GET", path: "/v1/clubs/{clubId}/community/spaces", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }, { name: "archived", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createCommunitySpace: { id: "createCommunitySpace", method: "POST", path: "/v1/clubs/{clubId}/community/spaces", tags: ["Community"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    downloadRepository: { id: "downloadRepository", method: "POST", path: "/v1/clubs/{clubId}/classroom/repositories/{publicId}/download", tags: ["Repositories"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "student", kind: "bearer" }]] },
+    listCommunitySpaces: { id: "listCommunitySpaces", method: "GET", path: "/v1/clubs/{clubId}/community/spaces", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }, { name: "archived", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createCommunitySpace: { id: "createCommunitySpace", method: "POST", path: "/v1/clubs/{clubId}/community/spaces", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     orderCommunitySpaces: { id: "orderCommunitySpaces", method: "PUT", path: "/v1/clubs/{clubId}/community/spaces/order", tags: ["Community"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getCommunitySpace: { id: "getCommunitySpace", method: "GET", path: "/v1/clubs/{clubId}/community/spaces/{spaceId}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateCommunitySpace: { id: "updateCommunitySpace", method: "PATCH", path: "/v1/clubs/{clubId}/community/spaces/{spaceId}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    archiveCommunitySpace: { id: "archiveCommunitySpace", method: "POST", path: "/v1/clubs/{clubId}/community/spaces/{spaceId}/archive", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    unarchiveCommunitySpace: { id: "unarchiveCommunitySpace", method: "POST", path: "/v1/clubs/{clubId}/community/spaces/{spaceId}/unarchive", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listSpaceMembers: { id: "listSpaceMembers", method: "GET", path: "/v1/clubs/{clubId}/community/spaces/{spaceId}/members", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }, { name: "status", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateCommunitySpace: { id: "updateCommunitySpace", method: "PATCH", path: "/v1/clubs/{clubId}/community/spaces/{spaceId}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    archiveCommunitySpace: { id: "archiveCommunitySpace", method: "POST", path: "/v1/clubs/{clubId}/community/spaces/{spaceId}/archive", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    unarchiveCommunitySpace: { id: "unarchiveCommunitySpace", method: "POST", path: "/v1/clubs/{clubId}/community/spaces/{spaceId}/unarchive", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listSpaceMembers: { id: "listSpaceMembers", method: "GET", path: "/v1/clubs/{clubId}/community/spaces/{spaceId}/members", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }, { name: "status", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     removeSpaceMember: { id: "removeSpaceMember", method: "DELETE", path: "/v1/clubs/{clubId}/community/spaces/{spaceId}/members/{studentId}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }, { name: "studentId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     banSpaceMember: { id: "banSpaceMember", method: "PUT", path: "/v1/clubs/{clubId}/community/spaces/{spaceId}/bans/{studentId}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }, { name: "studentId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     unbanSpaceMember: { id: "unbanSpaceMember", method: "DELETE", path: "/v1/clubs/{clubId}/community/spaces/{spaceId}/bans/{studentId}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }, { name: "studentId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listClassroomSpaces: { id: "listClassroomSpaces", method: "GET", path: "/v1/clubs/{clubId}/classroom/community/spaces", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
+    listClassroomSpaces: { id: "listClassroomSpaces", method: "GET", path: "/v1/clubs/{clubId}/classroom/community/spaces", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     getClassroomSpace: { id: "getClassroomSpace", method: "GET", path: "/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     joinCommunitySpace: { id: "joinCommunitySpace", method: "PUT", path: "/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}/membership", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     leaveCommunitySpace: { id: "leaveCommunitySpace", method: "DELETE", path: "/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}/membership", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
-    updateSpaceMembership: { id: "updateSpaceMembership", method: "PATCH", path: "/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}/membership", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
-    markCommunitySpaceRead: { id: "markCommunitySpaceRead", method: "POST", path: "/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}/read", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
-    listSpacePosts: { id: "listSpacePosts", method: "GET", path: "/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}/posts", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
-    publishSpacePost: { id: "publishSpacePost", method: "POST", path: "/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}/posts", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
-    reservePostFile: { id: "reservePostFile", method: "POST", path: "/v1/clubs/{clubId}/classroom/post-files", tags: ["Community"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
+    updateSpaceMembership: { id: "updateSpaceMembership", method: "PATCH", path: "/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}/membership", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    markCommunitySpaceRead: { id: "markCommunitySpaceRead", method: "POST", path: "/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}/read", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listSpacePosts: { id: "listSpacePosts", method: "GET", path: "/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}/posts", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
+    publishSpacePost: { id: "publishSpacePost", method: "POST", path: "/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}/posts", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "spaceId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    reservePostFile: { id: "reservePostFile", method: "POST", path: "/v1/clubs/{clubId}/classroom/post-files", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
     getPost: { id: "getPost", method: "GET", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
     deletePost: { id: "deletePost", method: "DELETE", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
-    updatePost: { id: "updatePost", method: "PATCH", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
+    updatePost: { id: "updatePost", method: "PATCH", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     reactToPost: { id: "reactToPost", method: "PUT", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}/reactions/{reaction}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "reaction", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
     takeBackReactionToPost: { id: "takeBackReactionToPost", method: "DELETE", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}/reactions/{reaction}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "reaction", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
-    reportPost: { id: "reportPost", method: "POST", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}/reports", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
-    listPostComments: { id: "listPostComments", method: "GET", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}/comments", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
-    publishPostComment: { id: "publishPostComment", method: "POST", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}/comments", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
+    reportPost: { id: "reportPost", method: "POST", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}/reports", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listPostComments: { id: "listPostComments", method: "GET", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}/comments", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
+    publishPostComment: { id: "publishPostComment", method: "POST", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}/comments", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     deletePostComment: { id: "deletePostComment", method: "DELETE", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}/comments/{commentId}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "commentId", in: "path" }], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
-    updatePostComment: { id: "updatePostComment", method: "PATCH", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}/comments/{commentId}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "commentId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
+    updatePostComment: { id: "updatePostComment", method: "PATCH", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}/comments/{commentId}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "commentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     reactToComment: { id: "reactToComment", method: "PUT", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}/comments/{commentId}/reactions/{reaction}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "commentId", in: "path" }, { name: "reaction", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
     takeBackReactionToComment: { id: "takeBackReactionToComment", method: "DELETE", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}/comments/{commentId}/reactions/{reaction}", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "commentId", in: "path" }, { name: "reaction", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }]] },
-    reportComment: { id: "reportComment", method: "POST", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}/comments/{commentId}/reports", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "commentId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
-    moderatePost: { id: "moderatePost", method: "POST", path: "/v1/clubs/{clubId}/community/posts/{publicId}/moderations", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
-    moderateComment: { id: "moderateComment", method: "POST", path: "/v1/clubs/{clubId}/community/posts/{publicId}/comments/{commentId}/moderations", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "commentId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
-    listCommunityReports: { id: "listCommunityReports", method: "GET", path: "/v1/clubs/{clubId}/community/reports", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    reportComment: { id: "reportComment", method: "POST", path: "/v1/clubs/{clubId}/classroom/posts/{publicId}/comments/{commentId}/reports", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "commentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    moderatePost: { id: "moderatePost", method: "POST", path: "/v1/clubs/{clubId}/community/posts/{publicId}/moderations", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    moderateComment: { id: "moderateComment", method: "POST", path: "/v1/clubs/{clubId}/community/posts/{publicId}/comments/{commentId}/moderations", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "commentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listCommunityReports: { id: "listCommunityReports", method: "GET", path: "/v1/clubs/{clubId}/community/reports", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     dismissCommunityReport: { id: "dismissCommunityReport", method: "PUT", path: "/v1/clubs/{clubId}/community/reports/{reportId}/dismissal", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "reportId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
-    listCommunityModerations: { id: "listCommunityModerations", method: "GET", path: "/v1/clubs/{clubId}/community/moderations", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
-    listApiKeys: { id: "listApiKeys", method: "GET", path: "/v1/clubs/{clubId}/api-keys", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
-    createApiKey: { id: "createApiKey", method: "POST", path: "/v1/clubs/{clubId}/api-keys", tags: ["API keys"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
+    listCommunityModerations: { id: "listCommunityModerations", method: "GET", path: "/v1/clubs/{clubId}/community/moderations", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    listApiKeys: { id: "listApiKeys", method: "GET", path: "/v1/clubs/{clubId}/api-keys", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    createApiKey: { id: "createApiKey", method: "POST", path: "/v1/clubs/{clubId}/api-keys", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getApiKey: { id: "getApiKey", method: "GET", path: "/v1/clubs/{clubId}/api-keys/{keyId}", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "keyId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     revokeApiKey: { id: "revokeApiKey", method: "DELETE", path: "/v1/clubs/{clubId}/api-keys/{keyId}", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "keyId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
-    updateApiKey: { id: "updateApiKey", method: "PATCH", path: "/v1/clubs/{clubId}/api-keys/{keyId}", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "keyId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
-    rotateApiKey: { id: "rotateApiKey", method: "POST", path: "/v1/clubs/{clubId}/api-keys/{keyId}/rotate", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "keyId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
-    listProducts: { id: "listProducts", method: "GET", path: "/v1/clubs/{clubId}/products", tags: ["Products"], params: [{ name: "clubId", in: "path" }, { name: "platform", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createProduct: { id: "createProduct", method: "POST", path: "/v1/clubs/{clubId}/products", tags: ["Products"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateApiKey: { id: "updateApiKey", method: "PATCH", path: "/v1/clubs/{clubId}/api-keys/{keyId}", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "keyId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    rotateApiKey: { id: "rotateApiKey", method: "POST", path: "/v1/clubs/{clubId}/api-keys/{keyId}/rotate", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "keyId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listProducts: { id: "listProducts", method: "GET", path: "/v1/clubs/{clubId}/products", tags: ["Products"], params: [{ name: "clubId", in: "path" }, { name: "platform", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createProduct: { id: "createProduct", method: "POST", path: "/v1/clubs/{clubId}/products", tags: ["Products"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getProduct: { id: "getProduct", method: "GET", path: "/v1/clubs/{clubId}/products/{productId}", tags: ["Products"], params: [{ name: "clubId", in: "path" }, { name: "productId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     deleteProduct: { id: "deleteProduct", method: "DELETE", path: "/v1/clubs/{clubId}/products/{productId}", tags: ["Products"], params: [{ name: "clubId", in: "path" }, { name: "productId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateProduct: { id: "updateProduct", method: "PATCH", path: "/v1/clubs/{clubId}/products/{productId}", tags: ["Products"], params: [{ name: "clubId", in: "path" }, { name: "productId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listRegistrationLinks: { id: "listRegistrationLinks", method: "GET", path: "/v1/clubs/{clubId}/registration-links", tags: ["Registration links"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createRegistrationLink: { id: "createRegistrationLink", method: "POST", path: "/v1/clubs/{clubId}/registration-links", tags: ["Registration links"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateProduct: { id: "updateProduct", method: "PATCH", path: "/v1/clubs/{clubId}/products/{productId}", tags: ["Products"], params: [{ name: "clubId", in: "path" }, { name: "productId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listRegistrationLinks: { id: "listRegistrationLinks", method: "GET", path: "/v1/clubs/{clubId}/registration-links", tags: ["Registration links"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createRegistrationLink: { id: "createRegistrationLink", method: "POST", path: "/v1/clubs/{clubId}/registration-links", tags: ["Registration links"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getRegistrationLink: { id: "getRegistrationLink", method: "GET", path: "/v1/clubs/{clubId}/registration-links/{linkId}", tags: ["Registration links"], params: [{ name: "clubId", in: "path" }, { name: "linkId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateRegistrationLink: { id: "updateRegistrationLink", method: "PATCH", path: "/v1/clubs/{clubId}/registration-links/{linkId}", tags: ["Registration links"], params: [{ name: "clubId", in: "path" }, { name: "linkId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    revokeRegistrationLink: { id: "revokeRegistrationLink", method: "POST", path: "/v1/clubs/{clubId}/registration-links/{linkId}/revoke", tags: ["Registration links"], params: [{ name: "clubId", in: "path" }, { name: "linkId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    claimRegistrationLink: { id: "claimRegistrationLink", method: "POST", path: "/v1/clubs/{clubId}/classroom/registration-links/{code}/claim", tags: ["Registration links"], params: [{ name: "clubId", in: "path" }, { name: "code", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
-    listMedia: { id: "listMedia", method: "GET", path: "/v1/clubs/{clubId}/media", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "q", in: "query" }, { name: "types", in: "query", style: "form", explode: false }, { name: "folder_id", in: "query" }, { name: "archived", in: "query" }, { name: "favorite", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    reserveMedia: { id: "reserveMedia", method: "POST", path: "/v1/clubs/{clubId}/media", tags: ["Media"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createMediaReference: { id: "createMediaReference", method: "POST", path: "/v1/clubs/{clubId}/media/references", tags: ["Media"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listMediaFolders: { id: "listMediaFolders", method: "GET", path: "/v1/clubs/{clubId}/media/folders", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createMediaFolder: { id: "createMediaFolder", method: "POST", path: "/v1/clubs/{clubId}/media/folders", tags: ["Media"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateRegistrationLink: { id: "updateRegistrationLink", method: "PATCH", path: "/v1/clubs/{clubId}/registration-links/{linkId}", tags: ["Registration links"], params: [{ name: "clubId", in: "path" }, { name: "linkId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    revokeRegistrationLink: { id: "revokeRegistrationLink", method: "POST", path: "/v1/clubs/{clubId}/registration-links/{linkId}/revoke", tags: ["Registration links"], params: [{ name: "clubId", in: "path" }, { name: "linkId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    claimRegistrationLink: { id: "claimRegistrationLink", method: "POST", path: "/v1/clubs/{clubId}/classroom/registration-links/{code}/claim", tags: ["Registration links"], params: [{ name: "clubId", in: "path" }, { name: "code", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listMedia: { id: "listMedia", method: "GET", path: "/v1/clubs/{clubId}/media", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "q", in: "query" }, { name: "types", in: "query", style: "form", explode: false }, { name: "folder_id", in: "query" }, { name: "archived", in: "query" }, { name: "favorite", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    reserveMedia: { id: "reserveMedia", method: "POST", path: "/v1/clubs/{clubId}/media", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createMediaReference: { id: "createMediaReference", method: "POST", path: "/v1/clubs/{clubId}/media/references", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listMediaFolders: { id: "listMediaFolders", method: "GET", path: "/v1/clubs/{clubId}/media/folders", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createMediaFolder: { id: "createMediaFolder", method: "POST", path: "/v1/clubs/{clubId}/media/folders", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     deleteMediaFolder: { id: "deleteMediaFolder", method: "DELETE", path: "/v1/clubs/{clubId}/media/folders/{folderId}", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "folderId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateMediaFolder: { id: "updateMediaFolder", method: "PATCH", path: "/v1/clubs/{clubId}/media/folders/{folderId}", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "folderId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateMediaFolder: { id: "updateMediaFolder", method: "PATCH", path: "/v1/clubs/{clubId}/media/folders/{folderId}", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "folderId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getStorageUsage: { id: "getStorageUsage", method: "GET", path: "/v1/clubs/{clubId}/media/storage", tags: ["Media"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getMedia: { id: "getMedia", method: "GET", path: "/v1/clubs/{clubId}/media/{mediaId}", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     removeMedia: { id: "removeMedia", method: "DELETE", path: "/v1/clubs/{clubId}/media/{mediaId}", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }, { name: "force", in: "query" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateMedia: { id: "updateMedia", method: "PATCH", path: "/v1/clubs/{clubId}/media/{mediaId}", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createMediaTrack: { id: "createMediaTrack", method: "POST", path: "/v1/clubs/{clubId}/media/{mediaId}/tracks", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateMedia: { id: "updateMedia", method: "PATCH", path: "/v1/clubs/{clubId}/media/{mediaId}", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    createMediaTrack: { id: "createMediaTrack", method: "POST", path: "/v1/clubs/{clubId}/media/{mediaId}/tracks", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     putMediaTrack: { id: "putMediaTrack", method: "PUT", path: "/v1/clubs/{clubId}/media/{mediaId}/tracks/{language}", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }, { name: "language", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     removeMediaTrack: { id: "removeMediaTrack", method: "DELETE", path: "/v1/clubs/{clubId}/media/{mediaId}/tracks/{language}", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }, { name: "language", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     listMediaUsage: { id: "listMediaUsage", method: "GET", path: "/v1/clubs/{clubId}/media/{mediaId}/usage", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    replaceMedia: { id: "replaceMedia", method: "POST", path: "/v1/clubs/{clubId}/media/{mediaId}/replace", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    publishMedia: { id: "publishMedia", method: "POST", path: "/v1/clubs/{clubId}/media/{mediaId}/publish", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    unpublishMedia: { id: "unpublishMedia", method: "POST", path: "/v1/clubs/{clubId}/media/{mediaId}/unpublish", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    replaceMedia: { id: "replaceMedia", method: "POST", path: "/v1/clubs/{clubId}/media/{mediaId}/replace", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    publishMedia: { id: "publishMedia", method: "POST", path: "/v1/clubs/{clubId}/media/{mediaId}/publish", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    unpublishMedia: { id: "unpublishMedia", method: "POST", path: "/v1/clubs/{clubId}/media/{mediaId}/unpublish", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     openPublicMedia: { id: "openPublicMedia", method: "GET", path: "/public/media/{mediaId}/preview", tags: ["Media"], params: [{ name: "mediaId", in: "path" }], responseHeaders: [{ name: "retry-after", key: "retryAfter", type: "number" }] },
     openPublicThumbnail: { id: "openPublicThumbnail", method: "GET", path: "/public/media/{mediaId}/thumbnail", tags: ["Media"], params: [{ name: "mediaId", in: "path" }], responseHeaders: [{ name: "retry-after", key: "retryAfter", type: "number" }] },
-    completeMedia: { id: "completeMedia", method: "POST", path: "/v1/clubs/{clubId}/media/{mediaId}/complete", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    renewUpload: { id: "renewUpload", method: "POST", path: "/v1/clubs/{clubId}/media/{mediaId}/upload", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    reserveAgentImage: { id: "reserveAgentImage", method: "POST", path: "/v1/clubs/{clubId}/classroom/agent-images", tags: ["Media"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
-    reserveAvatar: { id: "reserveAvatar", method: "POST", path: "/v1/clubs/{clubId}/classroom/avatar", tags: ["Media"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
+    completeMedia: { id: "completeMedia", method: "POST", path: "/v1/clubs/{clubId}/media/{mediaId}/complete", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    renewUpload: { id: "renewUpload", method: "POST", path: "/v1/clubs/{clubId}/media/{mediaId}/upload", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "mediaId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "student", kind: "bearer" }], [{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    reserveAgentImage: { id: "reserveAgentImage", method: "POST", path: "/v1/clubs/{clubId}/classroom/agent-images", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
+    reserveAvatar: { id: "reserveAvatar", method: "POST", path: "/v1/clubs/{clubId}/classroom/avatar", tags: ["Media"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
     deleteAvatar: { id: "deleteAvatar", method: "DELETE", path: "/v1/clubs/{clubId}/classroom/avatar", tags: ["Media"], params: [{ name: "clubId", in: "path" }], responseKind: "void", security: [[{ scheme: "student", kind: "bearer" }]] },
-    listMentorships: { id: "listMentorships", method: "GET", path: "/v1/clubs/{clubId}/mentorships", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createMentorship: { id: "createMentorship", method: "POST", path: "/v1/clubs/{clubId}/mentorships", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listMentorships: { id: "listMentorships", method: "GET", path: "/v1/clubs/{clubId}/mentorships", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createMentorship: { id: "createMentorship", method: "POST", path: "/v1/clubs/{clubId}/mentorships", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getMentorship: { id: "getMentorship", method: "GET", path: "/v1/clubs/{clubId}/mentorships/{mentorshipId}", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "mentorshipId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    updateMentorship: { id: "updateMentorship", method: "PATCH", path: "/v1/clubs/{clubId}/mentorships/{mentorshipId}", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "mentorshipId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listMentorshipSessions: { id: "listMentorshipSessions", method: "GET", path: "/v1/clubs/{clubId}/mentorship-sessions", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "mentorship_id", in: "query" }, { name: "mentor_id", in: "query" }, { name: "student_id", in: "query" }, { name: "since", in: "query" }, { name: "until", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    updateMentorship: { id: "updateMentorship", method: "PATCH", path: "/v1/clubs/{clubId}/mentorships/{mentorshipId}", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "mentorshipId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listMentorshipSessions: { id: "listMentorshipSessions", method: "GET", path: "/v1/clubs/{clubId}/mentorship-sessions", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "mentorship_id", in: "query" }, { name: "mentor_id", in: "query" }, { name: "student_id", in: "query" }, { name: "since", in: "query" }, { name: "until", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getMentorshipSession: { id: "getMentorshipSession", method: "GET", path: "/v1/clubs/{clubId}/mentorship-sessions/{sessionId}", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "sessionId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    cancelMentorshipSession: { id: "cancelMentorshipSession", method: "POST", path: "/v1/clubs/{clubId}/mentorship-sessions/{sessionId}/cancel", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "sessionId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    cancelMentorshipSession: { id: "cancelMentorshipSession", method: "POST", path: "/v1/clubs/{clubId}/mentorship-sessions/{sessionId}/cancel", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "sessionId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     setMentorshipNoShow: { id: "setMentorshipNoShow", method: "PUT", path: "/v1/clubs/{clubId}/mentorship-sessions/{sessionId}/no-show", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "sessionId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     clearMentorshipNoShow: { id: "clearMentorshipNoShow", method: "DELETE", path: "/v1/clubs/{clubId}/mentorship-sessions/{sessionId}/no-show", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "sessionId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listOpenMentorships: { id: "listOpenMentorships", method: "GET", path: "/v1/clubs/{clubId}/classroom/mentorships", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
+    listOpenMentorships: { id: "listOpenMentorships", method: "GET", path: "/v1/clubs/{clubId}/classroom/mentorships", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     getOpenMentorship: { id: "getOpenMentorship", method: "GET", path: "/v1/clubs/{clubId}/classroom/mentorships/{publicId}", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     getMentorshipSlots: { id: "getMentorshipSlots", method: "GET", path: "/v1/clubs/{clubId}/classroom/mentorships/{publicId}/slots", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "since", in: "query" }, { name: "until", in: "query" }, { name: "replaces", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
-    bookMentorshipSession: { id: "bookMentorshipSession", method: "POST", path: "/v1/clubs/{clubId}/classroom/mentorships/{publicId}/bookings", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
+    bookMentorshipSession: { id: "bookMentorshipSession", method: "POST", path: "/v1/clubs/{clubId}/classroom/mentorships/{publicId}/bookings", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getOwnMentorshipSession: { id: "getOwnMentorshipSession", method: "GET", path: "/v1/clubs/{clubId}/classroom/mentorships/{publicId}/sessions/{sessionId}", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "sessionId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     cancelOwnMentorshipSession: { id: "cancelOwnMentorshipSession", method: "DELETE", path: "/v1/clubs/{clubId}/classroom/mentorships/{publicId}/sessions/{sessionId}", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "sessionId", in: "path" }], security: [[{ scheme: "student", kind: "bearer" }]] },
     setMentorshipAgenda: { id: "setMentorshipAgenda", method: "PUT", path: "/v1/clubs/{clubId}/classroom/mentorships/{publicId}/sessions/{sessionId}/agenda", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "sessionId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
     rateMentorshipSession: { id: "rateMentorshipSession", method: "PUT", path: "/v1/clubs/{clubId}/classroom/mentorships/{publicId}/sessions/{sessionId}/rating", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "publicId", in: "path" }, { name: "sessionId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "student", kind: "bearer" }]] },
-    listOwnMentorshipSessions: { id: "listOwnMentorshipSessions", method: "GET", path: "/v1/clubs/{clubId}/classroom/mentorship-sessions", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
-    listSalesConnections: { id: "listSalesConnections", method: "GET", path: "/v1/clubs/{clubId}/sales-connections", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    createSalesConnection: { id: "createSalesConnection", method: "POST", path: "/v1/clubs/{clubId}/sales-connections", tags: ["Sales"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listOwnMentorshipSessions: { id: "listOwnMentorshipSessions", method: "GET", path: "/v1/clubs/{clubId}/classroom/mentorship-sessions", tags: ["Mentorships"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
+    listSalesConnections: { id: "listSalesConnections", method: "GET", path: "/v1/clubs/{clubId}/sales-connections", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    createSalesConnection: { id: "createSalesConnection", method: "POST", path: "/v1/clubs/{clubId}/sales-connections", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     deleteSalesConnection: { id: "deleteSalesConnection", method: "DELETE", path: "/v1/clubs/{clubId}/sales-connections/{connectionId}", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "connectionId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    rotateSalesConnection: { id: "rotateSalesConnection", method: "POST", path: "/v1/clubs/{clubId}/sales-connections/{connectionId}/rotate", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "connectionId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listSalesNotices: { id: "listSalesNotices", method: "GET", path: "/v1/clubs/{clubId}/sales-notices", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "connection_id", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    rotateSalesConnection: { id: "rotateSalesConnection", method: "POST", path: "/v1/clubs/{clubId}/sales-connections/{connectionId}/rotate", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "connectionId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listSalesNotices: { id: "listSalesNotices", method: "GET", path: "/v1/clubs/{clubId}/sales-notices", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "status", in: "query" }, { name: "connection_id", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getSalesNotice: { id: "getSalesNotice", method: "GET", path: "/v1/clubs/{clubId}/sales-notices/{noticeId}", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "noticeId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    replaySalesNotice: { id: "replaySalesNotice", method: "POST", path: "/v1/clubs/{clubId}/sales-notices/{noticeId}/replay", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "noticeId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listPurchases: { id: "listPurchases", method: "GET", path: "/v1/clubs/{clubId}/purchases", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "student_id", in: "query" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listSubscriptions: { id: "listSubscriptions", method: "GET", path: "/v1/clubs/{clubId}/subscriptions", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "student_id", in: "query" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    replaySalesNotice: { id: "replaySalesNotice", method: "POST", path: "/v1/clubs/{clubId}/sales-notices/{noticeId}/replay", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "noticeId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listPurchases: { id: "listPurchases", method: "GET", path: "/v1/clubs/{clubId}/purchases", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "student_id", in: "query" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listSubscriptions: { id: "listSubscriptions", method: "GET", path: "/v1/clubs/{clubId}/subscriptions", tags: ["Sales"], params: [{ name: "clubId", in: "path" }, { name: "student_id", in: "query" }, { name: "status", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getClubPlan: { id: "getClubPlan", method: "GET", path: "/v1/clubs/{clubId}/plan", tags: ["Plans and billing"], params: [{ name: "clubId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
-    listAddOns: { id: "listAddOns", method: "GET", path: "/v1/clubs/{clubId}/add-ons", tags: ["Plans and billing"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
-    buyAddOn: { id: "buyAddOn", method: "POST", path: "/v1/clubs/{clubId}/add-ons", tags: ["Plans and billing"], params: [{ name: "clubId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
+    listAddOns: { id: "listAddOns", method: "GET", path: "/v1/clubs/{clubId}/add-ons", tags: ["Plans and billing"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    buyAddOn: { id: "buyAddOn", method: "POST", path: "/v1/clubs/{clubId}/add-ons", tags: ["Plans and billing"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]] },
     receiveBillingNotice: { id: "receiveBillingNotice", method: "POST", path: "/webhooks/billing", tags: ["Notices"], body: { contentType: "application/json" } },
     receiveMailEvents: { id: "receiveMailEvents", method: "POST", path: "/webhooks/mail/{token}", tags: ["Notices"], params: [{ name: "token", in: "path" }], body: { contentType: "application/json" } },
     receiveSesNotice: { id: "receiveSesNotice", method: "POST", path: "/webhooks/ses/{token}", tags: ["Notices"], params: [{ name: "token", in: "path" }], body: { contentType: "text/plain" } },

@@ -1,5 +1,5 @@
 /**
- * `npm run prove -- verify build | chart | cluster | connections | image | keys | observe | sdk | upgrade` verifies the shipped product.
+ * `npm run prove -- verify build | chart | cluster | connections | image | keys | observe | sdk | upgrade` verifies the product.
  * Each proof has a separate directory and separate servers (its site), and ends with a line on stdout.
  */
 import { interruption } from '../../../dev/interruption.ts';

@@ -44,9 +44,7 @@ export async function verifySdk(site: Site): Promise<string> {
     types: [],
     skipLibCheck: true,
   });
-  progress(
-    `${samples.length} programs compile with the types of Node, and ${fragments.length} samples with those of a browser`,
-  );
+  progress(`${samples.length} programs compile for Node, and ${fragments.length} samples for browsers`);
 
   const nodes = [path.join(project, 'node_modules', oldNode.name, 'bin', 'node'), process.execPath];
   const runs = await onGround(
@@ -119,8 +117,8 @@ async function runAll(ground: Ground, node: string, directory: string, samples: 
   const base = { API_URL: ground.urls.API, PORT: String(receiver) };
   let keyed: Readonly<Record<string, string>> = base;
   for (const { file, code } of samples) {
-    const wanted = lastLines[file];
-    if (!wanted) throw new Problem(`The proof does not know what ${file} of ${tutorial} prints.`);
+    const pattern = lastLines[file];
+    if (!pattern) throw new Problem(`The proof does not know what ${file} of ${tutorial} prints.`);
     await writeFile(path.join(directory, file), code.replace('grace@example.com', address));
     const args = file === 'make-key.ts' ? [file, await tokenFor(ground, address)] : [file];
     const output = await runCommand(node, args, { cwd: directory, env: keyed, timeoutMs: 60_000 }).catch(
@@ -132,7 +130,7 @@ async function runAll(ground: Ground, node: string, directory: string, samples: 
     const lines = output
       .split('\n')
       .filter((line) => line !== '' && !/ExperimentalWarning|--trace-warnings/.test(line));
-    if (!wanted.test(lines.at(-1) ?? '')) throw new Problem(`${file} printed on Node ${version}:\n${output}`);
+    if (!pattern.test(lines.at(-1) ?? '')) throw new Problem(`${file} printed on Node ${version}:\n${output}`);
     if (file === 'make-key.ts')
       keyed = { ...base, ...Object.fromEntries(lines.map((line) => line.split('=') as [string, string])) };
     progress(`${version} ${file}: ${file === 'make-key.ts' ? 'API_KEY=…' : lines.at(-1)}`);

@@ -1,5 +1,5 @@
 /** The error of a refused call (SDK-2). */
-import { ErrorCode } from './generated/client.schemas.ts';
+import type { ErrorCode } from './generated/client.schemas.ts';
 import { ApiError as GeneratedError } from './generated/runtime/errors.ts';
 
 /** The answer to a call that the service refused. It also is the error of the generated part, which never repeats such a stream. */

@@ -1,5 +1,5 @@
 /** Which tries are repeated, and the waits between them (SDK-3). */
-import { ErrorCode } from './generated/client.schemas.ts';
+import type { ErrorCode } from './generated/client.schemas.ts';
 import { defaultRetryOn, sleep } from './generated/runtime/retry.ts';
 import type { RetryConfig, RetryContext } from './generated/runtime/types.ts';
 

@@ -13,7 +13,8 @@ import {
   type WebhookEvent,
 } from '../../sdk/src/index.ts';
 
-type Equal<One, Other> = (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false;
+/** Whether each of two types can be used as the other. */
+type Equal<One, Other> = [One, Other] extends [Other, One] ? true : false;
 /** The compiler refuses `false`. */
 const holds = <Claim extends true>(claim: Claim): Claim => claim;
 

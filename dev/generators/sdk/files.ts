@@ -80,9 +80,8 @@ function withValues(text: string, { name, values }: OpenValues): string {
 function eventsFile({ webhooks }: ContractDocument): string {
   const events = Object.entries(webhooks).map(([type, { post }]) => {
     const json = post.requestBody?.content['application/json'] as { schema?: JsonObject } | undefined;
-    const schema = String(json?.schema?.['$ref'] ?? '')
-      .split('/')
-      .pop();
+    const target = json?.schema?.['$ref'];
+    const schema = typeof target === 'string' ? target.split('/').pop() : undefined;
     if (!schema) throw new Error(`The event ${type} has no schema with a name.`);
     return { type, schema };
   });

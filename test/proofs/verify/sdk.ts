@@ -28,11 +28,8 @@ export async function verifySdk(site: Site): Promise<string> {
   const kilobytes = Math.ceil((await stat(archive)).size / 1_000);
   progress(`packed: ${kilobytes} kB`);
   await runCommand(process.execPath, [tool('publint', 'src', 'cli.js'), 'run', archive, '--strict']);
-  await runCommand(process.execPath, [
-    tool('@arethetypeswrong', 'cli', 'dist', 'index.js'),
-    archive,
-    ...['--profile', 'esm-only'],
-  ]);
+  const attw = tool('@arethetypeswrong', 'cli', 'dist', 'index.js');
+  await runCommand(process.execPath, [attw, archive, '--profile', 'esm-only']);
   progress('publint and attw found nothing');
 
   const project = path.join(site.directory, 'project');

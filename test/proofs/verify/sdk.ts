@@ -12,7 +12,7 @@ import { until } from '../../../dev/stack/readiness.ts';
 import { freePorts } from '../../../dev/stack/ports.ts';
 import { progress } from '../faults/progress.ts';
 import { onGround, type Ground } from '../faults/victims.ts';
-import { samplesOf, type Sample } from './sdk/samples.ts';
+import { samplesOf, type PageSample } from './sdk/samples.ts';
 import type { Site } from './site.ts';
 
 /** The oldest supported version of Node, from the package that `node@22` installs. */
@@ -75,7 +75,12 @@ async function install(project: string, archive: string): Promise<void> {
 }
 
 /** Writes the samples to a folder of the project, and compiles them. @throws Problem with the errors of the compiler */
-async function compile(project: string, folder: string, samples: readonly Sample[], platform: object): Promise<void> {
+async function compile(
+  project: string,
+  folder: string,
+  samples: readonly PageSample[],
+  platform: object,
+): Promise<void> {
   const directory = path.join(project, folder);
   await mkdir(directory);
   for (const { file, code } of samples) await writeFile(path.join(directory, file), code);
@@ -104,7 +109,12 @@ const lastLines: Readonly<Record<string, RegExp>> = {
 };
 
 /** Follows the tutorial with one Node, in a club of its own. @returns the number of samples that ran */
-async function runAll(ground: Ground, node: string, directory: string, samples: readonly Sample[]): Promise<number> {
+async function runAll(
+  ground: Ground,
+  node: string,
+  directory: string,
+  samples: readonly PageSample[],
+): Promise<number> {
   const version = (await runCommand(node, ['--version'])).trim();
   const address = `grace-${version.slice(1).replaceAll('.', '-')}@example.com`;
   const certificate = await ground.stack.authority.issue(['127.0.0.1']);

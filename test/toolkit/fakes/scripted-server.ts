@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface ScriptedRequest {
+interface ScriptedRequest {
   readonly method: string;
   /** Path and query. */
   readonly url: string;

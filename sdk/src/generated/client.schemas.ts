@@ -8431,6 +8431,69 @@ export type CommunityReport = {
 };
 
 /**
+ * Who made the request.
+ */
+export type AuditActor = {
+    kind: AuditActorKind;
+    /**
+     * The id of the administrator or of the API key, which may be gone.
+     * @format uuid
+     */
+    id: string;
+};
+
+/**
+ * A record that the request named or created.
+ */
+export type AuditRecord = {
+    /**
+     * The name of the path parameter without `Id`, such as `student`; `created` for the record that the request created.
+     */
+    kind: string;
+    /**
+     * The id of the record, or its public id.
+     */
+    id: string;
+};
+
+/**
+ * A change, or a read of sensitive data, by an administrator or a program. An entry contains ids and names of fields, and no values. It is kept for 400 days, and cannot be changed.
+ */
+export type AuditEntry = {
+    /**
+     * Stays the same for as long as the entry exists.
+     * @format uuid
+     */
+    id: string;
+    /**
+     * When the request was received (UTC).
+     * @format date-time
+     */
+    created_at: string;
+    actor: AuditActor;
+    /**
+     * The `operationId` of this contract, such as `updateStudent`.
+     */
+    operation: string;
+    /**
+     * The records below the club, in the order of the path.
+     */
+    records: AuditRecord[];
+    /**
+     * The names of the fields in the body, in alphabetical order.
+     */
+    fields: string[];
+    /**
+     * The `X-Request-Id` of the answer.
+     */
+    request_id: string;
+    /**
+     * The network of the caller: a /24 of IPv4, a /48 of IPv6.
+     */
+    network: string;
+};
+
+/**
  * What a key may do. `<resource>:read` permits the reads of a resource, and `<resource>:write` its changes; a key that changes and reads needs both. Each operation names its scope (`x-scope`). A later version may add values: accept those that you do not know.
  */
 export type ApiKeyScope = (typeof ApiKeyScope)[keyof typeof ApiKeyScope] | (string & {});
@@ -11781,6 +11844,16 @@ export type CommunityAuthorKind = (typeof CommunityAuthorKind)[keyof typeof Comm
 export const CommunityAuthorKind = {
     student: "student",
     administrator: "administrator"
+} as const;
+
+/**
+ * `administrator` for a person, `api_key` for a program. A later version may add values: accept those that you do not know.
+ */
+export type AuditActorKind = (typeof AuditActorKind)[keyof typeof AuditActorKind] | (string & {});
+
+export const AuditActorKind = {
+    administrator: "administrator",
+    api_key: "api_key"
 } as const;
 
 /**

@@ -94,7 +94,7 @@
 import type { OperationDescriptor } from './runtime/types.ts';
 export * from './runtime/factory.ts';
 
-import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PasswordChoice, PasswordResetConfirmation, PointAward, PointAwardCreation, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Purchase, PurchaseStatusInput, ReactionKindInput, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SentReport, Shortened, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WithdrawnSubmission } from './client.schemas.ts';
+import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PasswordChoice, PasswordResetConfirmation, PointAward, PointAwardCreation, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Purchase, PurchaseStatusInput, ReactionKindInput, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SentReport, Shortened, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WithdrawnSubmission } from './client.schemas.ts';
 export * from './client.schemas.ts';
 
 export type SignUpStudentResult = Accepted;
@@ -8620,6 +8620,121 @@ export type ListCommunityModerationsVariables = {
     query?: ListCommunityModerationsQuery;
 };
 
+export type ListAuditLogResult = {
+    /**
+     * The records of this page.
+     */
+    data: AuditEntry[];
+    /**
+     * Records over all pages.
+     * @minimum 0
+     */
+    total: number;
+    shortened?: Shortened;
+    next_cursor?: NextCursor;
+};
+
+export type ListAuditLogPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type ListAuditLogQuery = {
+    /**
+     * Only entries of this administrator or API key.
+     * @format uuid
+     */
+    actor_id?: string;
+    /**
+     * Only entries of this operation.
+     * @minLength 1
+     * @maxLength 80
+     */
+    operation?: string;
+    /**
+     * Only entries that name the record with this id or public id.
+     * @minLength 1
+     * @maxLength 100
+     */
+    record_id?: string;
+    /**
+     * Only entries at this time or later.
+     */
+    since?: DateTimeInput;
+    /**
+     * Only entries before this time.
+     */
+    until?: DateTimeInput;
+    /**
+     * Number of the page, from 1.
+     * @minimum 1
+     * @format int32
+     */
+    page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
+    /**
+     * Records a page.
+     * @minimum 1
+     * @maximum 100
+     * @format int32
+     */
+    page_size?: number;
+};
+
+export type ListAuditLogVariables = {
+    path: ListAuditLogPath;
+    query?: ListAuditLogQuery;
+};
+
+export type ExportAuditLogResult = string;
+
+export type ExportAuditLogPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type ExportAuditLogQuery = {
+    /**
+     * Only entries of this administrator or API key.
+     * @format uuid
+     */
+    actor_id?: string;
+    /**
+     * Only entries of this operation.
+     * @minLength 1
+     * @maxLength 80
+     */
+    operation?: string;
+    /**
+     * Only entries that name the record with this id or public id.
+     * @minLength 1
+     * @maxLength 100
+     */
+    record_id?: string;
+    /**
+     * Only entries at this time or later.
+     */
+    since?: DateTimeInput;
+    /**
+     * Only entries before this time.
+     */
+    until?: DateTimeInput;
+};
+
+export type ExportAuditLogVariables = {
+    path: ExportAuditLogPath;
+    query?: ExportAuditLogQuery;
+};
+
 export type ListApiKeysResult = {
     /**
      * The records of this page.
@@ -13258,6 +13373,20 @@ export type Ops = {
         };
         result: ListCommunityModerationsResult;
     };
+    listAuditLog: {
+        args: {
+            path: ListAuditLogPath;
+            query?: ListAuditLogQuery;
+        };
+        result: ListAuditLogResult;
+    };
+    exportAuditLog: {
+        args: {
+            path: ExportAuditLogPath;
+            query?: ExportAuditLogQuery;
+        };
+        result: ExportAuditLogResult;
+    };
     listApiKeys: {
         args: {
             path: ListApiKeysPath;
@@ -14154,6 +14283,8 @@ export const OPERATIONS = {
     listCommunityReports: { id: "listCommunityReports", method: "GET", path: "/v1/clubs/{clubId}/community/reports", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     dismissCommunityReport: { id: "dismissCommunityReport", method: "PUT", path: "/v1/clubs/{clubId}/community/reports/{reportId}/dismissal", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "reportId", in: "path" }], responseKind: "void", security: [[{ scheme: "admin", kind: "bearer" }]] },
     listCommunityModerations: { id: "listCommunityModerations", method: "GET", path: "/v1/clubs/{clubId}/community/moderations", tags: ["Community"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    listAuditLog: { id: "listAuditLog", method: "GET", path: "/v1/clubs/{clubId}/audit-log", tags: ["Audit log"], params: [{ name: "clubId", in: "path" }, { name: "actor_id", in: "query" }, { name: "operation", in: "query" }, { name: "record_id", in: "query" }, { name: "since", in: "query" }, { name: "until", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
+    exportAuditLog: { id: "exportAuditLog", method: "GET", path: "/v1/clubs/{clubId}/audit-log/export", tags: ["Audit log"], params: [{ name: "clubId", in: "path" }, { name: "actor_id", in: "query" }, { name: "operation", in: "query" }, { name: "record_id", in: "query" }, { name: "since", in: "query" }, { name: "until", in: "query" }], responseKind: "text", security: [[{ scheme: "admin", kind: "bearer" }]] },
     listApiKeys: { id: "listApiKeys", method: "GET", path: "/v1/clubs/{clubId}/api-keys", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }]] },
     createApiKey: { id: "createApiKey", method: "POST", path: "/v1/clubs/{clubId}/api-keys", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     getApiKey: { id: "getApiKey", method: "GET", path: "/v1/clubs/{clubId}/api-keys/{keyId}", tags: ["API keys"], params: [{ name: "clubId", in: "path" }, { name: "keyId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }]] },

@@ -24,6 +24,11 @@ const script = (file: string) => [process.execPath, ...typescriptArguments, file
 /** The slowest parts come first, so that a second core has work until the end. */
 const parts: Readonly<Record<string, Part>> = {
   types: { finds: 'type errors', command: tool('tsc'), args: ['--noEmit'] },
+  sdk: {
+    finds: 'type errors of the SDK without the types of Node',
+    command: tool('tsc'),
+    args: ['--noEmit', '-p', 'sdk/tsconfig.json'],
+  },
   unused: { finds: 'unused files, exports and packages', command: tool('knip'), args: ['--no-progress'] },
   generated: {
     finds: 'generated files that differ from their source',

@@ -4,7 +4,7 @@
  * generated text. This option leaves out the regular expressions and the sentences, because `npm run check` has separate parts for them.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { declarations } from '../config.ts';
 import { generatedFiles, placeOf } from '../contract/generate.ts';
@@ -23,6 +23,7 @@ import { allSuiteFigures, figuresPage, proofsPage } from './generators/figures-p
 import { importsPage, productImports } from './generators/import-graph.ts';
 import { projectDirectory, typescriptArguments } from './project.ts';
 import { errorCodesPage, metricsPage } from './generators/reference-pages.ts';
+import { sdkFiles } from './generators/sdk/files.ts';
 import { workflowsPage } from './generators/workflows-page.ts';
 
 /** @returns the text of every generated file, by its path; `.gitattributes` names all of them */
@@ -60,6 +61,7 @@ async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
     page('proofs.md', proofsPage(figures)),
     page('metrics.md', metricsPage()),
     page('workflows.md', workflowsPage()),
+    ...[...sdkFiles(contract)].map(([name, text]) => [path.join(projectDirectory, name), text] as const),
     [path.join(projectDirectory, 'deploy', 'prometheus', 'rules.yaml'), rulesFile()] as const,
     ...[...dashboardFiles()].map(
       ([name, text]) => [path.join(projectDirectory, 'deploy', 'grafana', name), text] as const,
@@ -87,7 +89,10 @@ async function main(): Promise<void> {
   const files = await generatedTexts();
   const drifted = [...files].filter(([file, text]) => !existsSync(file) || readFileSync(file, 'utf8') !== text);
   if (!process.argv.includes('--check')) {
-    for (const [file, text] of drifted) writeFileSync(file, text);
+    for (const [file, text] of drifted) {
+      mkdirSync(path.dirname(file), { recursive: true });
+      writeFileSync(file, text);
+    }
     for (const file of ['dev/patterns/main.ts', 'dev/words/main.ts']) runScriptFile(file);
   } else if (drifted.length > 0) {
     const names = drifted.map(([file]) => path.relative(projectDirectory, file));

@@ -1722,17 +1722,17 @@ export interface components {
             points: number;
             note?: string;
         };
-        "Points-2": number;
+        PointTotal: number;
         CurrentLevel: components["schemas"]["Level"];
         NextLevel: components["schemas"]["Level"];
         Standing: {
-            points: components["schemas"]["Points-2"];
+            points: components["schemas"]["PointTotal"];
             level?: components["schemas"]["CurrentLevel"];
             next_level?: components["schemas"]["NextLevel"];
             tags: components["schemas"]["Tag"][];
         };
         OwnStanding: {
-            points: components["schemas"]["Points-2"];
+            points: components["schemas"]["PointTotal"];
             level?: components["schemas"]["CurrentLevel"];
             next_level?: components["schemas"]["NextLevel"];
         };
@@ -3581,7 +3581,7 @@ export interface components {
         Duration: number;
         Buffer: number;
         TimeZoneInput: string;
-        Notice: number;
+        BookingNotice: number;
         Horizon: number;
         MaxUpcoming: number;
         CancelDeadline: number;
@@ -3597,7 +3597,7 @@ export interface components {
             time_zone: components["schemas"]["TimeZoneInput"];
             weekly_hours: components["schemas"]["WeekInput"];
             exceptions?: components["schemas"]["ExceptionsInput"];
-            notice_minutes?: components["schemas"]["Notice"];
+            notice_minutes?: components["schemas"]["BookingNotice"];
             horizon_days?: components["schemas"]["Horizon"];
             max_upcoming?: components["schemas"]["MaxUpcoming"];
             cancel_deadline_minutes?: components["schemas"]["CancelDeadline"];
@@ -3615,7 +3615,7 @@ export interface components {
             time_zone?: components["schemas"]["TimeZoneInput"];
             weekly_hours?: components["schemas"]["WeekInput"];
             exceptions?: components["schemas"]["ExceptionsInput"];
-            notice_minutes?: components["schemas"]["Notice"];
+            notice_minutes?: components["schemas"]["BookingNotice"];
             horizon_days?: components["schemas"]["Horizon"];
             max_upcoming?: components["schemas"]["MaxUpcoming"];
             cancel_deadline_minutes?: components["schemas"]["CancelDeadline"];
@@ -3839,7 +3839,7 @@ export interface components {
             kind: components["schemas"]["AddOnKindInput"];
             quantity: number;
         };
-        "Notice-2": {
+        Notice: {
             [key: string]: unknown;
         };
         MailEvent: {
@@ -12109,7 +12109,7 @@ export interface operations {
         parameters: {};
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Notice-2"];
+                "application/json": components["schemas"]["Notice"];
             };
         };
         responses: {
@@ -12173,7 +12173,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Notice-2"];
+                "application/json": components["schemas"]["Notice"];
             };
         };
         responses: {

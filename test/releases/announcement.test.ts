@@ -29,6 +29,7 @@ describe('what a release changes', () => {
 
   it('writes the new version into every file that contains the version, and changes nothing else', () => {
     write('deploy/chart/Chart.yaml', chart);
+    write('sdk/package.json', manifest);
     expect(announcement(directory, '1.10.0', '2026-11-26')).to.deep.equal([
       {
         file: 'CHANGELOG.md',
@@ -39,6 +40,7 @@ describe('what a release changes', () => {
         file: 'package-lock.json',
         text: '{\n  "name": "club",\n  "version": "1.10.0",\n  "packages": {\n    "": {\n      "version": "1.10.0"\n    },\n    "node_modules/other": {\n      "version": "1.2.3"\n    }\n  }\n}\n',
       },
+      { file: 'sdk/package.json', text: manifest.replace('"version": "1.2.3"', '"version": "1.10.0"') },
       {
         file: 'deploy/chart/Chart.yaml',
         text: 'apiVersion: v2\nversion: 1.10.0\nappVersion: 1.10.0\nkubeVersion: ">=1.2.3"\n',
@@ -46,7 +48,7 @@ describe('what a release changes', () => {
     ]);
   });
 
-  it('changes no chart if the checkout has none', () => {
+  it('changes neither a chart nor an SDK if the checkout has none', () => {
     const files = announcement(directory, '1.2.4', '2026-11-26').map(({ file }) => file);
     expect(files).to.deep.equal(['CHANGELOG.md', 'package.json', 'package-lock.json']);
   });
@@ -81,6 +83,11 @@ describe('what a release changes', () => {
       file: 'CHANGELOG.md',
       text: '# Changelog\n',
       message: 'CHANGELOG.md has no heading “## Unreleased”.',
+    },
+    'an SDK without a version': {
+      file: 'sdk/package.json',
+      text: '{}\n',
+      message: 'sdk/package.json must have a line with its version.',
     },
     'a chart without a version': {
       file: 'deploy/chart/Chart.yaml',

@@ -26,10 +26,12 @@ export function announcement(directory: string, version: string, today: string):
   if (version.localeCompare(own, 'en', { numeric: true }) < 0)
     throw new Problem(`package.json has version ${own}: a release has this version, or a later one.`);
   const chart = 'deploy/chart/Chart.yaml';
+  const sdk = 'sdk/package.json';
   return [
     { file: 'CHANGELOG.md', text: released(read('CHANGELOG.md'), version, today) },
     { file: 'package.json', text: manifest.replace(`"version": "${own}"`, `"version": "${version}"`) },
     { file: 'package-lock.json', text: lockOf(read('package-lock.json'), version) },
+    ...(existsSync(path.join(directory, sdk)) ? [{ file: sdk, text: manifestOf(sdk, read(sdk), version) }] : []),
     ...(existsSync(path.join(directory, chart)) ? [{ file: chart, text: chartOf(chart, read(chart), version) }] : []),
   ];
 }
@@ -56,6 +58,13 @@ function lockOf(text: string, version: string): string {
   lock.version = version;
   own.version = version;
   return `${JSON.stringify(lock, null, 2)}\n`;
+}
+
+/** The SDK has the version of the service from whose contract it is generated (SDK-8). */
+function manifestOf(file: string, text: string, version: string): string {
+  const [line] = /^ {2}"version": ".*",$/m.exec(text) ?? [];
+  if (line === undefined) throw new Problem(`${file} must have a line with its version.`);
+  return text.replace(line, `  "version": "${version}",`);
 }
 
 /** The chart and the application that it installs have the same version. */

@@ -1,6 +1,6 @@
 /**
- * `npm run prove -- verify build | chart | cluster | connections | image | keys | observe | upgrade` verifies the shipped product. Each
- * proof has a separate directory and separate servers (its site), and ends with a line on stdout.
+ * `npm run prove -- verify build | chart | cluster | connections | image | keys | observe | sdk | upgrade` verifies the product.
+ * Each proof has a separate directory and separate servers (its site), and ends with a line on stdout.
  */
 import { interruption } from '../../../dev/interruption.ts';
 import { runScript, say } from '../../../dev/problem.ts';
@@ -12,6 +12,7 @@ import { verifyKeys } from './keys.ts';
 import { verifyObserve } from './observe.ts';
 import { verifyConnections } from './connections.ts';
 import { onSite, type Site } from './site.ts';
+import { verifySdk } from './sdk.ts';
 import { verifyUpgrade } from './upgrade.ts';
 
 /** @returns the last line of a proof @throws Problem with the fault */
@@ -23,6 +24,7 @@ const proofs: Readonly<Record<string, (site: Site) => Promise<string>>> = {
   keys: verifyKeys,
   observe: verifyObserve,
   connections: verifyConnections,
+  sdk: verifySdk,
   upgrade: verifyUpgrade,
 };
 

@@ -1,0 +1,19 @@
+/** The samples of code on a page. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { projectDirectory } from '../../../../dev/project.ts';
+
+export interface PageSample {
+  /** The name that the first line gives, as in `// grant.ts`, or a number. */
+  readonly file: string;
+  readonly code: string;
+}
+
+/** @param page its path from the project's directory @returns the blocks of TypeScript, in the order of the page */
+export function samplesOf(page: string): PageSample[] {
+  const text = readFileSync(path.join(projectDirectory, page), 'utf8');
+  return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ''], index) => {
+    const [, file = `sample-${index + 1}.ts`] = /^\/\/ ([\w-]+\.ts)\n/.exec(code) ?? [];
+    return { file, code };
+  });
+}

@@ -195,7 +195,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     });
 
     for (const status of ['truncated', 'refused'] as const)
-      it(`sends `done` without an error for an answer with the status ${status}`, async () => {
+      it(`sends done without an error for an answer with the status ${status}`, async () => {
         const { stream, answerId } = await classroom.ask();
         await endAnswer(answerId, { status, text: 'So far' });
         const { data } = await stream.event('done');

@@ -156,8 +156,10 @@ describe('names in every script (DEC-189)', function () {
       expect(read.size).to.equal(new Set(names).size);
     });
 
-    (whyNoPython === undefined ? it : it.skip)('are read unchanged as sender and subject by Python’s parser', async () => {
-      const script = `import email, email.utils, glob, json, sys
+    (whyNoPython === undefined ? it : it.skip)(
+      'are read unchanged as sender and subject by Python’s parser',
+      async () => {
+        const script = `import email, email.utils, glob, json, sys
 from email.header import decode_header, make_header
 words = lambda text: str(make_header(decode_header(text)))
 found = {}
@@ -166,14 +168,15 @@ for file in glob.glob(sys.argv[1] + '/*.eml'):
     sender, address = email.utils.parseaddr(mail['from'])
     found[mail['message-id'].strip('<>').split('@')[0]] = [words(sender), address, words(mail['subject'])]
 print(json.dumps(found))`;
-      const { stdout } = await promisify(execFile)('python3', ['-c', script, path.join(folder, 'mails', 'sources')], {
-        maxBuffer: 10_000_000,
-      });
-      const found = new Map(Object.entries(JSON.parse(stdout) as Record<string, string[]>));
-      await eachCase(names.entries(), ([index, name]) =>
-        expect(found.get(String(index))).to.deep.equal([name, 'news@example.com', name]),
-      );
-    });
+        const { stdout } = await promisify(execFile)('python3', ['-c', script, path.join(folder, 'mails', 'sources')], {
+          maxBuffer: 10_000_000,
+        });
+        const found = new Map(Object.entries(JSON.parse(stdout) as Record<string, string[]>));
+        await eachCase(names.entries(), ([index, name]) =>
+          expect(found.get(String(index))).to.deep.equal([name, 'news@example.com', name]),
+        );
+      },
+    );
   });
 
   (whyNoPython === undefined ? it : it.skip)(

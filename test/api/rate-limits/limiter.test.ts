@@ -202,7 +202,9 @@ for (const [name, start, address] of backends) {
       const nowhere = limiterOn(new Secret(`${address}:${await freePort()}`), () => 0, failures);
       const cause = await unavailable(nowhere.charge(budget(2), 'a', noon));
       expect(String(cause)).not.to.equal(silence);
-      expect(await unavailable(nowhere.ready()), 'the store is not called again in the same second').to.equal(undefined);
+      expect(await unavailable(nowhere.ready()), 'the store is not called again in the same second').to.equal(
+        undefined,
+      );
       expect(failures).to.deep.equal([cause]);
       await nowhere.close();
     });

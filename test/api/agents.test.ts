@@ -89,7 +89,7 @@ describe('agents', () => {
         expect((await create(fields)).body.data).to.include(fields);
       });
 
-      it('gives different public ids to agents with equal names, even to ten simultaneous requests', async () => {
+      it('gives different public ids to agents with the same name, even in ten simultaneous requests', async () => {
         const answers = await Promise.all(Array.from({ length: 10 }, () => create({ name: 'Bosun' })));
         const ids = answers.map(({ body }) => body.data.public_id);
         expect(ids).to.include.members(['bosun', 'bosun-2', 'bosun-5']);

@@ -41,7 +41,7 @@ describe('AI budget', () => {
       });
     });
 
-    it('appears in the club’s plan as the used amount in whole cents, rounded down', async () => {
+    it('shows the spent amount that the club’s plan shows in whole cents, rounded down', async () => {
       const asker = await buildAsker(club.id);
       await endAnswer(await buildCharge(asker, 50_000n, new Date()), { status: 'complete', cost: 29_999n });
       expect((await usage('/plan')).body.data.allowances.ai_budget).to.include({ included: 5_000, used: 2 });
@@ -49,7 +49,7 @@ describe('AI budget', () => {
   });
 
   describe('PUT and DELETE /v1/clubs/{clubId}/ai-budget/limit', () => {
-    it('sets the club’s own limit below its plan, and removes it', async () => {
+    it('sets a limit of the club that is below the limit of its plan, and removes it', async () => {
       const { body } = await budget('PUT', '/limit', { own_limit: 2_000 });
       expect(body.data).to.include({ allowed: 5_000, own_limit: 2_000, limit: 2_000 });
       const { data } = (await budget('DELETE', '/limit')).body;
@@ -81,7 +81,7 @@ describe('AI budget', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}/usage and /ai-usage', () => {
-    it('sums questions, answers, tokens and cost by month, newest first', async () => {
+    it('adds up questions, answers, tokens and cost for each month, newest month first', async () => {
       const asker = await buildAsker(club.id);
       const march = new Date('2026-03-10T12:00:00Z');
       const tokens = { input: 1_000, output: 200, cacheWrite: 30, cacheRead: 4 };

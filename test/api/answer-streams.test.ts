@@ -335,7 +335,7 @@ describe('answer streams', () => {
   });
 
   describe('the end of a session', () => {
-    it('by sign-out, expiry or removal closes the session’s streams in every process, and no others', async () => {
+    it('closes all streams of the session in every process, whether by sign-out, expiry or removal', async () => {
       const [signedOut, expired, removed, other] = [
         classroom,
         ...(await Promise.all([1, 2, 3].map(async () => buildLearner(classroom.openAgent)))).map((student) => ({

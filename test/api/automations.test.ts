@@ -96,7 +96,7 @@ describe('automations', () => {
       expect((await send('GET', `/workflows/${id}`)).body).to.deep.equal(changed.body);
     });
 
-    it('duplicates an automation as a new draft with an equal definition', async () => {
+    it('duplicates an automation as a new draft with the same definition', async () => {
       const id = await create(definition({ steps: [points('a'), points('b')] }));
       await publish(id);
       const { status, body } = await send('POST', `/workflows/${id}/duplicate`);

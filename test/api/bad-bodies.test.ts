@@ -17,7 +17,7 @@ import {
   withBody as takingJson,
 } from '../toolkit/drive/every-operation.ts';
 
-/** Every operation, except those that check the sender before they read the body. test/api/notice-bodies.test.ts tests them. */
+/** Every operation, except those that check the sender before they read the body. test/api/notice-bodies.test.ts tests these exceptions. */
 const withBody = takingJson.filter(({ readsBodyLate }) => !readsBodyLate);
 
 interface Case {
@@ -93,7 +93,7 @@ function unfit(operation: ContractOperation, good: JsonObject): Case[] {
     ...required.map((name) => json(`${name} is missing`, { ...good, [name]: undefined })),
     ...properties.map((name) => json(`${name} is null`, { ...good, [name]: null })),
     ...properties.map((name) =>
-      json(`${name} has another type`, { ...good, [name]: takesNumbers(name) ? 'text' : 42 }),
+      json(`${name} has the wrong type`, { ...good, [name]: takesNumbers(name) ? 'text' : 42 }),
     ),
     ...strings.map((name) => json(`${name} contains a NUL byte`, { ...good, [name]: `a\0b` }, 'invalid_request')),
     ...strings.map((name) =>

@@ -32,7 +32,7 @@ describe('campaigns', () => {
   });
 
   describe('drafts', () => {
-    it('creates a campaign with the sent fields, and returns the same record as later reads', async () => {
+    it('creates a campaign with the sent fields, and returns the record that later reads return', async () => {
       const { status, body } = await send('POST', '/campaigns', {
         name: ' Spring  knots ',
         content,
@@ -94,7 +94,7 @@ describe('campaigns', () => {
       expect(open).to.deep.equal({ ...rest, content: { blocks: [] }, updated_at: open.updated_at });
     });
 
-    it('duplicates a campaign as a new draft with equal contents', async () => {
+    it('duplicates a campaign as a new draft with the same contents', async () => {
       const created = await create({ send_window: { from: 0, to: 60 } });
       const { status, body } = await send('POST', `/campaigns/${created.id}/duplicate`);
       expect(status).to.equal(200);
@@ -349,7 +349,7 @@ describe('campaigns', () => {
     const withBlocks = (blocks: object[], more: object = {}) => ({ subject: 'Hi', blocks, ...more });
     const heading = (text: string) => ({ kind: 'heading', text });
 
-    it('is listed as a problem with its location, and prevents a schedule with 422', async () => {
+    it('is listed as a problem with its location, and causes 422 if the campaign is scheduled', async () => {
       await setSender();
       await buildStudent(club.id);
       const picture = await buildMedia((await buildClub()).id, { bytes: png() });

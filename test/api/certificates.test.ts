@@ -170,7 +170,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}', () => {
 });
 
 describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
-  it('keeps the code and prints the current names as a new version, without a second fact', async () => {
+  it('keeps the code, prints the current names as a new version, and raises no second certificate.issued', async () => {
     const club = await buildClub();
     const course = await buildCourse(club.id, { hours: 9 });
     const before = await issueCertificateByHand(club, { courseId: course.id });

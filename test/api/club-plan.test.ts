@@ -43,7 +43,7 @@ describe('club plan', () => {
       expect(data.allowances.students).to.deep.equal({ included: 50_000, add_ons: 0, used: 7, overage: 'billed' });
     });
 
-    it('is readable for every member of the club', async () => {
+    it('is allowed to every member of the club', async () => {
       for (const role of roles) {
         const { token } = await buildMember(club.id, role);
         expect((await read(token)).status, role).to.equal(200);

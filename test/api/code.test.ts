@@ -124,7 +124,7 @@ describe('POST /v1/auth/code/exchange', () => {
     const student = await buildStudent(clubId);
     return { ...student, ...(await askFor(clubId, student.email)) };
   };
-  /** Sends wrong codes for an address, like an attacker, until the daily limit is reached. */
+  /** Sends wrong codes for an address, as a stranger could, until the daily limit is reached. */
   const guessAway = async (email: string) => {
     for (let codes = 0; codes < wrongCodesADay / codeTries; codes++) {
       const other = wrong(await askFor(clubId, email));
@@ -306,7 +306,7 @@ describe('POST /v1/auth/code/exchange', () => {
       const student = await buildStudent(clubId);
       const { email } = student;
       const withheld = await askUntilWithheld(student);
-      let addresses = 0; // Each call comes from another address of the network, because calls of one address are limited.
+      let addresses = 0; // Each call comes from a different address of the network, because calls of one address are limited.
       const guess = (network: number) => exchange(clubId, wrong(withheld), `10.7.${network}.${(addresses += 1)}`);
       for (let tries = 0; tries < withheldTriesADay.network; tries++) await guess(1);
       expectError(await exchange(clubId, withheld, '10.7.1.200'), 'token_gone'); // This is the 26th wrong code of the network.

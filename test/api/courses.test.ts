@@ -52,7 +52,7 @@ describe('courses', () => {
         expect((await create(fields)).body.data).to.include(fields);
       });
 
-      it('gives different public ids to courses with equal titles', async () => {
+      it('gives different public ids to courses with the same title', async () => {
         const publicIds = [];
         for (let course = 0; course < 7; course++)
           publicIds.push((await create({ title: 'Knots' })).body.data.public_id);
@@ -61,7 +61,7 @@ describe('courses', () => {
         expect(new Set(publicIds).size).to.equal(7);
       });
 
-      it('gives ten different public ids to ten simultaneous courses with equal titles', async () => {
+      it('gives ten different public ids to ten courses that are created simultaneously with the same title', async () => {
         const answers = await Promise.all(Array.from({ length: 10 }, () => create({ title: 'Knots' })));
         expect(new Set(answers.map(({ body }) => body.data.public_id)).size).to.equal(10);
       });

@@ -1,4 +1,4 @@
-/** Tests that every classroom operation gives equal answers for hidden and missing records, and writes nothing. */
+/** Tests that every classroom operation gives the same answer for hidden and for missing records, and writes nothing. */
 import { expect } from 'chai';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { completionsOf } from '../toolkit/assert/facts.ts';

@@ -36,7 +36,7 @@ describe('404 for an unknown path', () => {
   });
 });
 
-describe('405 for another method of a known path', () => {
+describe('405 for a method that a known path does not have', () => {
   /** Returns the methods of exactly this path. For example, `media/{mediaId}` also matches `media/storage`, but they are two paths. */
   const methodsOf = (path: string) =>
     everyOperation.filter((operation) => operation.path === path).map(({ method }) => method.toUpperCase());
@@ -172,7 +172,7 @@ describe('headers', () => {
     );
   });
 
-  it('are ignored if they are an unknown Expect', async () => {
+  it('include Expect, which is ignored if its value is unknown', async () => {
     const answer = await sendRaw(request('GET /v1/me', 'Expect: the-unexpected'));
     expect([answer.status, codeOf(answer)]).to.deep.equal([401, 'unauthenticated']);
   });
@@ -182,7 +182,7 @@ describe('headers', () => {
     expect([answer.status, codeOf(answer)]).to.deep.equal([415, 'unsupported_media_type']);
   });
 
-  it('may give the content type with a charset, in upper case, or as another kind of JSON', async () => {
+  it('may give the content type with a charset, in upper case, or as a different JSON type', async () => {
     const raw = '{"token":"unknown"}';
     await eachCase(
       ['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/problem+json'],

@@ -98,7 +98,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await statistics()).to.deep.equal({ sent: 3, failed: 0, delivered: 2, bounced: 1, complained: 0 });
     expect(await suppressions()).to.deep.equal(['bounce']);
   });
-  /** The id is unique, because all campaigns of this file share a table. */
+  /** The id differs from the ids of all other tests, because the campaigns of this file share a table. */
   const campaign = () => String(sentAt.getTime());
 
   it('record an event for the newer of two mails if a mail server gave both mails the same id', async () => {
@@ -271,7 +271,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await statistics()).to.include({ delivered: 1 });
   });
 
-  it('count each event once, even if several equal requests arrive simultaneously', async () => {
+  it('count each event once, even if the same request arrives several times simultaneously', async () => {
     await send(5);
     const events = mails.flatMap((mail) => [event('delivered', mail, later(1)), event('bounced', mail, later(2))]);
     await Promise.all([tell(...events), tell(...events.toReversed()), tell(...events), tell(...events.toReversed())]);

@@ -124,7 +124,7 @@ describe('records that use files of the library', () => {
   });
 
   describe('covers of courses', () => {
-    it('are shown to administrators and students, replaced and removed', async () => {
+    it('are shown to administrators and students, and can be replaced and removed', async () => {
       const [one, two] = [await image(), await image()];
       const set = (cover: string) => call('PATCH', `/courses/${course.id}`, { cover_media_id: cover });
       expect((await set(one.id)).body.data.cover).to.include({ id: one.id, type: 'image' });

@@ -106,7 +106,7 @@ describe('bodies of notices', () => {
     });
   }
 
-  it('are shown without a byte-order mark if a sales notice begins with one', async () => {
+  it('are shown without the byte-order mark with which a sales notice may begin', async () => {
     const shop = await buildShop();
     const text = JSON.stringify(purchaseNotice(shop, 'paid'));
     await post(`/webhooks/generic/${shop.connection.token}`, { raw: marked(text) });

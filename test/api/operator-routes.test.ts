@@ -96,7 +96,7 @@ describe('GET /metrics on API_METRICS_PORT', () => {
     expect(text).to.include('# TYPE http_request_duration_seconds histogram');
   });
 
-  it('is answered with 404 on public ports; the metrics port answers 404 to all other requests', async () => {
+  it('returns 404 on the public ports. The metrics port returns 404 for any other path or method', async () => {
     const { port, filesUrl, metricsPort } = await testApi();
     expect((await get('/metrics')).status).to.equal(404);
     expect((await getAt(Number(new URL(filesUrl).port), '/metrics')).status).to.equal(404);

@@ -187,7 +187,7 @@ describe('a pending sign-up', () => {
     const removed = async (ids: readonly Id[]) =>
       Promise.all(ids.map(async (id) => (await rowOf(id)).removedAt !== null));
 
-    it('happens after 7 days, unless it was confirmed or taken over by the club or a sale', async () => {
+    it('happens after 7 days, unless the account was confirmed, or taken over by the club or a sale', async () => {
       const club = await buildClub();
       const students = studentAccounts(club.id);
       const [unconfirmed, confirmed, adopted, invited] = [

@@ -22,7 +22,7 @@ describe('registration links', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/registration-links', () => {
-    it('creates a link, and returns the same record with its address as later reads', async () => {
+    it('creates a link, and returns the record, with its address, that later reads return', async () => {
       const fields = { code: 'Spring_open-day', max_uses: 3, expires_at: later() };
       const { status, body } = await create({ ...fields, name: ' Open  day ' });
       expect(status).to.equal(201);

@@ -74,7 +74,7 @@ describe('repositories', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/repositories', () => {
-    it('creates a draft without files, and returns the same record as later reads', async () => {
+    it('creates a draft without files, and returns the record that later reads return', async () => {
       const { status, body } = await create({ title: '  Knot   cards ' });
       expect(status).to.equal(201);
       const { id, created_at: createdAt } = body.data;

@@ -92,7 +92,7 @@ describe('the head of a request', () => {
     });
   }
 
-  it('causes, if it is refused, that later requests of the connection do not run, but earlier ones do', async () => {
+  it('stops all later requests of the connection if it is refused, but no earlier ones', async () => {
     const before = await rowCounts();
     const body = JSON.stringify({ name: 'Ada', email: 'ada@example.com', password: 'a phrase of no person' });
     const json = ['Content-Type: application/json', `Content-Length: ${body.length}`];

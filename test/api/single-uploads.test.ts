@@ -1,5 +1,5 @@
 /**
- * Tests files of students for assignments. Each is sent in one request to the listener for files, and its size is not declared before
+ * Tests files of students for assignments. Each is sent in one request to the listener for files, and its size is not declared in advance
  * (MED-29).
  */
 import http from 'node:http';
@@ -146,7 +146,7 @@ describe('a file that is sent in one request without a declared size', function 
     expect(await sending(renewed.body.upload)).to.equal('200');
   });
 
-  it('uses reserved storage from its first byte, and gets 402 limit_reached if it exceeds the free storage', async () => {
+  it('reserves storage from its first byte on, and gets 402 limit_reached above the free storage', async () => {
     await buildPlan(club.id, 'trial');
     const room = 100;
     await buildMedia(club.id, { bytes: null, sizeBytes: plans.trial.allowances.storage_bytes.included - room });

@@ -209,7 +209,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
     });
   });
 
-  it('are explained by an error that describes the fault of Upload-Metadata', () => {
+  it('are refused with a description of the fault if Upload-Metadata is malformed', () => {
     expect(metadataFault('name dGVzdA==,flag')).to.equal(undefined);
     expect(metadataFault('a YQ==,a Yg==')).to.equal('Upload-Metadata names a key twice.');
     expect(metadataFault('a YQ=')).to.equal('A value of Upload-Metadata is not Base64.');

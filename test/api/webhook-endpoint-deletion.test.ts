@@ -44,7 +44,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(row).to.include({ previousSecret: null, previousSecretExpiresAt: null });
     });
 
-    it('cancels pending deliveries without a reason, and wakes their workflows and the gate', async () => {
+    it('cancels pending deliveries without a cancel reason, and wakes their workflows and the gate', async () => {
       const deliveries = [
         await buildWebhookDelivery(scene.subscription),
         await buildWebhookDelivery(scene.subscription),

@@ -215,7 +215,7 @@ describe('the state of a webhook endpoint', () => {
       expect(changed['disabled_at']).to.equal(clock.now().toISOString());
     });
 
-    it('cancels pending deliveries without a reason, and wakes their workflows and the gate', async () => {
+    it('cancels pending deliveries without a cancel reason, and wakes their workflows and the gate', async () => {
       const deliveries = await queue(3);
       await alter('webhook_deliveries', deliveries[0]?.id ?? '', { parked_at: new Date(), attempt_count: 2 });
       const wakes = await wakesByMove('disable');

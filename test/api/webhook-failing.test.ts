@@ -24,7 +24,7 @@ const hour = 60 * minute;
 const day = 24 * hour;
 const failingMail = 'webhook_endpoint_failing';
 
-describe('an endpoint that fails for 5 days', () => {
+describe('webhook endpoints that fail', () => {
   let scene: EndpointScene;
   let id: Id;
   let now: number;
@@ -111,15 +111,15 @@ describe('an endpoint that fails for 5 days', () => {
     });
   });
 
-  describe('the 5 days', () => {
-    it('have not ended a minute before their end: the endpoint stays enabled', async () => {
+  describe('an endpoint that has not failed for 5 days', () => {
+    it('stays enabled until a minute before the 5 days end', async () => {
       await failingFor(5 * day - minute);
       await failsOnce();
       expect(await read()).to.include({ status: 'enabled', consecutive_failures: 5 });
       expect(await ownerMails()).to.deep.equal([]);
     });
 
-    it('end with a successful delivery, which resets the failures', async () => {
+    it('stays enabled after a successful delivery, which resets the failures', async () => {
       await failingFor(6 * day);
       const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       await attempt(delivery.id, 200);
@@ -129,14 +129,14 @@ describe('an endpoint that fails for 5 days', () => {
       expect((await read()).status).to.equal('enabled');
     });
 
-    it('begin with a failure, so an endpoint with an old last success stays enabled', async () => {
+    it('stays enabled if it never failed, even if its last success is old', async () => {
       await alter('webhook_endpoints', id, { last_success_at: new Date(now - 60 * day) });
       expect(await tend()).to.deep.equal({ done: true, outcome: 'open' });
       await failsOnce();
       expect((await read()).status).to.equal('enabled');
     });
 
-    it('begin again after a pause, so the endpoint stays enabled for 5 more days', async () => {
+    it('stays enabled for another 5 days after a pause', async () => {
       await failingFor(6 * day);
       await scene.webhooks.pause(id);
       expect(await tend()).to.include({ done: false, doing: 'paused' });
@@ -148,7 +148,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect(await read()).to.include({ status: 'disabled', disabled_reason: 'failing' });
     });
 
-    it('do not disable the endpoint if attempts failed because the service itself crashed', async () => {
+    it('stays enabled if its attempts failed because the service itself crashed', async () => {
       await failingFor(6 * day);
       const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       const dies = { failpoint: () => Promise.reject(new Error('the worker crashed')) };
@@ -314,7 +314,7 @@ describe('an endpoint that fails for 5 days', () => {
     });
   });
 
-  it('counts failures from zero after it is enabled again, so five new failures throttle it', async () => {
+  it('start with no failures after they are enabled again, so that five new failures throttle them', async () => {
     await failingFor(5 * day);
     await failsOnce();
     await scene.webhooks.enable(id);

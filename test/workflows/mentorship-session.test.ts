@@ -101,7 +101,7 @@ describe('mentorship-session', function () {
   const runOf = (id: Id) => environment().client.workflow.getHandle(workflowIdOf('mentorshipSession', id));
   const to = (address: string) => outbox.filter((mail) => mail.to === address);
 
-  it('sends a confirmation with a calendar entry, reminders 24 h and 1 h before, and a request to rate it', async () => {
+  it('sends a confirmation with calendar entry, reminders 24 h and 1 h before, then asks to rate (MENT-11)', async () => {
     const id = await book(inHours(50));
     await settled(id, 2);
     const [confirmation] = to(ada.email);

@@ -209,7 +209,7 @@ for (const [name, start, address] of backends) {
       await nowhere.close();
     });
 
-    it('call a store that does not answer once a second, and use it again when it answers', async () => {
+    it('call a silent store only once a second, and use the store again when it answers', async () => {
       const line = await lineTo(store.url);
       let now = 0;
       const failures: unknown[] = [];

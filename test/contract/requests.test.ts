@@ -339,7 +339,7 @@ describe('query parameters', () => {
     }
   });
 
-  it('cause 422 if they are outside the enumeration, a malformed id or contain a NUL byte', () => {
+  it('cause 422 for a value outside the enumeration, a malformed id or a NUL byte', () => {
     expect(verdict(deliveries.query({ status: 'lost' }))).to.equal(
       'invalid: status must be one of pending, succeeded, failed, canceled',
     );

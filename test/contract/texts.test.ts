@@ -1,5 +1,5 @@
 /**
- * Tests that each long text of a request declares its format (`x-text`). By the format, the service makes the text safe before it stores
+ * Tests that each long text of a request declares its format (`x-text`). The service uses the format to make the text safe before it stores
  * the text. Otherwise a renderer could execute an unsafe text (DEC-148).
  */
 import { expect } from 'chai';
@@ -16,7 +16,7 @@ const otherwiseRead =
 /** Texts that are ids, addresses or settings, which have their own checks. */
 const noProse = /\/(?:url|external_id|step_id|id|note|secret|message_id|provider_id|domain)$|^MeetingUrlInput$/;
 
-/** @returns the paths of the long texts in bodies of requests that have no `x-text` */
+/** @returns the paths of the long texts that have no `x-text`, in the bodies of requests */
 function unmarkedTexts(): string[] {
   const unmarked = new Set<string>();
   const visitedTexts = new Set<string>();

@@ -90,7 +90,8 @@ function checkBudgets(): number {
 }
 
 /**
- * First runs all other files and records their SQL statements. Then runs the file that checks how many rows these statements read. A run
+ * First runs all other files and records their SQL statements. Then runs the test file that checks the rows that the code declares for
+ * these statements. A run
  * with `--grep`
  * records nothing, because only some tests run.
  */

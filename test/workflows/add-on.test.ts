@@ -96,7 +96,7 @@ describe('an add-on, with time skipped', function () {
     ['declined', 0, 'failed'],
   ];
   for (const [fate, paid, outcome] of fates) {
-    it(`ends as ${outcome} with ${paid} charges if the first attempt had an unknown outcome (${fate})`, async () => {
+    it(`ends as ${outcome} with ${paid} charges if the API’s own attempt ended with ${fate}`, async () => {
       const clubId = await buyer();
       const id = newId();
       stripe.fates = [fate];

@@ -212,7 +212,7 @@ describe('mentorship-session', function () {
     await runOf(id).result();
   });
 
-  it('tells the session’s own mentor of a cancellation, even if the mentorship has a new one (MENT-11)', async () => {
+  it('tells the session’s own mentor of a cancellation, even if the mentorship has a new mentor (MENT-11)', async () => {
     const { db } = await testDeps();
     const { email } = await db.manager.findOneByOrFail(Administrator, { id: mentorship.mentorId });
     const other = await buildMember(club.id, 'support');

@@ -1,7 +1,7 @@
 /**
- * Tests the event catalogue. For each cause in a table, the test triggers the cause through the public API or a sales
- * notice, and compares the exact events that a real receiver gets. The library for receivers verifies each signature, and the contract
- * checks each body (EVT-1 to EVT-20, DEL-14).
+ * Tests the event catalogue. The test triggers each cause in a table through the public API or a sales notice. Then it compares the exact
+ * events that a real receiver gets. The library for receivers verifies each signature, and the contract checks each body (EVT-1 to EVT-20,
+ * DEL-14).
  */
 import { eventTypes } from '../platform/core/event-types.ts';
 import { access } from './catalogue/access.ts';

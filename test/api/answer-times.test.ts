@@ -1,6 +1,6 @@
 /**
- * Tests that response times do not reveal whether an address is known (DEC-63), even if mails are withheld. `npm run bench -- timing`
- * makes more calls, and measures more operations.
+ * Tests that response times do not reveal whether an address is known (DEC-63), even if mails are withheld. `npm run bench -- timing` makes
+ * more calls, and measures more operations.
  */
 import { expect } from 'chai';
 import { mannWhitney } from '../../bench/mann-whitney.ts';
@@ -15,9 +15,8 @@ const samples = 200;
 const tickMs = 250;
 const callsAtOnce = 10;
 /**
- * By chance, one round in a hundred has a p value of at most 0.01. Three such rounds in a row happen by chance once in a million runs. A
- * real
- * difference would be visible in all rounds.
+ * One round in a hundred has a p value of at most 0.01 by chance. Three such rounds in a row happen by chance once in a million runs. A
+ * real difference would be visible in all rounds.
  */
 const rounds = 3;
 
@@ -80,8 +79,7 @@ describe('response time (DEC-63)', function () {
 
   /**
    * Sends the number of requests for each address after which the service withholds mails for an hour. To save time, this API answers
-   * immediately, and
-   * not at the next tick.
+   * immediately, and not at the next tick.
    */
   const useUpMails = (path: string) => async (addresses: readonly Address[]) => {
     const queue = addresses

@@ -17,7 +17,10 @@ import {
   withBody as takingJson,
 } from '../toolkit/drive/every-operation.ts';
 
-/** Every operation, except those that check the sender before they read the body. test/api/notice-bodies.test.ts tests these exceptions. */
+/**
+ * Every operation, except operations that check the sender before they read the body. test/api/notice-bodies.test.ts tests these
+ * exceptions.
+ */
 const withBody = takingJson.filter(({ readsBodyLate }) => !readsBodyLate);
 
 interface Case {

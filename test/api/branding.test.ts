@@ -76,7 +76,7 @@ describe('a club’s branding (DEC-184)', () => {
     expect(page.headers.get('content-security-policy')).to.not.contain('img-src');
   });
 
-  it('colours all certificates, even those that were issued before the branding changed', async () => {
+  it('colours all certificates, even certificates that were issued before the branding changed', async () => {
     const { id } = await issueCertificateByHand(club);
     const print = async () => (await certificateCalls(club, id).print()).bytes;
     const standard = await print();

@@ -70,7 +70,7 @@ describe('the removal of a student', () => {
     expect((await certificateCalls(club, bystander.id).read()).body.data).to.deep.equal(bystander);
   });
 
-  it('causes 409 if somebody reissues, revokes or prints a withdrawn certificate', async () => {
+  it('causes 409 if a withdrawn certificate is reissued, revoked or printed', async () => {
     const club = await buildClub();
     const certificate = await issueCertificateByHand(club);
     await remove(club, certificate.student_id);

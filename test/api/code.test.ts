@@ -356,7 +356,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect(before - (await count())).to.equal(3); // the counts of the account, of its requests without a mail, and of the network
     });
 
-    it('counts wrong codes of unknown addresses exactly like those of known addresses', async () => {
+    it('counts wrong codes of unknown addresses exactly like wrong codes of known addresses', async () => {
       const email = someone();
       const request = wrong(await askFor(clubId, email));
       for (let tries = 0; tries < 3; tries++) expectError(await exchange(clubId, request), 'token_gone');

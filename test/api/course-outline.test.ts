@@ -70,7 +70,7 @@ describe('course outline', () => {
       expect(await outline()).to.deep.equal([]);
     });
 
-    it('return 409 in_use if one is deleted while a lesson is being added to it', async () => {
+    it('return 409 in_use for a deletion while a lesson is being added to the module', async () => {
       const id = await addModule('Bends');
       const [created, deleted] = await inThisOrder(
         courseLock(),
@@ -82,7 +82,7 @@ describe('course outline', () => {
       expect(await outline()).to.deep.equal([['Bends', ['Sheet bend']]]);
     });
 
-    it('return 404 if a lesson is added to one that is being deleted', async () => {
+    it('return 404 for a new lesson while the module is being deleted', async () => {
       const id = await addModule('Bends');
       const [deleted, created] = await inThisOrder(
         courseLock(),

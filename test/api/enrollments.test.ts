@@ -45,7 +45,7 @@ describe('enrollments', () => {
       ]);
     });
 
-    it('uses the given dates and cohort instead of those of the delivery', async () => {
+    it('uses the given dates and cohort instead of the delivery’s dates and cohort', async () => {
       const course = await buildCourse(club.id);
       const cohort = await buildCohort(club.id, course.id);
       const { id } = await buildAccessDelivery(club.id, { courseId: course.id, accessDays: 7 });

@@ -122,7 +122,7 @@ describe('bodies of notices', () => {
     expect(answer.body.data.body).to.equal(text);
   });
 
-  it('have no valid billing signature if somebody adds a byte-order mark after the signature', async () => {
+  it('have no valid billing signature if a byte-order mark is added after the signature', async () => {
     const text = event();
     expectError(
       await post('/webhooks/billing', { raw: marked(text), headers: { 'stripe-signature': signatureOf(text) } }),

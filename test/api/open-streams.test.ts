@@ -32,7 +32,7 @@ describe('permits of event streams', () => {
     }
   };
 
-  it('are given to one club up to half of those that other clubs leave, so that some remain free', () => {
+  it('are given to one club up to half of the permits that other clubs leave, so that some remain free', () => {
     const ofClub = 'rate_limited: Too many answers of this club are followed just now.';
     expect([fill('one'), fill('two'), fill('three')]).to.deep.equal([
       [8, ofClub],

@@ -367,7 +367,7 @@ describe('a pending sign-up', () => {
 });
 
 describe('POST /v1/auth/password', () => {
-  it('returns 409 password_exists if the account has a password, even one that was set just before', async () => {
+  it('returns 409 password_exists if the account has a password, even if a simultaneous request set it', async () => {
     const club = await buildClub();
     const choose = (token: string, phrase: string) =>
       call('POST', '/v1/auth/password', { token, body: { password: phrase } });

@@ -436,7 +436,7 @@ describe('repositories', () => {
       );
     });
 
-    it('return 429 rate_limited for a student’s 61st request in a minute, of whatever kind (LIM-23)', async () => {
+    it('return 429 rate_limited for a student’s 61st request in a minute, for any kind of request (LIM-23)', async () => {
       const { url } = await offer();
       const heads = await Promise.all(Array.from({ length: 60 }, () => fetch(url, { method: 'HEAD' })));
       expect(new Set(heads.map(({ status }) => status))).to.deep.equal(new Set([200]));

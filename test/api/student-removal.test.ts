@@ -252,7 +252,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['student.removed']);
   });
 
-  it('prevents the mail if somebody requests a password reset after the removal', async () => {
+  it('prevents the mail for a password reset that is requested after the removal', async () => {
     const club = await buildClub();
     const students = studentAccounts(club.id);
     const { id, email } = await buildStudent(club.id);

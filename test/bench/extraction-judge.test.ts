@@ -88,7 +88,7 @@ describe('the comparison of extracted text with its gold text', () => {
     expect(judge(gold, readingOf('A cube has has 10³ litres')).words).to.deep.equal({ right: 5, of: 6 });
   });
 
-  it('counts the words of a heading only where it first appears in the headings of the passages', () => {
+  it('counts the words of a heading once, in the first passage with this heading', () => {
     const goldText = goldOf({
       text: [{ text: 'A' }, { text: 'B' }, { text: 'one two' }, { text: 'C' }, { text: 'three' }],
     });

@@ -23,8 +23,7 @@ describe('an operation and its success status (docs/reference/http-status-codes.
   const writes = operations.filter(({ method }) => method === 'post');
   /**
    * Whether the path ends in the name of a kind of record, so that a POST creates a record of this kind. `avatar` is singular, because a
-   * student
-   * has only one.
+   * student has only one.
    */
   const isCollection = ({ path }: ContractOperation) => /\/[a-z-]+s$|\/media$|\/avatar$/.test(path);
   /** Operations with an exceptional status. Most of them create no record immediately. Each comment says why. */

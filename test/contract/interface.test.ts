@@ -1,8 +1,7 @@
 /**
  * Compares the contract with tables that were written by hand, independently of the contract. The tables contain the operations that were
- * fixed before the
- * service was written (OP-1 to OP-16), with their bodies, parameters, codes and limits. records.test.ts tests records, enumerations and
- * events.
+ * fixed before the service was written (OP-1 to OP-16), with their bodies, parameters, codes and limits. records.test.ts tests records,
+ * enumerations and events.
  */
 import { expect } from 'chai';
 import { ruleFor } from '../../api/rate-limits/rules.policy.ts';

@@ -14,8 +14,7 @@ const { schemas } = closedDocument(contractDocument).components;
 
 /**
  * The records that the rules require, with each field as `field type`. `!` marks a field that is always present. `[T]` is an array of T. If
- * a rule
- * does not say whether a field is always present, this table and the description of the record decide.
+ * a rule does not say whether a field is always present, this table and the description of the record decide.
  */
 const records: Readonly<Record<string, string>> = {
   Student:

@@ -1,6 +1,4 @@
-/**
- * Finds the changes that a release makes besides its recording: the new version in all files, and a new section of the changelog.
- */
+/** Finds the changes that a release makes besides its recording: the new version in all files, and a new section of the changelog. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Problem } from '../../dev/problem.ts';

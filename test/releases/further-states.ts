@@ -138,8 +138,8 @@ const copies: Readonly<Record<string, Copy>> = {
   'student_import_rows.outcome: failed': {
     set: { row: '(SELECT max("row") + 1 FROM student_import_rows)', code: `'invalid_email'`, student_id: 'NULL' },
   },
-  // The copied endpoint is marked as deleted, so that it gets no deliveries. Its secret was sealed for the original endpoint, so nobody can
-  // read the secret for the copy.
+  // The copied endpoint is marked as deleted, so that it gets no deliveries. Its secret was sealed for the original endpoint, so the secret
+  // cannot be read for the copy.
   webhook_endpoints: { where: `status = 'disabled'`, set: { deleted_at: 'now()' } },
   webhook_deliveries: {
     where: `status = 'succeeded'`,

@@ -7,7 +7,7 @@ class Held extends Error {
 
 const hold = (): Promise<never> => Promise.reject(new Held());
 
-/** A receiver at an invented address, where nothing listens. */
+/** A receiver at an invented address. No process listens there. */
 const receiver = { url: 'https://receiver.example.com/hooks' } as Awaited<
   ReturnType<Recorder['delivering']['receiver']>
 >;

@@ -77,9 +77,7 @@ export interface Recorder {
 /** Plays a scenario. @returns the run. Its history is recorded after the run has ended */
 export type Play = (recorder: Recorder) => Promise<WorkflowHandle>;
 
-/**
- * The scenarios by workflow type and scenario name. Histories are stored in the file `<type>/<scenario name>.json`.
- */
+/** The scenarios by workflow type and scenario name. Histories are stored in the file `<type>/<scenario name>.json`. */
 export type Scenarios = Partial<
   Record<WorkflowType | 'beginDigests' | 'sweep' | 'retention', Readonly<Record<string, Play>>>
 >;

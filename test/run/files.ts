@@ -41,8 +41,8 @@ function importsOf(file: string): string[] {
 }
 
 /**
- * `npm test -- --unit` must take only a few seconds in total, so it omits slow files, for example those that read hostile PDFs or wait for
- * sockets.
+ * `npm test -- --unit` must take only a few seconds in total. It therefore omits slow files, such as tests that read hostile PDFs or wait
+ * for sockets.
  */
 const quickSeconds = 1;
 

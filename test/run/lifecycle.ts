@@ -1,8 +1,7 @@
 /**
  * Registers functions that run after each test or at the end of each file. Modules of the toolkit register their functions here, and the
  * root hooks (hooks.ts) run these functions in every process of the run. If a module of the toolkit declared a hook itself, the hook would
- * run for one
- * test file only.
+ * run for one test file only.
  */
 type Work = () => void | Promise<void>;
 

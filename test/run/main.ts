@@ -44,8 +44,7 @@ const passedOn = tokens.flatMap((token) =>
 );
 /**
  * The number of test processes beyond the number of cores. Test files that kill workers wait until leases and heartbeats expire. During
- * these waits the
- * additional processes use the cores.
+ * these waits the additional processes use the cores.
  */
 const waitingJobs = 1;
 const jobs = Number(values.jobs ?? os.availableParallelism() + waitingJobs);
@@ -91,9 +90,7 @@ function checkBudgets(): number {
 
 /**
  * First runs all other files and records their SQL statements. Then runs the test file that checks the rows that the code declares for
- * these statements. A run
- * with `--grep`
- * records nothing, because only some tests run.
+ * these statements. A run with `--grep` records nothing, because only some tests run.
  */
 function runAndCheck(all: readonly string[]): Results | undefined {
   if (!all.includes(statementsTest) || all.length === 1 || values.grep !== undefined) {

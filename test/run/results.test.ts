@@ -13,7 +13,7 @@ describe('test/run/results', () => {
     expect(flakyTests(resultsOf('one', 'other'), resultsOf('other'))).to.deep.equal(resultsOf('one').failures);
   });
 
-  it('reports each flaky test with its failure, and with the known cause or with what to do', () => {
+  it('reports each flaky test with its failure, and with the known cause or the required action', () => {
     const { failures } = resultsOf('known', 'new');
     expect(flakeReport(failures, [{ title: 'known', cause: 'a slow clock' }])).to.deep.equal([
       'Flaky: known: no answer (a slow clock)',

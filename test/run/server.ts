@@ -42,8 +42,8 @@ const connectWithinMs = 15_000;
 
 /**
  * @param jobs the number of test processes
- * @param env the environment. If it has a DATABASE_URL, this Postgres is used instead of the Postgres of the stack, and the test databases
- * in it are dropped at the end
+ * @param env the environment. Its DATABASE_URL, if any, replaces the Postgres of the stack. The test databases in that Postgres are dropped
+ * at the end
  */
 export async function startRunServer(jobs: number, env: Environment = process.env): Promise<RunServer> {
   if (env['TEMPORAL_ADDRESS']) throw new Problem('The tests start a Temporal of their own: unset TEMPORAL_ADDRESS.');

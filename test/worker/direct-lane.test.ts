@@ -165,8 +165,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
   /**
    * The tests check one sequence of events, which `before` runs. Four workers are killed one after the other. Each worker has its own
    * delivery, and is killed at a different point. A fifth worker is killed while it hands over the lost attempt of the fourth worker. Then
-   * a
-   * worker of the workflow lane finds the rows that the dead workers left. The test sets the ends of the leases in the database, so that
+   * a worker of the workflow lane finds the rows that the dead workers left. The test sets the ends of the leases in the database, so that
    * they end when the last worker has started.
    */
   describe('the kill of a worker', () => {

@@ -20,8 +20,7 @@ import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
 const second = 1_000;
 /**
  * The failpoints, one for each worker. Their order matters, because a later worker must not continue the mail of an earlier worker. In this
- * order, the earlier mail is
- * finished or still leased when the later worker starts.
+ * order, the earlier mail is finished or still leased when the later worker starts.
  */
 const places = ['mail_recorded', 'mail_handed_over', 'mail_claimed'] as const;
 type Place = (typeof places)[number];

@@ -35,7 +35,7 @@ interface Scene extends TestWebhookDelivery {
 /**
  * The tests check one sequence of events, which `before` runs. Five workers are killed one after the other. Each worker has its own
  * delivery, and is killed at a different point. Then a sixth worker finds the rows that the dead workers left. The test ends the leases in
- * the database, so that it need not wait 25 or 30 s for their ends.
+ * the database. Otherwise it would wait 25 or 30 s until the leases end.
  */
 describe('the kill of a worker that makes a delivery', function () {
   this.timeout(180 * second);
@@ -80,8 +80,7 @@ describe('the kill of a worker that makes a delivery', function () {
     kill: (worker: WorkerProcess, receiver: Receiver) => Promise<void> = async () => {},
   ): Promise<Scene> {
     // If no failpoint is set, the first request gets no answer, so that the test can kill the worker during this request. Every other
-    // request
-    // is answered immediately.
+    // request is answered immediately.
     const receiver = await engine.receiver((_, number) =>
       'FAILPOINT' in env || number > 1 ? { status: 200 } : 'hang',
     );

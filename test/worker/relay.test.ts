@@ -33,10 +33,7 @@ describe('a fact and its delivery, in a worker process', function () {
     const receiver = await engine.receiver((_, number) => answers[number - 1] ?? { status: 200 });
     return { receiver, subscription: await buildSubscription(receiver.url) };
   };
-  /**
-   * Waits for the delivery of a fact, and then for the run of the delivery, because the relay commits the delivery before it starts the
-   * run.
-   */
+  /** Waits for the delivery of a fact, and then for the run of the delivery. The relay commits the delivery before it starts the run. */
   const deliveryAfterFanOut = async (eventId: string, { endpoint }: Subscription) =>
     until('the fan-out and its run', { timeoutMs: 15 * second }, async () => {
       const delivery = await deliveryOf(eventId, endpoint.id);

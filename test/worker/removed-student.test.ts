@@ -77,8 +77,8 @@ const explained: Readonly<Record<string, string>> = {
 };
 
 /**
- * The key of the suppressed address is the only trace that may remain, because an unsubscription also applies if the person creates a new
- * account with the same address. The key reveals nothing to a reader who does not know the address.
+ * Only the key of the suppressed address may remain. An unsubscription also applies if the person creates a new account with the same
+ * address. The key reveals nothing to a reader who does not know the address.
  */
 const outlivesRemoval = 'mail_suppressions.address_key: key of the e-mail';
 

@@ -83,7 +83,7 @@ describe('media-processing, on the real server', function () {
     expect(timers[0]).to.match(/^another try (at once|in about 1 s), after 1 fault\(s\) of ours$/);
   });
 
-  /** @returns those of the files that no worker has claimed and that are due after this time */
+  /** @returns the files of the list that are unclaimed and due after this time */
   async function putOffAfter(then: Date, files: readonly { id: string }[]): Promise<string[]> {
     const rows: { id: string }[] = await (
       await testDatabase()

@@ -1,6 +1,6 @@
 /**
- * Scenarios: a run of an automation through every kind of step, a run that ends during a wait, and a run that waits because the automation
- * is paused. Also the gate, which releases waiting runs after the pause.
+ * Scenarios of automation runs. One run goes through every kind of step, one ends during a wait, and one waits because the automation is
+ * paused. Also the gate, which releases waiting runs after the pause.
  */
 import { enrollByHand } from '../../../domain/automations/entering/by-hand.ts';
 import type { Definition, Step } from '../../../domain/automations/versions/definition.policy.ts';

@@ -478,7 +478,7 @@ describe('answer streams', () => {
       }
     });
 
-    it('continues after all connections to Postgres were cut, even the connection that listens for notifications', async function () {
+    it('continues after all connections to Postgres were cut, including the connection for notifications', async function () {
       this.timeout(40 * second);
       const { stream, answerId } = await classroom.ask();
       await appendWords(answerId, 'before ');

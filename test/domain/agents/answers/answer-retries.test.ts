@@ -31,7 +31,7 @@ describe('the step of an answer whose stream has not begun', function () {
     ['a response that ends after the status', { endAfter: 0 }, 'model_unavailable'],
     ['an overload error as the first event', { errorAfter: 0 }, 'model_overloaded'],
   ] as const)
-    it(`calls again after 1 s and 4 s, then fails with ${code} and charges nothing, after ${what}`, async () => {
+    it(`calls again after 1 s and 4 s, then fails with ${code} and without a charge, after ${what}`, async () => {
       let now = Date.now();
       let { question, step: waiting } = await answer([script, script, script], { now });
       for (const [call, wait] of [
@@ -77,7 +77,7 @@ describe('the step of an answer whose stream has not begun', function () {
   });
 
   for (const refuse of [400, 401, 403, 404, 413] as const)
-    it(`fails with model_rejected immediately and charges nothing, after the status ${refuse}`, async () => {
+    it(`fails immediately with model_rejected and without a charge after the status ${refuse}`, async () => {
       const { question, step: ended } = await answer({ refuse });
       expect(ended).to.have.nested.property('outcome.error_code', 'model_rejected');
       expect(model().requests).to.have.length(1);
@@ -112,7 +112,7 @@ describe('the step of an answer whose stream has not begun', function () {
     await expectSettled(old, 0);
   });
 
-  it('calls again one second before the two minutes end, and fails when the two minutes have ended', async () => {
+  it('calls again one second before the two minutes end, and fails at the end of the two minutes', async () => {
     const now = Date.now();
     const old = await buildQuestion({ acceptedAt: new Date(now - 119 * second) });
     const { step: ended } = await answer({ neverAnswer: true }, { question: old, now });

@@ -40,7 +40,7 @@ const open = 6;
 class Model {
   status: 'none' | 'submitted' | 'changes_requested' | 'approved' = 'none';
   attempts: number[] = [];
-  /** The attempts of this submission. A deletion of the submission deletes them. */
+  /** The attempts of this submission. A deletion of the submission also deletes its attempts. */
   #numbers = 0;
   #own = 5;
   #extension: number | undefined;

@@ -128,7 +128,7 @@ describe('a campaign', () => {
     });
   });
 
-  it('names sender, list and unsubscribe link, each in one header, and personalizes the text', async () => {
+  it('names the sender, the list and the unsubscribe link in one header each, and personalizes the text', async () => {
     const [ada] = await students(1);
     await schedule();
     await run();
@@ -424,7 +424,7 @@ describe('a campaign', () => {
       await schedule();
     });
 
-    /** Lets the statistics of Postgres describe only sent mails, whose number is `mails`. */
+    /** Adds `mails` sent mails, and makes Postgres collect its statistics while no other mails exist. */
     const counted = async (mails: number) => {
       const before = await buildCampaign(start);
       await deps.db.source.query(
@@ -564,7 +564,7 @@ describe('a campaign', () => {
     });
 
     for (const status of ['unproven', 'lapsed'] as const)
-      it(`sends unsigned from the platform’s domain, in the club’s name, while the domain is ${status}`, async () => {
+      it(`sends without a signature from the platform’s domain while the club’s domain is ${status}`, async () => {
         await students(1);
         await own(status, start);
         await schedule();
@@ -737,7 +737,7 @@ describe('a campaign', () => {
         .png()
         .toBuffer();
 
-    it('has no preview if an image is removed between the check and the reading of the image', async () => {
+    it('has no preview if the image is removed after the check and before the preview reads the image', async () => {
       await image(await red());
       const removed = { clubId: club.id };
       const { manager } = deps.db;

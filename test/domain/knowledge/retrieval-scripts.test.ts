@@ -83,7 +83,7 @@ describe('retrieval in scripts that Postgres cannot divide into words', () => {
     expect(await find('帆')).to.deep.equal([text]);
   });
 
-  it('finds passages of an old release with the words that this release stored', async () => {
+  it('finds passages that an old release stored, by the words that the old release stored', async () => {
     const arabic = 'فواتير الشهر';
     const { find } = await scene('en', [
       { text: 'Ropes are made fast.', isFormer: true },

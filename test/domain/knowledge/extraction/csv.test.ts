@@ -32,7 +32,7 @@ describe('a CSV file', () => {
       texts: ['a | b', '"open | 1', 'c | d'],
     },
     {
-      what: 'keeps rows that have fewer or more values',
+      what: 'keeps rows that have fewer or more values than the first row',
       csv: 'a,b\n1\n2,3,4',
       texts: ['a | b |', '1 | |', '2 | 3 | 4'],
     },

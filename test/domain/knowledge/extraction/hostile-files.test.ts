@@ -140,7 +140,7 @@ describe('reading hostile files', function () {
     expect(turns).to.be.above(20);
   });
 
-  it('stops at the time limit of the reading with took_too_long', async () => {
+  it('stops with took_too_long at the time limit for the reading', async () => {
     const read = async () => refusalOf(await book(400), { rules: { extractionMs: 300 } });
     // The time limit holds only for a thread that gets at least a quarter of the CPU time. For a slower thread the test reads the file again.
     const patiently = async (tries: number): Promise<string> =>
@@ -151,7 +151,7 @@ describe('reading hostile files', function () {
     expect(await patiently(10)).to.equal('took_too_long');
   });
 
-  it('stops at the memory limit of the reading with too_large', async () => {
+  it('stops with too_large at the memory limit for the reading', async () => {
     const nested = `<html>${'<p>word '.repeat(3_000_000)}`;
     expect(await refusalOf(nested, { rules: { maxHeapMb: 64 } })).to.equal('too_large');
   });

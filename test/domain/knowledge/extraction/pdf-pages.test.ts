@@ -117,7 +117,7 @@ describe('the visible content of a PDF page', function () {
       ]);
     });
 
-    it('join the lines of a cell if the other cells are aligned to its foot or middle', async () => {
+    it('join the lines of a cell if the other cells are aligned to the bottom or the middle', async () => {
       const head = [
         ['Knot', 50, 700],
         ['Use', 200, 700],

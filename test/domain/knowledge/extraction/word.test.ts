@@ -64,7 +64,7 @@ describe('reading a Word file', function () {
         expect(shortly(await readHere(packageOf(parts)))).to.deep.equal([{ headings: [], blocks: ['Tides'] }]);
       });
 
-    it('are read with strict namespaces and unusual prefixes', async () => {
+    it('are read even if they use strict namespaces and unusual prefixes', async () => {
       const strict = documentXml(['Tides']).replace(/http:[^"]*/, 'http://purl.oclc.org/ooxml/wordprocessingml/main');
       expect(shortly(await readHere(bareDocx(strict)))[0]?.blocks).to.deep.equal(['Tides']);
       const prefixed = documentXml(['Tides']).replaceAll('w:', 'x1:').replace('xmlns:w=', 'xmlns:x1=');
@@ -182,7 +182,7 @@ describe('reading a Word file', function () {
       expect(warnings).to.deep.equal([{ code: 'hidden_left_out', count: 1, pages: [] }]);
     });
 
-    it('are read inside the cell that contains them, and do not include frames around paragraphs', async () => {
+    it('inside a cell are read as text of that cell, and frames around paragraphs are not read as tables', async () => {
       const inner = table(row(cell('Port') + cell('Red')) + row(cell('Starboard') + cell('Green')));
       const outer =
         row(cell('Sign') + cell('Meaning')) + row(cell('Lights') + `<w:tc>${para('Sides:')}${inner}</w:tc>`);

@@ -109,7 +109,7 @@ describe('the claim of a source', function () {
     expect(await sourceRow(source)).to.include({ status: 'pending', errorCode: null });
   });
 
-  it('ends as gone, without passages, if the source was deleted before or during the claim', async () => {
+  it('ends with the outcome gone, without passages, if the source was deleted before or during the claim', async () => {
     const source = await buildLessonSource('Text.');
     const outcomes: string[] = [];
     const step = await stepSource(source, {

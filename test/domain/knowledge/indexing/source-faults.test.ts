@@ -50,7 +50,7 @@ describe('a source whose indexing meets an internal error', function () {
     expect(await sourceRow(source)).to.include({ status: 'ready', errorCode: null });
   });
 
-  it('begins with the first try again if a person restarts the indexing after a failure', async () => {
+  it('begins again with the first try if a person restarts the indexing after a failure', async () => {
     const source = await buildFileSource('Text.');
     const failed = `status = 'failed', error_code = 'indexing_failed', attempts = ${maxAttempts}, looks_at = NULL`;
     await alterSource(source, failed);

@@ -131,7 +131,7 @@ describe('certificate codes', () => {
     );
   });
 
-  it('are found only by a part of at least four characters, the length of a printed group', () => {
+  it('are found by a part of the code only if the part has at least four characters', () => {
     const parts = {
       k7qm: 'K7QM',
       'k7qm-4': 'K7QM4',

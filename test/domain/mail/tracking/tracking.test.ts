@@ -94,7 +94,7 @@ describe('clicks of machines (CAMP-13)', () => {
     });
   });
 
-  it('exclude exactly the links for which no other link was clicked at nearly the same time', () => {
+  it('exclude a click exactly if no other link was clicked at nearly the same time', () => {
     const clicks = fc.array(
       fc.record({
         linkId: fc.constantFrom('one', 'two', 'three'),

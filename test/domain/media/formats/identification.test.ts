@@ -422,12 +422,12 @@ describe('audio and video', () => {
     expect(await measures(mp3(), 'audio/mpeg')).to.deep.equal({ mime: 'audio/mpeg', kind: 'audio', durationMs: 1_045 });
   });
 
-  it('refuse a video that was not announced as a video, because the plan must include videos', async () => {
+  it('are refused if the content is a video but the announced type is not, because plans limit videos', async () => {
     for (const announced of ['audio/mp4', pdfType, 'image/png', 'text/plain'])
       expect(await measures(await video('mp4'), announced), announced).to.deep.equal({ error: 'content_not_allowed' });
   });
 
-  it('refuse playlists, cut files and files without streams', async () => {
+  it('are refused for playlists, cut files and files without streams', async () => {
     const whole = await video('mp4');
     const others = {
       'an HLS playlist': Buffer.from('#EXTM3U\n#EXT-X-VERSION:3\n#EXTINF:9,\nhttp://169.254.169.254/latest\n'),
@@ -522,7 +522,7 @@ describe('the identification of a file', () => {
     expect(await identified({ read: async () => undefined as never }, png(), 'image/png')).to.equal(undefined);
   });
 
-  it('gets two permits on up to three cores, three permits on four cores, and four permits above', () => {
+  it('gets two permits on up to three cores, three permits on four cores, and four permits on more cores', () => {
     expect([1, 2, 3, 4, 64].map(mediaPermits)).to.deep.equal([2, 2, 2, 3, 4]);
   });
 });

@@ -183,7 +183,7 @@ describe('a video of the library (MED-24)', () => {
     ]);
   });
 
-  it('keeps one set of renditions if a worker died before the record, and counts one fault', async () => {
+  it('keeps one set of renditions if a worker died before it recorded them, and counts one fault', async () => {
     const id = await readyVideo(large);
     const dead = Promise.withResolvers<never>();
     const rendered = Promise.withResolvers<void>();

@@ -207,7 +207,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
         { what: 'with the lane', lane: fakeLane() },
         { what: 'without the lane', lane: undefined },
       ]) {
-        it(`leaves out the direct delivery in a second fan-out (${what})`, async () => {
+        it(`starts no run for the direct delivery in a second fan-out (${what})`, async () => {
           const before = await deliveriesOf(fact);
           expect(await fanOutNow([fact], lane ? { lane } : {})).to.deep.equal(first);
           expect(await deliveriesOf(fact)).to.deep.equal(before);

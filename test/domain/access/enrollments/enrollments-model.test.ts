@@ -42,7 +42,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   fc.record({ kind: fc.constant('wait' as const), hours: fc.integer({ min: 4, max: 12 }) }),
 );
 
-/** A model of the enrollments. For each act it computes the new enrollments, and the fact or the refusal of the act. */
+/** A model of the enrollments. For each act, the model computes the new enrollments, and either the fact or the refusal. */
 class Model {
   readonly enrollments: Modelled[] = [];
   readonly facts: string[] = [];

@@ -40,7 +40,7 @@ describe('the period of a new access', () => {
   const open = { accessDays: null };
   const cohort = { startsAt: after(dayMs), endsAt: after(3 * dayMs) };
 
-  it('is the requested period, even if the request names no end and the delivery limits the days', () => {
+  it('is the requested period, even if it has no end and the delivery has a limit of days', () => {
     const requested = { startsAt: after(5), endsAt: null };
     expect(periodOf(requested, { accessDays: 3 }, cohort, now)).to.deep.equal(requested);
     expect(periodOf({ endsAt: after(7) }, { accessDays: 3 }, undefined, now)).to.deep.equal({

@@ -259,7 +259,7 @@ describe('an import of students', () => {
   });
 
   describe('for existing students', () => {
-    it('grants access that has ended, was revoked or was bought, and skips students with active access', async () => {
+    it('grants new access if the old access ended, was revoked or was bought, or else skips the student', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id, { accessDays: 30 });
       const [has, ended, bought, revoked] = await Promise.all([1, 2, 3, 4].map(() => buildStudent(club.id)));
       const enroll = (student: typeof has, more: object) =>

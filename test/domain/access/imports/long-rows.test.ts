@@ -46,7 +46,7 @@ describe('an import of students', () => {
       expect(await shortReport(club, record.id)).to.deep.equal(['2 created', '3 failed row_too_long', '4 created']);
     });
 
-    it('is not the case for a quoted row of 122 KB, which the import accepts', async () => {
+    it('differs from a quoted row of 122 KB, which the import accepts', async () => {
       const record = await importFile(club, `${header}real@example.com,Real,"${victim.repeat(4_500)}"\n${last}`);
       expect(record).to.include({ status: 'completed', created: 2, failed: 0 });
       expect(await emails()).to.deep.equal(['last@example.com', 'real@example.com']);

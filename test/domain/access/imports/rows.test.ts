@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { readHeader } from '../../../../domain/access/imports/header.ts';
 import { readRows, type FileRow } from '../../../../domain/access/imports/rows.ts';
 
-/** Reads a whole file as the import step does: in pieces of `pieceBytes` bytes, and and takes at most `most` rows from each piece. */
+/** Reads a whole file as the import step does: in pieces of `pieceBytes` bytes, and takes at most `most` rows from each piece. */
 function readFile(file: Buffer, { pieceBytes = 128 * 1_024, most = 500 } = {}): FileRow[] {
   const { format, end, nextRow } = readHeader(file.subarray(0, 65_536), file.length <= 65_536);
   const rows: FileRow[] = [];

@@ -70,7 +70,7 @@ describe('the step of an answer whose stream has not begun', function () {
     expect(dueAt(waiting) - now).to.equal(30 * second);
   });
 
-  it('fails immediately if the time of Retry-After is later than the end of the two minutes', async () => {
+  it('fails immediately if the time of Retry-After is later than the limit of two minutes', async () => {
     const { question, step: ended } = await answer({ refuse: 429, retryAfterS: 121 });
     expect(ended).to.have.nested.property('outcome.error_code', 'model_overloaded');
     await expectSettled(question, 0);
@@ -112,7 +112,7 @@ describe('the step of an answer whose stream has not begun', function () {
     await expectSettled(old, 0);
   });
 
-  it('calls again one second before the two minutes end, and fails at the end of the two minutes', async () => {
+  it('calls again one second before the limit of two minutes, and fails at that limit', async () => {
     const now = Date.now();
     const old = await buildQuestion({ acceptedAt: new Date(now - 119 * second) });
     const { step: ended } = await answer({ neverAnswer: true }, { question: old, now });

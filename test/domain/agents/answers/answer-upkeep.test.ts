@@ -96,7 +96,7 @@ describe('upkeep of answers', function () {
       expect(await monthOf(clubId)).to.deep.equal({ spent: Number(call?.costMicros), reserved: 0 });
     });
 
-    it('prevents a call that has not begun, and releases the reserve', async () => {
+    it('prevents a call that has not begun, and releases the reserved budget', async () => {
       const question = await buildQuestion();
       const { db } = await testDeps();
       await db.transaction((tx) => eraseConversations(tx, [question.conversationId], 'student_removed', new Date()));
@@ -108,7 +108,7 @@ describe('upkeep of answers', function () {
       expect(await monthOf(question.clubId)).to.deep.equal({ spent: 0, reserved: 0 });
     });
 
-    describe('a deletion between the model request and the record of its stream', () => {
+    describe('a deletion between the model request and the record of the model’s stream', () => {
       /** A step whose conversation is deleted when the first event arrives. @param then the next action of the step */
       const deletedAtFirstEvent = async (question: TestQuestion, then: () => Promise<void> = async () => {}) => {
         const { db } = await testDeps();

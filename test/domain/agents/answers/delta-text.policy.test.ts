@@ -28,13 +28,13 @@ describe('the cleaner of an answer’s text', () => {
     expect(cleaned(['a\u0000b'])).to.deep.equal(['a\uFFFDb', '']);
   });
 
-  it('keeps the first half of a surrogate pair until the next chunk, but does not wait after a second half', () => {
+  it('holds back the first half of a surrogate pair until the next chunk, but never a second half', () => {
     expect(cleaned(['\ud800', '\udc00'])).to.deep.equal(['', '\u{10000}', '']);
     expect(cleaned(['\udbff', '\udfff'])).to.deep.equal(['', '\u{10FFFF}', '']);
     expect(cleaned(['\ud7ff', '\udc00'])).to.deep.equal(['\ud7ff', '\uFFFD', '']);
   });
 
-  it('removes images and tags, and returns the text that its two filters held back at the end', () => {
+  it('removes images and tags, and returns at the end the text that its two filters held back', () => {
     const text = createAnswerText();
     expect([text.push('a\u0000![b](c)!'), text.push('<i'), text.push('`\ud83e'), text.end()]).to.deep.equal([
       'a\uFFFD! [b](c)',

@@ -34,7 +34,7 @@ describe('title of a conversation', () => {
     expect(titleOf(`${'a'.repeat(119)}e\u0301\u0323`)).to.equal('a'.repeat(119));
   });
 
-  it('cuts a single character if it is longer than a title', () => {
+  it('cuts even a single character if that character is longer than a title', () => {
     expect(titleOf(`a${'\u0301'.repeat(500)}`)).to.equal(`\u00e1${'\u0301'.repeat(119)}`);
   });
 

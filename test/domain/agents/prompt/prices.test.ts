@@ -11,7 +11,7 @@ const use = (usage: Partial<Parameters<typeof costOf>[1]>) => ({
 });
 
 describe('prices of models', () => {
-  it('are, for a million tokens of each kind in millionths of a dollar, equal to the price list', () => {
+  it('match the price list, in millionths of a dollar for a million tokens of each kind', () => {
     const million = 1_000_000;
     const cost = (usage: Parameters<typeof use>[0]) => costOf('claude-sonnet-5-5', use(usage), today);
     expect(cost({ input: million })).to.equal(2_000_000n);

@@ -199,7 +199,7 @@ describe('blocks of a prompt', () => {
       'claude-opus-5-5': { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
       'claude-fable-5-1': { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
     })) {
-      it(`are sent exactly as the list in this test: ${model}`, () => {
+      it(`are equal to the settings that this test lists: ${model}`, () => {
         const { messages: _, system: __, ...rest } = of({ model }).request;
         expect(rest).to.deep.equal({ model, max_tokens: maxOutputTokens(model, 1_000), ...asked });
       });

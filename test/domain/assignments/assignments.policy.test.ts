@@ -61,7 +61,7 @@ describe('dates of assignments', () => {
     expect(lateAt(10, 5, 10), 'work that was sent exactly at the later deadline is not late').to.equal(false);
     expect(lateAt(11, 10, 12), 'late work is no longer late after the deadline has become later').to.equal(false);
     expect(lateAt(9, 10, 5), 'work that was sent in time stays in time after an earlier deadline').to.equal(false);
-    expect(lateAt(9, null, 5), 'a deadline that was added later makes nothing late').to.equal(false);
-    expect(lateAt(11, 10, null), 'a deadline that was removed makes nothing late').to.equal(false);
+    expect(lateAt(9, null, 5), 'a deadline that was added later makes no work late').to.equal(false);
+    expect(lateAt(11, 10, null), 'a deadline that was removed makes no work late').to.equal(false);
   });
 });

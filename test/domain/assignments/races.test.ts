@@ -140,7 +140,7 @@ describe('concurrent acts on assignments', () => {
   });
 
   for (const closedFirst of [true, false]) {
-    it(`give a submission and an earlier closing time one order: ${closedFirst ? 'after the closing the submission fails' : 'before the closing the submission succeeds'}`, async () => {
+    it(`handle a submission and an earlier closing time one after the other: ${closedFirst ? 'after the closing the submission fails' : 'before the closing the submission succeeds'}`, async () => {
       const deps = await depsOfAll();
       const closed = { closes_at: new Date(Date.now() - 1_000).toISOString() };
       const close = () => updateAssignment(deps, club.id, assignment, closed, now());
@@ -174,7 +174,7 @@ describe('concurrent acts on assignments', () => {
   });
 
   for (const sentFirst of [true, false]) {
-    it(`give a submission and a deletion of its file one order: ${sentFirst ? 'the file is then in use' : 'the submission is then refused'}`, async () => {
+    it(`handle a submission and a deletion of its file one after the other: ${sentFirst ? 'the file is then in use' : 'the submission is then refused'}`, async () => {
       const deps = await depsOfAll();
       const file = await buildAssignmentFile(club.id, learner.id);
       const sending = () => send({ file_ids: [file] });

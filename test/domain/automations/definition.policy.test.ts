@@ -78,7 +78,7 @@ describe('the list of a definition’s steps', () => {
     ]);
   });
 
-  it('uses the club’s first language for the texts of new versions', () => {
+  it('has its texts in the club’s first language', () => {
     expect(languageOfToday).to.equal(1);
   });
 });

@@ -148,7 +148,7 @@ describe('the deadline of a wait', () => {
     ['days', 1_440],
     ['weeks', 10_080],
   ] as const)
-    it(`is 3 ${unit} after the entry, in exact minutes`, () => {
+    it(`is exactly 3 ${unit} after the entry`, () => {
       const step: Step = { id: 'a', kind: 'wait', wait: { kind: 'delay', amount: 3, unit } };
       expect(deadlineOf(step, zone, now)).to.deep.equal(at(3 * minutes * 60_000));
     });
@@ -168,7 +168,7 @@ describe('the deadline of a wait', () => {
     expect(deadlineOf({ id: 'a', kind: 'wait' }, zone, now)).to.equal(null);
   });
 
-  it('is sooner by the factor of the wait speed, and is rounded up to a millisecond', () => {
+  it('comes sooner by the factor of the wait speed, and is rounded up to a millisecond', () => {
     expect(deadlineOnEntry(steps.delay, { timeZone: zone }, now)).to.deep.equal(at(2 * day));
     expect(deadlineOnEntry(steps.delay, { timeZone: zone, waitSpeed: 7 }, now)).to.deep.equal(
       at(Math.ceil((2 * day) / 7)),
@@ -228,7 +228,7 @@ describe('the plan for the next evaluation of a run', () => {
 
   const access = ['granted', 'revoked', 'extended', 'shortened', 'restored', 'moved'].map((one) => `access.${one}`);
 
-  it('watches the facts and times of access if a rule is has_access or lost access ends the run', () => {
+  it('watches facts and times of access if a rule is has_access or the run ends when access is lost', () => {
     expect(watching([{ kind: 'has_access', negate: true }])).to.deep.equal({
       types: access,
       courses: [],
@@ -267,7 +267,7 @@ describe('the plan for the next evaluation of a run', () => {
     });
   });
 
-  it('watches exit_when at each wait', () => {
+  it('watches the facts of exit_when at each wait', () => {
     const watch = watchOf({ ...definition, exit_when: completed }, placed(steps.delay));
     expect(watch).to.deep.equal({ types: ['course.completed'], courses: [], access: false });
   });
@@ -304,7 +304,7 @@ describe('a chain of automations (AUTO-14)', () => {
     expect([isTooLong(links(10), now), isTooLong(links(11), now)]).to.deep.equal([false, true]);
   });
 
-  it('forgets a link that is 24 hours old', () => {
+  it('drops a link that is 24 hours old', () => {
     expect(isTooLong(links(11, 24), now)).to.equal(false);
     expect(isTooLong(links(11, 23.9), now)).to.equal(true);
     expect(linksAfter(links(3, 24), now)).to.deep.equal([now.toISOString()]);

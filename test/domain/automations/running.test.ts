@@ -547,7 +547,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited access_lost: mail sent, long access_lost');
   });
 
-  it('checks whether access has ended by time while a mail server refuses temporarily', async () => {
+  it('notices that access has expired, even while a mail server refuses the mail temporarily', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const endsAt = new Date(start.getTime() + 30_000);
     await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: start, endsAt });
@@ -574,7 +574,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('completed: mail sent');
   });
 
-  it('records `sent` if the server’s acceptance arrives after the mail was given up', async () => {
+  it('records `sent` if the server’s acceptance arrives after the run has given up the mail', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = async () => {
       await deps.db.source.query(
@@ -648,7 +648,7 @@ describe('a run', () => {
     };
   };
 
-  it('shows the copy of an image from the publication, even if the library has lost the image', async () => {
+  it('sends the copy of an image that the publication made, even if the library has lost the image', async () => {
     const png = await sharp({ create: { width: 20, height: 10, channels: 3, background: 'red' } })
       .png()
       .toBuffer();
@@ -880,7 +880,7 @@ describe('a run', () => {
     expect(play.given).to.have.length(1);
   });
 
-  it('ends when its student is removed, and keeps its counts and keys but not its path', async () => {
+  it('ends when its student is removed, and keeps its counts and keys but not its recorded path', async () => {
     const run = await begin({ steps: [delay('wait', 10)] });
     await play.settle();
     await removeStudent(deps, club.id, ada.id, play.now());
@@ -891,7 +891,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('loses only its path a year after its end', async () => {
+  it('loses only its recorded path a year after its end', async () => {
     const run = await begin({ steps: [{ id: 'points', kind: 'award_points', points: 1 }] });
     await play.settle();
     const forget = (ms: number) => forgetOldPaths(deps.db, new Date(start.getTime() + ms));

@@ -287,7 +287,7 @@ describe('the row of a campaign’s recipient', () => {
     }
 
     for (const name of ['a cancellation', 'the removal of the student'] as const) {
-      it(`is not claimed while ${name} waits for its commit, and no mail is sent`, async () => {
+      it(`is not claimed while ${name} is uncommitted, and no mail is sent`, async () => {
         await schedule();
         await step();
         let passing: Promise<unknown> | undefined;

@@ -148,7 +148,7 @@ describe('a campaign', () => {
     expect(message?.headers['Feedback-ID']).to.equal(`${campaignId}:${club.id}:campaign:latform.example`);
   });
 
-  it('waits for its start time, and freezes no recipient before it', async () => {
+  it('waits for its start time, and freezes no recipient before that time', async () => {
     const [early] = await students(1);
     await schedule('2026-03-02T13:00');
     expect(await step()).to.include({ done: false, at: later(60 * minute).getTime(), waitingFor: 'start' });
@@ -177,7 +177,7 @@ describe('a campaign', () => {
     });
   });
 
-  it('adds no student after the freeze, and mails to the address that the student has at the claim', async () => {
+  it('adds no student after the freeze, and uses the address that the student has when the mail is claimed', async () => {
     const [ada] = await students(1);
     await schedule();
     await step();
@@ -357,7 +357,7 @@ describe('a campaign', () => {
     expect(messages).to.have.length(1);
   });
 
-  it('claims no mail after a pause, and continues with the next mail', async () => {
+  it('claims no mail while it is paused, and continues with the next mail after it is resumed', async () => {
     const allStudents = await students(7);
     sending.smtp.connections = 1;
     answer = async () => {
@@ -462,7 +462,7 @@ describe('a campaign', () => {
       return Math.max(...Array.from(counts, ([, count]) => Number(count)));
     }
 
-    it('claims mails by id if the statistics know no pending mail, so that no claim reads all rows', async () => {
+    it('claims mails by id if Postgres’s statistics show no pending mail, so that no claim reads all rows', async () => {
       await counted(2_000);
       await deps.db.transaction(async (tx) => {
         await tx.run(sql`LOCK mails IN SHARE UPDATE EXCLUSIVE MODE`); // This lock keeps autovacuum from starting an ANALYZE.
@@ -549,7 +549,7 @@ describe('a campaign', () => {
       await deps.db.manager.update(MailDomain, { clubId: club.id }, { status, firstProvenAt });
     };
 
-    it('signs and sends with the verified domain, and uses the platform’s domain in bounces and ids', async () => {
+    it('sends signed mails from the verified domain, but bounces and ids have the platform’s domain', async () => {
       await students(1);
       await own('proven', start);
       await schedule();

@@ -165,7 +165,7 @@ describe('sign-in sessions (AUTH-1)', () => {
     expect(await findLivingSessions(db, [sha256(token)], now)).to.deep.equal([false]);
   });
 
-  it('of students and administrators are valid until their end, and are looked up in the given order', async () => {
+  it('of students and administrators are valid until their end, and look-ups keep the order of the tokens', async () => {
     const { db } = await testDeps();
     const student = await buildStudent((await buildClub()).id);
     const { id: administratorId } = await buildAdministrator();

@@ -115,7 +115,7 @@ describe('retrieval in scripts that Postgres cannot divide into words', () => {
     ['de-AT', 'Häuser', 'Hauses'],
     ['ar', 'ropes', 'rope'],
   ] as const)
-    it(`has the stems of ${language}`, async () => {
+    it(`stems words by the rules of ${language}`, async () => {
       const [row] = await (
         await testDatabase()
       ).query<{ same: boolean; plain: boolean }[]>(

@@ -41,7 +41,7 @@ describe('reading a Word file', function () {
         '_rels/.rels': relationsXml({ r: ['officeDocument', '/word/document2.xml'] }),
         'word/document2.xml': document,
       },
-      'a target in another case than the name of the part': {
+      'a target in a different case than the name of the part': {
         '_rels/.rels': relationsXml({ r: ['officeDocument', 'Word/Document.XML'] }),
         'word/document.xml': document,
       },
@@ -182,7 +182,7 @@ describe('reading a Word file', function () {
       expect(warnings).to.deep.equal([{ code: 'hidden_left_out', count: 1, pages: [] }]);
     });
 
-    it('inside a cell are read as text of that cell, and frames around paragraphs are not read as tables', async () => {
+    it('are read as text if a cell contains them, and frames around paragraphs are not read as tables', async () => {
       const inner = table(row(cell('Port') + cell('Red')) + row(cell('Starboard') + cell('Green')));
       const outer =
         row(cell('Sign') + cell('Meaning')) + row(cell('Lights') + `<w:tc>${para('Sides:')}${inner}</w:tc>`);
@@ -393,7 +393,7 @@ describe('reading a Word file', function () {
     const old = (contents: string) =>
       `<w:pict><v:shape><v:textbox><w:txbxContent>${contents}</w:txbxContent></v:textbox></v:shape></w:pict>`;
 
-    it('are replaced by marked alternative texts, and cause a warning if this text is missing', async () => {
+    it('are replaced by marked alternative texts, and cause a warning if the alternative text is missing', async () => {
       expect(await textOf(run('See') + picture('descr="A reef&#xA;knot">') + run('here.'))).to.equal(
         'See [Picture: A reef knot] here.',
       );

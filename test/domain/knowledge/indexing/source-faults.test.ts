@@ -64,7 +64,7 @@ describe('a source whose indexing meets an internal error', function () {
     expect(await stepSource(source)).to.deep.equal(indexingFailed);
   });
 
-  it('is woken by the sweeper when its time has passed and no worker has claimed it', async () => {
+  it('is woken by the sweeper when its next try is overdue and no worker has claimed it', async () => {
     const [overdue, leased, waiting, ready] = await Promise.all([1, 2, 3, 4].map(() => buildLessonSource('Text.')));
     if (!overdue || !leased || !waiting || !ready) throw new Error('The sources were not built.');
     for (const source of [overdue, leased]) await alterSource(source, `looks_at = now() - interval '121 s'`);

@@ -321,7 +321,7 @@ describe('an access that is restored or extended', () => {
       ),
   };
   for (const [how, give] of Object.entries(returns))
-    it(`completes the course if the student lacks no lesson of the course (access ${how})`, async () => {
+    it(`completes the course if the student has completed all lessons of the course (access ${how})`, async () => {
       await startWithout();
       expect(await wakesBy(club.id, give)).to.include(run());
       expect(await judge(course.id)).to.deep.equal(judged);

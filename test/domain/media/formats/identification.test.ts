@@ -372,7 +372,7 @@ describe('an office file whose main part has an unusual name', () => {
     }
   });
 
-  it('counts as a plain archive if its list of types exceeds a megabyte or the size that it states', async () => {
+  it('counts as a plain archive if its list of types is larger than a megabyte or than its stated size', async () => {
     const long = contentTypesXml({ 'word/document2.xml': word }) + ' '.repeat(megabyte);
     const bomb = { begin: contentTypesXml({ 'word/document2.xml': word }), megabytes: 100, end: '' };
     const entries = [{ name: 'word/document2.xml', content: '' }];

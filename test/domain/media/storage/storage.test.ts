@@ -146,7 +146,7 @@ describe('the storage of a club', function () {
       expect((await usage()).limit_bytes).to.equal(included('starter') + megabyte);
     });
 
-    it('cannot use bytes that another transaction has released but not committed', async () => {
+    it('cannot use bytes whose release by another transaction is not committed', async () => {
       await buildPlan(clubId, 'starter');
       const id = await reserveFile(clubId, 100);
       await buildStored(clubId, included('starter') - 100);

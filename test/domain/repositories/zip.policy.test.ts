@@ -48,7 +48,7 @@ class LayoutReader extends yauzl.RandomAccessReader {
 }
 
 describe('ZIP archives (REPO-6)', () => {
-  if (whyNoPython !== undefined) it.skip(`is not checked with Python: ${whyNoPython}`);
+  if (whyNoPython !== undefined) it.skip(`are not checked with Python: ${whyNoPython}`);
   let folder: string;
   before('a folder', async () => {
     folder = await mkdtemp(join(tmpdir(), 'zip-'));

@@ -245,7 +245,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(lane.startedAttempts).to.have.length(2);
     });
 
-    it('is deleted without a subscribed endpoint if a lane exists, and otherwise stays for the relay', async () => {
+    it('is deleted if no endpoint subscribes but a lane exists, and stays for the relay without a lane', async () => {
       const facts = [await recordFor(subscription, 'access.granted'), await recordFor(subscription, 'access.granted')];
       expect((await fanOutNow(facts.slice(0, 1), {})).map(inShort)).to.deep.equal([0]);
       expect(await waiting(facts)).to.deep.equal([true, true]);

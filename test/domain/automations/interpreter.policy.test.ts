@@ -117,7 +117,7 @@ describe('the decision of a run (AUTO-10)', () => {
       { kind: 'wait', until: at(1) },
     ],
     [
-      'ends a wait for a condition that is true, before or after its deadline',
+      'ends a wait for a condition as soon as the condition is true, before or after the deadline',
       steps.until,
       { deadline: at(-1), holds: true },
       { kind: 'pass', outcome: 'then', to: 'yes' },

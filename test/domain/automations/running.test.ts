@@ -424,7 +424,7 @@ describe('a run', () => {
     expect(mails).to.deep.equal([{ status: 'failed', last_error: 'outcome_unknown' }]);
   });
 
-  it('keeps the outcome `unknown` of an interrupted mail, also for a removed student', async () => {
+  it('keeps the outcome `unknown` of an interrupted mail, even if its student is removed', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = async () => {
       await removeStudent(deps, club.id, ada.id, play.now());

@@ -116,7 +116,7 @@ describe('an event of the payment processor', () => {
       read,
     ],
     [
-      'says that a deleted subscription is canceled, although its record has another state and price',
+      'says that a deleted subscription is canceled, although its record has a different state and price',
       'customer.subscription.deleted',
       subscriptionOf({ items: { data: [itemOf('gold')] } }),
       { ...read, status: 'canceled' },

@@ -34,7 +34,7 @@ describe('a new password', () => {
     expect(judged('🪢⛵🌊🐟🦀🐙🦑🐚⚓🚢')).to.equal('good');
   });
 
-  it('must not be a leaked password, even in another case or character width', () => {
+  it('must not be a leaked password, even in a different case or character width', () => {
     for (const one of ['1234567890', 'qwertyuiop', 'QwertyUiop', 'ｐａｓｓｗｏｒｄ１２３', '1q2w3e4r5t', 'basketball'])
       expect(judged(one), one).to.equal(common);
   });

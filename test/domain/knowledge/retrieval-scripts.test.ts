@@ -63,7 +63,7 @@ const scripts = {
 
 describe('retrieval in scripts that Postgres cannot divide into words', () => {
   for (const [script, { text, questions, other }] of Object.entries(scripts))
-    it(`finds ${script} in a club with another language`, async () => {
+    it(`finds words in ${script}, although the club has a different language`, async () => {
       const { find } = await scene('pt', [text, other]);
       for (const question of questions) expect(await find(question), question).to.deep.equal([text]);
     });

@@ -200,7 +200,7 @@ describe('the reader of HTML files', () => {
     });
   });
 
-  describe('hidden content, which is left out with a warning', () => {
+  describe('hidden content, which is omitted with a warning', () => {
     const hidden = (count: number) => [`hidden_left_out ${count}`];
     each([
       ...[

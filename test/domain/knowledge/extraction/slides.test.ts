@@ -148,7 +148,7 @@ describe('reading slides', () => {
     const table = (rows: string[], properties = '') =>
       frame(`<a:tbl><a:tblPr${properties}/>${rows.map((cells) => `<a:tr>${cells}</a:tr>`).join('')}</a:tbl>`);
 
-    it('keep the column of each cell, also beside empty, wide and high cells', async () => {
+    it('keep the column of each cell, even beside empty, wide and high cells', async () => {
       const rows = [
         cell('Day') + cell('Morning') + cell('Evening'),
         cell('Monday', ' rowSpan="2"') + cell('') + cell('Sail'),

@@ -1,4 +1,4 @@
-/** Tests the lease on a source, also if the source changes or is removed while it is claimed. */
+/** Tests the lease on a source, even if the source changes or is removed while a step has the lease. */
 import { withWords } from '../../../../domain/knowledge/indexing/passage-words.policy.ts';
 import { once } from 'node:events';
 import { expect } from 'chai';

@@ -83,7 +83,7 @@ describe('certificate codes', () => {
     );
   });
 
-  it('reveal every swap of two characters, also of neighbours', () => {
+  it('reveal every swap of two characters, even of neighbours', () => {
     fc.assert(
       fc.property(code, position, position, (original, at, other) => {
         const swapped = changed(original, { [at]: original.charAt(other), [other]: original.charAt(at) });

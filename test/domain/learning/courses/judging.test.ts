@@ -328,7 +328,7 @@ describe('an access that is restored or extended', () => {
       await expectCompleted(true);
     });
 
-  it('completes the course if the access is extended after it has ended', async () => {
+  it('completes the course if access that has already ended is extended', async () => {
     await start();
     const source = await testDatabase();
     await source.query(`UPDATE enrollments SET ends_at = now() - interval '1 second' WHERE id = $1`, [

@@ -78,7 +78,7 @@ describe('visits of machines (CAMP-13)', () => {
 });
 
 describe('clicks of machines (CAMP-13)', () => {
-  it('include all clicks on different links of a mail within 2 seconds, also the first click', () => {
+  it('include all clicks on different links of a mail within 2 seconds, even the first click', () => {
     const first: KnownClick = { linkId: 'one', machine: false, at: 0, lastAt: 0 };
     const two = { linkId: 'two', machine: false };
     expect(judgeClick([first], { ...two, at: burstMs })).to.deep.equal({ machine: true, turned: [first] });

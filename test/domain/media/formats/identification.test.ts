@@ -305,7 +305,7 @@ describe('an office file whose main part has an unusual name', () => {
       'another case': [docxType, packed({ ...named, ...relation('Word/Document2.XML'), ...document })],
       'no relations': [docxType, packed({ ...named, ...document })],
       'broken relations': [docxType, packed({ ...named, '_rels/.rels': '<Relationships>', ...document })],
-      'usual names in another case': [docxType, packed({ '[content_types].xml': '', 'Word/Document.XML': '' })],
+      'usual names in a different case': [docxType, packed({ '[content_types].xml': '', 'Word/Document.XML': '' })],
       'the strict relation': [
         docxType,
         packed({
@@ -355,8 +355,12 @@ describe('an office file whose main part has an unusual name', () => {
       'a document inside': packed({ 'a.docx': 'x', 'b.txt': 'x' }),
       'no types of contents': packed({ ...relation('word/document2.xml'), ...document }),
       'a part that is missing': packed({ ...named, ...relation('word/document2.xml') }),
-      'a part of another type': packed({ ...types({}), ...relation('word/document2.xml'), ...document }),
-      'a relation of another kind': packed({ ...types({}), ...relation('word/document2.xml', 'image'), ...document }),
+      'a part of a different type': packed({ ...types({}), ...relation('word/document2.xml'), ...document }),
+      'a relation of a different kind': packed({
+        ...types({}),
+        ...relation('word/document2.xml', 'image'),
+        ...document,
+      }),
       'a template': packed({ ...types({ 'word/document2.xml': 'wordprocessingml.template.main+xml' }), ...document }),
       macros: packed({
         '[Content_Types].xml': contentTypesXml({ 'word/document2.xml': 'x' }).replace(
@@ -442,7 +446,7 @@ describe('audio and video', () => {
   });
 });
 
-describe('an image in another format than PNG, JPEG, GIF and WEBP', () => {
+describe('an image in a different format than PNG, JPEG, GIF and WEBP', () => {
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"/>';
 
   it('is detected as SVG by its root element, but counts as a text if it was announced as a text', async () => {
@@ -490,7 +494,7 @@ describe('the identification of a file', () => {
   it('ends at the limits of the heap and of the buffers of its thread', async () => {
     const bytes = png(40, 30);
     const store = storeOf(bytes);
-    // The time is long enough for a measurement of the memory.
+    // This time limit is long enough to measure the memory.
     const read: typeof store.read = (...given) => sleep(500).then(() => store.read(...given));
     for (const changed of [{ maxHeapMb: 10 }, { maxBuffersMb: 0 }]) {
       const threads = identificationThreads({ ...identificationRules, ...changed });

@@ -97,7 +97,7 @@ describe('the bytes of a stored notice', () => {
     return id;
   };
 
-  it('are accepted with a byte-order mark, also for a refund', async () => {
+  it('are accepted with a byte-order mark, even in a refund', async () => {
     const shop = await buildShop();
     const paid = purchaseNotice(shop, 'paid', euros('marked'));
     for (const body of [paid, { ...paid, event: 'purchase.refunded' }]) {

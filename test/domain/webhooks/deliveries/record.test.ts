@@ -273,7 +273,7 @@ describe('the record of a webhook attempt', () => {
       });
     });
 
-    it('is woken to admit another delivery if an attempt from before the admission of this delivery fails', async () => {
+    it('is woken to admit another delivery if an earlier attempt of the admitted delivery fails', async () => {
       const claim = await claimed(delivery, now);
       await probing(delivery);
       expect(await gateAfter(() => fails(claim))).to.deep.equal({ ...untouched(), called: true });

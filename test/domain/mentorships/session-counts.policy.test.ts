@@ -55,7 +55,7 @@ describe('the periods of a count of sessions: whole days and parts of days', () 
     });
   });
 
-  it('are one period over parts of two days if the range contains only one midnight', () => {
+  it('are a single period if the range contains only one midnight', () => {
     const [since, until] = [new Date('2026-03-05T12:00:00Z'), new Date('2026-03-06T12:00:00Z')];
     const ends = [{ from: since.getTime(), to: until.getTime() }];
     expect(countedParts({ since, until }, now)).to.deep.equal({ days: undefined, ends });

@@ -352,7 +352,7 @@ describe('reading a Word file', function () {
       endnotes: note('endnote', 1, 'By the club.'),
     };
 
-    it('are read once, after their paragraph or at the end, with marks that are separate from numbers', async () => {
+    it('are read once, after their paragraph or at the end, and their marks are separated from numbers', async () => {
       const body =
         p(run('It holds 300') + refer('footnote', 1) + run(' litres') + refer('endnote', 1) + run('.')) +
         para('Next.') +

@@ -68,7 +68,7 @@ describe('hotmart notices, 2.0.0', () => {
     expect(parse(changed(delayed, 'data.subscription', undefined))).to.deep.equal([]);
   });
 
-  it('read SUBSCRIPTION_CANCELLATION as canceled, with access until the next charge', () => {
+  it('read SUBSCRIPTION_CANCELLATION as a cancellation that keeps access until the next charge', () => {
     expect(parse(hotmartCancellation)).to.deep.equal([
       {
         kind: 'canceled',

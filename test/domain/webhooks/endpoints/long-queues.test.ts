@@ -130,7 +130,7 @@ describe('an endpoint after a step of a delivery, or after a change of its statu
   };
   const step = (id: string) => attemptDelivery(delivering().deps(), id, Date.now());
 
-  it('restarts its release with one delivery after its breaker arms', async () => {
+  it('starts again with the release of one delivery after its breaker arms', async () => {
     const delivery = await due(() => ({ status: 500 }));
     await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, release_page: 64 });
     await step(delivery.id);
@@ -185,7 +185,7 @@ describe('an endpoint after a step of a delivery, or after a change of its statu
     expect(await step(delivery.id)).to.deep.equal({ done: true, outcome: 'succeeded' });
   });
 
-  it('restarts its release with one delivery after it is closed', async () => {
+  it('starts again with the release of one delivery after it is closed', async () => {
     const { db, vault } = await testDeps();
     const { clubId, endpoint } = await buildSubscription(url);
     await alter('webhook_endpoints', endpoint.id, { release_page: 64 });

@@ -183,7 +183,7 @@ describe('the seat allocation of a club', () => {
     expect(await overagesOf(clubId)).to.deep.equal(['students 2026-04-01 4']);
   });
 
-  it('finds the month by Node’s rules for the time zone, or in UTC if Node does not know the zone (DEC-154)', async () => {
+  it('finds the month by Node’s time zone rules, or in UTC if Node does not know the zone (DEC-154)', async () => {
     const source = await testDatabase();
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));

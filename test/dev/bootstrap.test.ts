@@ -52,7 +52,7 @@ describe('dev/bootstrap', () => {
     expect(run().stdout).to.equal(expected);
   });
 
-  it('runs npm ci if the lock file is newer', () => {
+  it('runs npm ci if the lock file is newer than node_modules', () => {
     install(-60);
     expect(run().stdout).to.contain('npm ci: package-lock.json is newer than node_modules.');
   });

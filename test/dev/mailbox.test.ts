@@ -68,7 +68,7 @@ describe('dev/mailbox', () => {
     expect(subjects(await getJson<Summary[]>('/api/messages?to=bob@example.com'))).to.deep.equal(['two']);
   });
 
-  it('keeps its messages over a restart', async () => {
+  it('still has its messages after a restart', async () => {
     await send({ subject: 'kept' });
     await mailbox.stop();
     mailbox = await startMailbox({ directory });

@@ -76,7 +76,7 @@ describe('the checker of regular expressions', () => {
     expect(await faultOf({ source: '^[a-z]+(?:-[a-z]+)*$', flags: '' })).to.equal(undefined);
   }).timeout(60_000);
 
-  it('reads every pattern of the product, of which only contract patterns are composed at run time', () => {
+  it('reads every pattern of the product, and finds only one place that composes patterns at run time', () => {
     const { patterns, runtimePatterns } = patternsOfProduct(projectDirectory, productFiles(projectDirectory));
     expect(runtimePatterns.map(({ code }) => code)).to.deep.equal(['new RegExp(pattern, flags)']);
     expect(patterns.map(({ place }) => place.split(':')[0])).to.include.members([

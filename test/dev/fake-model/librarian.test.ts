@@ -34,7 +34,7 @@ describe('dev/fake-model: the librarian', () => {
     expect(answer).to.include({ role: 'assistant', stop_reason: 'end_turn', model: 'claude-haiku-4-5' });
   });
 
-  it('gives search results consecutive numbers across messages, and ignores accents, case and endings', async () => {
+  it('numbers the search results of all messages consecutively, and ignores accents, case and word endings', async () => {
     const answer = await answerTo({
       ...asking(''),
       messages: [

@@ -59,7 +59,7 @@ for (const example of examples) {
     });
     const send = ({ id, body }: { id: string; body: string }, secrets = [secret], at = Date.now()) =>
       post(body, sign(id, body, secrets, at));
-    /** Returns how often the receiver handled a message, after it has handled all earlier messages. */
+    /** Waits until the receiver has handled all earlier messages, and returns how often it handled this message. */
     const timesHandled = async (id: string): Promise<number> => {
       const last = message();
       expect(await send(last)).to.equal(204);

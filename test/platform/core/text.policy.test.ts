@@ -11,7 +11,7 @@ import {
 } from '../../../platform/core/text/text.policy.ts';
 
 describe('foldEmail', () => {
-  it('ignores case, surrounding blanks and the composition of accents', () => {
+  it('ignores case, blanks at both ends, and whether accents are composed', () => {
     expect(foldEmail(' Ada@EXAMPLE.com ')).to.equal('ada@example.com');
     expect(foldEmail('Zoe\u0308@example.com')).to.equal(foldEmail('ZO\u00cb@example.com'));
   });
@@ -25,7 +25,7 @@ describe('foldEmail', () => {
     );
   });
 
-  it('keeps dots and tags, because they make different addresses', () => {
+  it('keeps dots and +tags, because addresses with different dots or tags are different addresses', () => {
     expect(foldEmail('a.da+x@example.com')).to.equal('a.da+x@example.com');
   });
 });
@@ -182,7 +182,7 @@ describe('hasVisible', () => {
 });
 
 describe('patterns of searches', () => {
-  it('fold the search text in the same way as names and addresses', () => {
+  it('treat case and accents of the search text in the same way as names and addresses do', () => {
     expect(likePattern('50%_')).to.equal('%50\\%\\_%');
     expect(emailPattern(' ZOE@Example.com ')).to.equal('%zoe@example.com%');
     expect(emailPattern('ｚｏｅ＠Example')).to.equal('%zoe@example%');

@@ -1,4 +1,4 @@
-/** The samples of a soak, and the growth by regression after the warm-up. */
+/** The samples of a soak, and the growth after the warm-up, which a regression computes from the samples. */
 import { afterWarmUp, lineThrough, percentAnHour } from './growth.ts';
 import { isPassedThrough, type TableSize, type Waiting } from './database.ts';
 import type { Use } from './processes.ts';
@@ -24,7 +24,7 @@ interface Growth {
   memory: { percent: number; error: number };
   heap: { percent: number; error: number };
   tables: { percent: number; error: number };
-  /** The change of the number of handles between the end of the warm-up and the end of the soak, according to the fitted line. */
+  /** The change of the number of handles from the end of the warm-up to the end of the soak, which the fitted line gives. */
   handles: number;
   /** Lines for each process and table, in order of growth. */
   details: string[];
@@ -66,7 +66,7 @@ export function growthOf(samples: readonly Sample[], hours: number): Growth {
   };
 }
 
-/** The measures of a process with their labels. `rest` is RSS without files, heaps and buffers. */
+/** The measured values of a process with their labels. `rest` is the resident memory without files, heaps and buffers. */
 const measures = {
   rss: 'RSS in MiB',
   file: 'pages of files in RSS in MiB',

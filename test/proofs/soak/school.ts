@@ -15,13 +15,13 @@ import { compareFacts, type FactTally } from './tally.ts';
 interface School {
   clubId: Id;
   endpointId: Id;
-  /** The path of the connection of the shop. */
+  /** The API path to which the shop sends its notices. */
   shop: string;
   /** The lessons that students complete, each lesson once. */
   lessons: { token: string; publicId: string; key: string }[];
 }
 
-/** The keys of the acknowledged actions. */
+/** The keys of the actions that the API has confirmed. */
 type AcknowledgedActions = Record<'sales' | 'signUps' | 'lessons', string[]>;
 
 interface SchoolLoad {

@@ -1,4 +1,7 @@
-/** The site of a proof: a directory and started processes. Both are removed at the end, also after a failure or an interruption. */
+/**
+ * The site of a proof: its directory and the processes that it started. At the end the directory is deleted and the processes are ended,
+ * even after a failure or an interruption.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';

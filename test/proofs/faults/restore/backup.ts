@@ -27,7 +27,7 @@ export interface Backup {
 const withinMs = 60_000;
 
 /**
- * Makes the server archive its log, and restarts the server for that.
+ * Configures the server to archive its log. The server restarts to use the setting.
  * @param directory the directory of the server, in the directory of the stack
  * @param pgBasebackup the path of the program
  */

@@ -24,7 +24,7 @@ type Mood = (typeof moods)[number];
 /** A request as the service of the model saw it. */
 interface Call {
   questionId: Id;
-  /** The words that the model has sent. */
+  /** The words that the model has sent so far. */
   sentWords: string;
   hasBegun: boolean;
   /** Whether the whole stream was read. */
@@ -262,7 +262,7 @@ export async function answers(sim: Simulation, ground: Footing): Promise<Stage> 
       );
   }
 
-  /** Expects that nothing is reserved. The monthly sums of clubs and of agents must equal the sums of the charges. */
+  /** Expects that no budget is reserved. The monthly sums of clubs and of agents must equal the sums of the charges. */
   async function expectSums(): Promise<void> {
     const [sums] = await sim.postgres.ask<Record<string, string>>(
       `SELECT (SELECT coalesce(sum(cost_micros), 0) FROM agent_charges)::text AS charged,

@@ -1,4 +1,4 @@
-/** Checks the rights of the pods of the chart, and the access to them. */
+/** Checks which rights the pods of the chart have, and who can connect to the pods. */
 import { templateOf, type Resource } from './manifests.ts';
 
 interface Rule {

@@ -1,4 +1,4 @@
-/** Published automations, in clubs with a sender. */
+/** Builds published automations in clubs that have a sender. */
 import { createAutomation, updateAutomation } from '../../../domain/automations/versions/drafts.ts';
 import type { Definition } from '../../../domain/automations/versions/definition.policy.ts';
 import { publishAutomation } from '../../../domain/automations/versions/publishing.ts';

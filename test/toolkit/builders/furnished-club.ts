@@ -15,7 +15,7 @@ import { buildRepository } from './repositories.ts';
 import { buildProduct, buildSalesConnection } from './sales.ts';
 import { buildEndpoint } from './webhooks.ts';
 
-/** The values by which requests name the records of the club: ids, public ids and a certificate code. */
+/** The values that identify the records of the club in requests: ids, public ids and a certificate code. */
 export interface Records {
   member: Id;
   invitation: Id;
@@ -28,9 +28,9 @@ export interface Records {
   lesson: Id;
   lessonPublicId: string;
   comment: Id;
-  /** An assignment of the lesson with a later due date for the student, who has handed in nothing. */
+  /** An assignment of the lesson. The student has a later due date, and has handed in nothing. */
   assignment: Id;
-  /** The student's submission, for an assignment that was deleted; its first attempt waits for a review. */
+  /** The student's submission for an assignment that was deleted. Its first attempt waits for a review. */
   submission: Id;
   /** The student's file, which is ready and not handed in. */
   assignmentFile: Id;
@@ -226,7 +226,7 @@ async function furnishAssignments({ clubId, studentId, now }: Scene, lessonId: I
 
 async function furnishMentorships({ clubId, studentId, now }: Scene) {
   const { id, publicId, mentorId } = await buildMentorship(clubId);
-  // The session is inside the booking horizon, so it occupies times that would be offered otherwise.
+  // The session is so early that students could book its time. The mentorship therefore does not offer this time.
   const session = await buildSession(id, studentId, { startsAt: new Date(now.getTime() + 20 * 86_400_000) });
   return { mentorship: id, mentorshipPublicId: publicId, mentor: mentorId, mentorshipSession: session.id };
 }
@@ -568,7 +568,7 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
   };
 }
 
-/** Inserts a row with a new id, or with the given id; `id: undefined` for a table without ids. @returns the id */
+/** Inserts a row with a new id, or with the given id. If the table has no ids, the caller passes `id: undefined`. @returns the id */
 async function insert(table: string, columns: Record<string, unknown>): Promise<Id> {
   const id = newId();
   const row = Object.entries({ id, ...columns }).filter(([, value]) => value !== undefined);

@@ -1,4 +1,4 @@
-/** Students who may ask an agent, and their calls over HTTP. */
+/** Builds students who may ask an agent, and makes their calls over HTTP. */
 import { randomUUID } from 'node:crypto';
 import type { Id } from '../../../platform/core/ids.ts';
 import { buildOpenAgent, type OpenAgent, type AgentOptions } from '../builders/agents.ts';
@@ -14,7 +14,7 @@ export interface Asked {
   image_ids?: string[];
 }
 
-/** A student's calls to an agent, over HTTP. @param base the address of another API */
+/** A student's calls to an agent, over HTTP. @param base the address of the API, if it is not the API of the test run */
 export function askingOf(agent: Pick<OpenAgent, 'clubId' | 'publicId'>, { token }: { token: string }, base?: string) {
   const classroom = `/v1/clubs/${agent.clubId}/classroom`;
   const at = `${classroom}/agents/${agent.publicId}`;

@@ -22,7 +22,7 @@ export function operationOf(operationId: OperationId): ContractOperation {
 
 export type PathParameters = Readonly<Record<string, string | undefined>>;
 
-/** The path with these parameters; other parameters name records that do not exist. */
+/** Returns the path with these parameters. All other parameters get the ids of records that do not exist. */
 export function pathOf(operation: ContractOperation, parameters: PathParameters = {}): string {
   const schemas = new Map(operation.parameters.map(({ name, schema }) => [name, schema]));
   return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -37,8 +37,8 @@ export function pathOf(operation: ContractOperation, parameters: PathParameters 
 let pointsGiven = 0;
 
 /**
- * Makes the values of a body that cannot be copied from the example. Some values must be unused: ids that callers choose, addresses, names
- * and points. The URL of a receiver must need no name server, and dates must be current.
+ * Replaces values of the example that a test cannot use unchanged. Ids that callers choose, addresses, names and points must be new. The
+ * URL of a receiver must not need a name server, and dates must be current.
  */
 const fresh: Readonly<Record<string, (example: JsonObject) => unknown>> = {
   id: () => randomUUID(),
@@ -48,7 +48,7 @@ const fresh: Readonly<Record<string, (example: JsonObject) => unknown>> = {
   url: () => 'https://93.184.216.34/hooks/club',
   external_id: () => newId(),
   at: () => new Date(Date.now() + 86_400_000).toISOString().slice(0, 16),
-  // The beginning of a session. If the example also has an end, the request uses the beginning of the example.
+  // The beginning of a session. If the example also has an end, the beginning in the example remains.
   starts_at: (example) =>
     'ends_at' in example ? undefined : new Date((Math.ceil(Date.now() / 3_600_000) + 48) * 3_600_000).toISOString(),
   since: () => new Date(Date.now() - 86_400_000).toISOString(),

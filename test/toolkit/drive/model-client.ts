@@ -29,7 +29,7 @@ export const asking = (content: string | Block[], more: Partial<ModelRequest> = 
   messages: [{ role: 'user', content }],
   ...more,
 });
-/** The blocks, and then the question about them. */
+/** A request with these blocks, and then the question about them. */
 export const question = (text: string, ...blocks: Block[]): ModelRequest => asking([...blocks, { type: 'text', text }]);
 
 interface ModelClient {
@@ -43,7 +43,7 @@ interface ModelClient {
   outcomeOf(number: number): Promise<string>;
 }
 
-/** Call it in a `describe`: a fake model for its tests, reset before each of them. */
+/** Starts a fake model for the tests of a `describe`, and resets it before each test. Call this function in the `describe`. */
 export function useModelClient(): ModelClient {
   let running: FakeModel | undefined;
   before('start the fake model', async () => {
@@ -87,7 +87,7 @@ export const answerText = ({ content }: Anthropic.Message): string =>
 export const answerCitations = ({ content }: Anthropic.Message): Anthropic.TextCitation[] =>
   content.flatMap((block) => (block.type === 'text' ? (block.citations ?? []) : []));
 
-/** The SDK's report of a failed request: its status and the type of the error, or the error's name. */
+/** Returns how the SDK reports a failed request: by the status and the type of the error, or by the error's name. */
 export async function failureOf(work: Promise<unknown>): Promise<string> {
   try {
     await work;

@@ -9,7 +9,7 @@ import { fakePermits } from '../fakes/attempt-permits.ts';
 import { testDeps } from './database.ts';
 import { testStack } from './stack.ts';
 
-/** The time limit of an attempt. It is shorter than the 15 s of production, so that a silent receiver delays a test only this long. */
+/** The time limit of an attempt. It is shorter than the 15 s of production, so that a test with a silent receiver does not take long. */
 const attemptTimeLimitMs = 2_000;
 
 export interface Delivering {

@@ -48,7 +48,7 @@ describe('dev/components', () => {
     });
 
   describe('the order of the sources', () => {
-    it('1. uses the variable with the path of the component', async () => {
+    it('1. uses the path that the component’s variable contains', async () => {
       await executable(path.join(directory, 'bin', 'thing'));
       const own = await executable(path.join(directory, 'mine'));
       expect(await find(component([]), { env: { THING_BINARY: own } })).to.equal(own);
@@ -164,7 +164,7 @@ describe('dev/components', () => {
       expect(await readdir(cacheOf())).to.deep.equal(['thing-1.2.3']);
     });
 
-    it('replaces a directory without its executable', async () => {
+    it('replaces its directory if the directory lacks the executable', async () => {
       await mkdir(path.dirname(cached()), { recursive: true });
       await writeFile(path.join(path.dirname(cached()), 'rest'), '');
       expect(await find(component([working]))).to.equal(cached());

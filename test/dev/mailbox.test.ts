@@ -102,7 +102,7 @@ describe('dev/mailbox', () => {
     expect(failure).to.equal('No such message within 20 ms; 1 others exist.');
   });
 
-  describe('when it is told to fail', () => {
+  describe('when a test requests a failure', () => {
     for (const at of ['connect', 'mail', 'rcpt', 'message'] as const) {
       for (const reply of [451, 550]) {
         it(`refuses one mail with ${reply} at ${at}, and stores no mail`, async () => {

@@ -16,7 +16,7 @@ const scenes = ['dev/tour/tour.ts', ...globSync('dev/tour/*.ts', { cwd: projectD
 
 describe('the narration of the tour', () => {
   for (const language of offeredLanguages) {
-    it(`has every sentence in ${language}, with its arguments`, () => {
+    it(`has every sentence in ${language}, with the same arguments`, () => {
       expect(catalogueProblems(language, tourCatalogues[language], en)).to.deep.equal([]);
     });
 

@@ -47,7 +47,7 @@ describe('docs/how-to/receive-webhooks.md', () => {
     expect(links).to.include.members(files);
   });
 
-  it('contains the table of attempts of DEL-3', () => {
+  it('contains the table of attempts that rule DEL-3 states', () => {
     const rows = [...page.matchAll(/^\| (\d+) \| (.*?)\| .*\|$/gm)];
     expect(rows.map(([, attempt]) => Number(attempt))).to.deep.equal(
       Array.from({ length: deliveryRules.attempts }, (_, index) => index + 1),

@@ -93,7 +93,7 @@ describe('dev/fake-model: faults', () => {
       const silent = stream(asking('x'), script);
       const failure = failureOf(silent.finalMessage());
       await until('the request', { timeoutMs: 10_000 }, async () => model().requests[0]?.text === received);
-      setTimeout(() => silent.abort(), 40); // Any other bytes would be text or an end event.
+      setTimeout(() => silent.abort(), 40); // If the model sent more bytes, the client would get a text or an end event.
       expect(await failure).to.equal('APIUserAbortError');
       expect(await outcomeOf(1)).to.equal('closed_by_client');
       expect(model().requests.map(({ text }) => text)).to.deep.equal([received]);

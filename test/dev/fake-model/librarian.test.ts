@@ -92,7 +92,7 @@ describe('dev/fake-model: the librarian', () => {
     expect(answerCitations(answer)).to.deep.equal([]);
   });
 
-  it('states the number of received images', async () => {
+  it('states how many images it received', async () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } } as const;
     expect(answerText(await answerTo(question('And this?', image, image)))).to.equal(
       `(With your question came 2 images.)\n\n${nothingFits}`,

@@ -13,7 +13,7 @@ import {
 describe('dev/fake-model: the stream', () => {
   const { answerTo, model, post } = useModelClient();
 
-  it('sends the events in the order of the service, with a ping after the start of the first block', async () => {
+  it('sends its events in the order of the real service, with a ping after the start of the first block', async () => {
     const body = { ...question('What of a spring tide?', tides), stream: true };
     const response = await post('/v1/messages', JSON.stringify(body));
     expect(response.headers.get('content-type')).to.contain('text/event-stream');

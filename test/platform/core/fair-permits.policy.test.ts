@@ -1,4 +1,4 @@
-/** The sharing of a process's permits among clubs (DEC-121). */
+/** Tests how clubs share the permits of a process (DEC-121). */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { exhaustedLimit } from '../../../platform/core/fair-permits.policy.ts';

@@ -143,7 +143,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     for (const text of texts) expect(stripped(text)).to.equal(text);
   });
 
-  it('filters text as normal text if renderers may disagree about whether the text is code', () => {
+  it('filters a text like normal text if one renderer may consider the text code and another may not', () => {
     const image = '![x](https://e.example)';
     const texts = [
       ' ```\n```\n' + image,
@@ -344,7 +344,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     expect(stripped('\n', 'a')).to.equal('\na');
   });
 
-  it('delays at most one line, and never ordinary words', () => {
+  it('delays at most one line of output, and never delays ordinary words', () => {
     const stripper = createMarkdownStripper();
     expect(stripper.push('A bend joins')).to.equal('A bend joins');
     expect(stripper.push(' two!')).to.equal(' two');

@@ -136,7 +136,8 @@ describe('holdsUnseenCharacters', () => {
     'Ana\u{e0041}',
     '🏴\u{e0067}',
   ])
-    it(`finds an address in ${JSON.stringify(name)}`, () => expect(holdsUnseenCharacters(name)).to.equal(true));
+    it(`finds a forbidden invisible character in ${JSON.stringify(name)}`, () =>
+      expect(holdsUnseenCharacters(name)).to.equal(true));
 
   for (const name of [
     'Ana',
@@ -153,7 +154,8 @@ describe('holdsUnseenCharacters', () => {
     '🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}',
     '葛\u{e0100}城',
   ])
-    it(`finds no address in ${JSON.stringify(name)}`, () => expect(holdsUnseenCharacters(name)).to.equal(false));
+    it(`finds no forbidden invisible character in ${JSON.stringify(name)}`, () =>
+      expect(holdsUnseenCharacters(name)).to.equal(false));
 });
 
 describe('hasVisible', () => {

@@ -61,7 +61,7 @@ describe('claims of facts and wakes (ENG-19)', () => {
     expect(await claimedBy(undefined)).to.deep.equal([0, 0]);
   });
 
-  it('start in all relays when a build is promoted', async () => {
+  it('begin without a delay, because a promotion of a build notifies all relays', async () => {
     const before = notifications();
     await promote(old);
     expect(notifications()).to.equal(before + 1);

@@ -166,7 +166,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     ]);
   });
 
-  it('rescues other kinds of rows if one kind cannot be read, but records no complete round', async () => {
+  it('rescues other kinds of rows if one kind cannot be read, but does not record the round as complete', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const addOn = await buildAddOn(clubId, { next_attempt_at: ago(2 * minute + second) });
@@ -193,7 +193,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     expect(limits).to.deep.equal(kinds.map(() => ({ statement_timeout: '5s' })));
   });
 
-  it('wakes overdue mails, also mails without a club', async () => {
+  it('wakes overdue mails, even mails without a club', async () => {
     await alter('webhook_deliveries', overdue.id, { status: 'canceled' });
     const { db, vault } = await testDeps();
     const { id: administratorId, email } = await buildAdministrator();
@@ -252,7 +252,7 @@ describe('the pause of a step after an internal fault (ENG-16)', () => {
     expect(await failTimes(6, newId(), { type: 'agentAnswer' })).to.deep.equal([1, 2, 4, 8, 10, 10]);
   });
 
-  it('does not grow for a passing conflict, which does not count as a fault', async () => {
+  it('does not grow for a transient conflict, which does not count as a fault', async () => {
     const id = newId();
     const conflict = { error: new StaleRead() };
     expect([await fail(id, conflict), await fail(id, conflict)]).to.deep.equal([
@@ -309,7 +309,7 @@ describe('removal of expired rows', () => {
     return row?.count;
   };
 
-  /** Inserts a row that expires at this time, for each table. */
+  /** Inserts a row into each table. All rows expire at this time. */
   const expiring: Record<string, (at: Date) => Promise<unknown>> = {
     student_sessions: (at) =>
       source.query(`INSERT INTO student_sessions VALUES ($1, $2, $3, $3)`, [randomBytes(32), studentId, at]),
@@ -338,7 +338,7 @@ describe('removal of expired rows', () => {
     });
   }
 
-  it('removes counts of wrong codes from earlier days', async () => {
+  it('deletes the counts of wrong codes of earlier days', async () => {
     for (const date of ['2031-05-03', '2031-05-04', '2031-05-05'])
       await source.query(`INSERT INTO code_failure_counts VALUES ($1, $2, 1)`, [randomBytes(32), date]);
     await removeExpired(db, new Date('2031-05-04T00:00:00Z'));

@@ -1,4 +1,4 @@
-/** The rotation of claims (ENG-9), compared with a model, and the number of row reads while thousands of clubs wait. */
+/** Compares the rotation of claims (ENG-9) with a model, and counts row reads while thousands of clubs wait. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { priorities, type Priority } from '../../../entities/facts/values.ts';

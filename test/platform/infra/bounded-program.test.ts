@@ -36,7 +36,7 @@ describe('platform/infra/bounded-program', function () {
     return lines.filter((line) => line.split('\0').includes(directory)).length;
   };
 
-  it('reports done if the program ends with 0, and failed otherwise', async () => {
+  it('reports “done” if the program exits with 0, and “failed” otherwise', async () => {
     expect([await sh('exit 0'), await sh('exit 3'), await sh('kill -9 $$')]).to.deep.equal([
       'done',
       'failed',

@@ -38,7 +38,7 @@ describe('platform/infra/video/ffmpeg', function () {
     expect(progress.at(-1)).to.equal(1_000);
   });
 
-  it('reports that ffmpeg is missing, and notices when it is installed', async () => {
+  it('reports that ffmpeg is missing, and notices a later installation', async () => {
     for (const none of ['/there/is/none', 'no-such-ffmpeg', directory])
       expect(await runFfmpeg(none, short, { bounds, signal }), none).to.equal('absent');
     const absent = ffmpegAt('/there/is/none');

@@ -1,4 +1,4 @@
-/** Tests how processes end, and their exit codes. */
+/** Tests how processes end, and with which exit codes. */
 import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,8 @@ import { throwMistakes } from '../../../platform/infra/process.ts';
 const module = (file: string) => JSON.stringify(pathToFileURL(path.join(projectDirectory, file)).href);
 
 /**
- * @param call A module that uses process.ts and can write to stdout. @param signals The test sends each signal when this output has
+ * @param call The text of a module that uses process.ts and can write to stdout. @param signals The test sends each signal when this output
+ * has
  *   appeared.
  */
 async function end(call: string, signals: Readonly<Record<string, NodeJS.Signals>> = {}) {

@@ -90,7 +90,7 @@ const addresses: readonly (readonly [string, string])[] = [
   ['2002:808:808::1', '6to4'],
   ['2001::7f00:1', 'teredo'],
   ['2001:0:4136:e378:8000:63bf:3fff:fdd2', 'teredo'],
-  // Cloud metadata services, at every known address.
+  // All known addresses of cloud metadata services.
   ['169.254.169.254', 'cloudMetadata'],
   ['169.254.170.2', 'cloudMetadata'],
   ['100.100.100.200', 'cloudMetadata'],

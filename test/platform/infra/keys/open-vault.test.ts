@@ -299,7 +299,7 @@ describe('the key vault at process start', () => {
     expect(await keyMistakes({ database: nowhere, ...keysOf(two) }), 'told by others').to.deep.equal([]);
   });
 
-  it('stops a process with a missing key before it serves, and names the ids of the given keys', async () => {
+  it('stops a process that lacks a key before it serves, and names the ids of the given keys', async () => {
     await hashedUnder(one);
     await readVault(db, keysOf(one, three));
     const keys = { masterKey: two, formerMasterKeys: [three] };

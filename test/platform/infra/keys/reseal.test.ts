@@ -59,7 +59,7 @@ describe('reseal', () => {
     await expectAllUnderCurrent();
   });
 
-  it('reseals values of releases without key ids, even if the key did not change', async () => {
+  it('reseals values of releases that wrote no key ids, even if the key did not change', async () => {
     await buildAll(changed);
     expect(await endsWith(createVault(now, { namesKeys: true }))).to.deep.equal({ ...nothing, resealed: 7 });
     await expectAllUnderCurrent();

@@ -2,7 +2,7 @@
  * `npm run prove -- faults mentorships`: students of five clubs compete for 500 sessions with 250 mentors. They also move and cancel
  * sessions. The proof kills and restarts all processes at random times. It also kills the API between two statements of a booking, and the
  * worker at the steps of its mails. No two sessions of a person may overlap, and each due reminder must arrive. If a session was moved
- * before a reminder was due, the reminder for the old time may not arrive.
+ * before a reminder was due, the reminder for the old time must not arrive.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../../config.ts';
@@ -150,9 +150,9 @@ async function bookWhileKilling(place: MailGround): Promise<number> {
 }
 
 interface Work {
-  /** Rejects when the API refuses a call that it must accept. */
+  /** A promise that rejects when the API refuses a call that it must accept. */
   readonly done: Promise<unknown>;
-  /** Sets for how many mentors the work may begin in total. So some work remains for each kill. */
+  /** Allows the work to begin for this number of mentors in total, so that some work remains for each kill. */
   allow(count: number): void;
 }
 

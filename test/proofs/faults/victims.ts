@@ -50,7 +50,7 @@ const lastLogLines = 40;
 
 /**
  * Runs `work` on a running stack, until the end of `work` or an interruption. Then ends all processes and removes the data.
- * @param more more variables of the configuration
+ * @param more further variables of the configuration
  * @param parts the parts of the stack; proofs with files also need S3
  * @returns the result of `work`; undefined after an interruption
  */

@@ -138,7 +138,7 @@ const leavesRowsWhenRefused: ReadonlySet<OperationId> = new Set<OperationId>([
   'exchangeStudentCode',
 ]);
 
-/** An exchange, and the rules that it breaks. */
+/** A request with its answer, and the rules that the answer breaks. */
 interface Judgement {
   readonly exchange: Exchange;
   readonly broken: readonly Broken[];

@@ -15,7 +15,7 @@ export interface Broken {
   readonly what: string;
 }
 
-/** An exchange with all the data that the rules need. */
+/** A request and its answer, with all data that the rules need. */
 interface Case extends Exchange {
   readonly operation: ContractOperation;
   readonly status: number;

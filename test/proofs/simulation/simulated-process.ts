@@ -13,7 +13,7 @@ export interface SimulatedProcess {
   skewMs: number;
 }
 
-/** Code that runs for a process. */
+/** Code that runs in the name of a simulated process. */
 interface Running {
   process: SimulatedProcess;
   /** A timer of this length is a poll. The simulated clock does not stop at the time of a poll. */
@@ -36,7 +36,7 @@ const running = new AsyncLocalStorage<Running>();
 /** The code that runs now. It is undefined outside the simulation. */
 export const runningNow = (): Running | undefined => running.getStore();
 
-/** Runs work as code of a process. @returns the result of the work */
+/** Runs work as the code of a simulated process. @returns the result of the work */
 export const runAs = <T>(context: Running, work: () => T): T => running.run(context, work);
 
 /** The time, timers and random numbers of simulated processes. All other code uses the real time, timers and random numbers. */

@@ -1,4 +1,4 @@
-/** Finds the waiting rows in Postgres, and checks that a run looks at each row in time. */
+/** Finds the waiting rows in Postgres, and checks that a run reads each row in time. */
 import { columnOf, dueRowsOf } from '../../../platform/engine/due-rows.ts';
 import { isFailing } from '../../../platform/engine/faults.ts';
 import { overdueQueries } from '../../../platform/engine/sweeper.ts';
@@ -21,7 +21,7 @@ interface Looks {
   slackMs: number;
 }
 
-/** @throws BrokenInvariant when a waiting row has neither a wake nor a run that looks in time */
+/** @throws BrokenInvariant when a waiting row has neither a wake nor a run that reads the row in time */
 export async function expectSomebodyLooks(
   { source }: SimulatedPostgres,
   { types, now, looksAt, slackMs }: Looks,

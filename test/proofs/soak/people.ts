@@ -48,7 +48,7 @@ const everyMs = {
 const quietAtEndMs = 15 * 60_000;
 const askers = 12;
 const clubsWithFiles = 10;
-/** Every fourth video is uploaded, because ffmpeg would use a core for itself. */
+/** Only every fourth video is uploaded. Otherwise ffmpeg would use a whole core. */
 const videoEvery = 4;
 
 export interface People {
@@ -64,7 +64,7 @@ export interface People {
   close(): Promise<void>;
 }
 
-/** @param ms the time of activity @param eitherApi returns the address of the API for the next call */
+/** @param ms the time during which people act @param eitherApi returns the address of the API for the next call */
 export async function gatherPeople(
   { ground, log }: MailGround,
   { db, model, ms, eitherApi }: { db: Database; model: FakeModel; ms: number; eitherApi: () => string },

@@ -16,7 +16,7 @@ export interface Use {
   heaps?: Heaps;
 }
 
-/** Sizes in bytes, the sums over all threads. */
+/** Sizes in bytes. Each size is the sum over all threads. */
 interface Heaps {
   used: number;
   /** The size of the heap, including the memory that V8 reserves for new objects. */
@@ -73,7 +73,7 @@ function contentOf(file: string): string {
 interface Stat {
   pid: number;
   parent: number;
-  /** User and system time so far, in seconds. */
+  /** The CPU time so far in user and system mode, in seconds. */
   seconds: number;
 }
 

@@ -4,7 +4,7 @@ import { isPassedThrough, type TableSize, type Waiting } from './database.ts';
 import type { Use } from './processes.ts';
 
 export interface Sample {
-  /** Hours since the beginning of the activity. */
+  /** The hours since people began to act. */
   x: number;
   /** The resources of the processes, by name. */
   processes: Readonly<Record<string, Use>>;
@@ -20,7 +20,7 @@ export interface Sample {
 export const longLived = ['worker', 'API'] as const;
 
 interface Growth {
-  /** Percent in an hour, with the standard error. */
+  /** The growth in percent in an hour, with its standard error. */
   memory: { percent: number; error: number };
   heap: { percent: number; error: number };
   tables: { percent: number; error: number };

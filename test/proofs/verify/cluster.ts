@@ -58,7 +58,7 @@ const deadForMs = { least: 0, most: 2_000 };
 const takenOverWithinMs = 60_000;
 /** The time limit for the next delivery after a takeover. Calls to the dead node must first fail and be repeated. */
 const flowingWithinMs = 30_000;
-/** The limit for the last delivery: a failed attempt waits half a minute, and the sweeper needs three minutes. */
+/** The time limit for the last delivery. After a failed attempt, the next attempt waits half a minute. The sweeper needs three minutes. */
 const deadlineMs = 5 * 60_000;
 /** The time limit until a search finds a run. Temporal writes the search data later than the run, from a separate queue. */
 const visibleWithinMs = 60_000;
@@ -163,7 +163,9 @@ function requireWhole(outcome: Outcome): void {
   if (wrong.length > 0) throw new Problem(wrong.join('\n'));
 }
 
-/** Runs the work while the API and the worker of the promoted build run. @throws Problem when a process ends early */
+/**
+ * Starts the API and the worker of the build, promotes the build, and runs `work` while both run. @throws Problem when a process ends early
+ */
 async function withService<T>(
   { site, build }: Scene,
   env: Environment,

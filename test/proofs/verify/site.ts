@@ -12,7 +12,7 @@ import { progress } from '../faults/progress.ts';
 export interface Site {
   /** Empty at first. */
   readonly directory: string;
-  /** The functions to call at the end, the last one first. */
+  /** The functions that are called at the end, in reverse order. */
   readonly stops: (() => Promise<unknown>)[];
 }
 

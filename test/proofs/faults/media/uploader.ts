@@ -100,8 +100,8 @@ async function sendByTus({ url, headers: authorization }: Upload, bytes: Buffer)
 
 /**
  * Sends a piece of the file. The next HEAD request shows how many bytes have arrived.
- * @param cutBefore the connection breaks after a random number of bytes, which is smaller than this number; with 0 the client sends all
- * bytes
+ * @param cutBefore the connection breaks after a random number of bytes, which is smaller than this number; if this number is 0, the client
+ * sends all bytes
  */
 async function sendPiece(
   location: string,

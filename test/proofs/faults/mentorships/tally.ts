@@ -25,7 +25,7 @@ export interface SessionRow {
   busyUntil: Date;
 }
 
-/** A time of a session, from its booking or its last move. */
+/** A time of a session, which a booking or a move has set. */
 interface TimeRow {
   sessionId: Id;
   sequence: number;
@@ -44,7 +44,7 @@ interface SessionMailRow {
   sequence: number;
   template: string;
   status: string;
-  /** Empty for a removed student. */
+  /** The address of the recipient. It is empty for a removed student. */
   email: string;
 }
 
@@ -225,8 +225,8 @@ function allReminders({ times }: Evidence): Reminder[] {
 const isSpared = ({ due, bookedAt, leftAt = Number.POSITIVE_INFINITY }: Reminder) => bookedAt < due && leftAt <= due;
 
 /**
- * Finds reminders that may not arrive. A reminder may not arrive before it is due, or if it was due before the booking. If a session was
- * moved or canceled before a reminder was due, the reminder for the old time may not arrive. If the session changed later, the reminder may
+ * Finds forbidden reminders. A reminder must not arrive before it is due, or if it was due before the booking. If a session was moved or
+ * canceled before a reminder was due, the reminder for the old time must not arrive. If the session changed later, the reminder may
  * arrive only within the time limit of a message.
  */
 function vainReminders(evidence: Evidence, arrivalsOf: (mail: SessionMailRow) => readonly Received[]): string[] {

@@ -1,6 +1,6 @@
 /**
- * Makes the backup of docs/how-to/back-up-and-restore.md from a running Postgres: an archive of its log, a base backup, and a point in
- * time.
+ * Makes a backup of a running Postgres as docs/how-to/back-up-and-restore.md describes: an archive of its log, a base backup, and a point
+ * in time.
  */
 import { appendFile, chown, mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';

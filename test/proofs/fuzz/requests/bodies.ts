@@ -8,7 +8,7 @@ import type { Pool } from './pool.ts';
 import { oneOf } from './references.ts';
 import type { Json, JsonRecord } from './step.ts';
 
-/** @returns undefined if a needed value does not exist */
+/** @returns the body; undefined if a value that the body needs does not exist */
 type BodyMaker = (draw: Draw, pool: Pool) => Json | undefined;
 
 /** Returns a token that the service mailed for one of these purposes. */

@@ -1,5 +1,6 @@
 /**
- * Answers of an agent: students ask questions, delete conversations and are removed. Each event in the stream of the model is a step of the
+ * The scenario of an agent's answers: students ask questions, delete conversations and are removed. Each event in the stream of the model
+ * is a step of the
  * schedule.
  */
 import pino from 'pino';

@@ -1,5 +1,6 @@
 /**
- * Automations and their gates: students enter and leave, versions replace each other, administrators pause, and a mail server has faults.
+ * The scenario of automations and their gates: students enter and leave, versions replace each other, administrators pause automations, and
+ * a mail server has faults.
  */
 import { v5 } from 'uuid';
 import {

@@ -1,6 +1,6 @@
 /**
- * Campaigns and test mails: administrators schedule, pause and repeat them, students unsubscribe, and a mail server accepts, refuses and
- * hangs.
+ * The scenario of campaigns and test mails: administrators schedule, pause and repeat campaigns, students unsubscribe, and a mail server
+ * accepts, refuses and hangs.
  */
 import { createCampaign } from '../../../../domain/campaigns/drafts/drafts.ts';
 import { readStatistics } from '../../../../domain/campaigns/recipients.ts';

@@ -1,4 +1,4 @@
-/** The daily mail of spaces: students post, read, mute and leave, the plan changes, and a mail server has faults. */
+/** The scenario of the daily mail of spaces: students post, read, mute and leave, the plan changes, and a mail server has faults. */
 import { beginDigests } from '../../../../domain/community/digests/beginning.ts';
 import { digestRules } from '../../../../domain/community/digests/digests.policy.ts';
 import { prepareLayout } from '../../../../domain/community/digests/layout.ts';

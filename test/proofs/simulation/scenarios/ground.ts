@@ -5,7 +5,7 @@ import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Simulation } from '../simulation.ts';
 import { mustHold } from '../stage.ts';
 
-/** Things that do not change between schedules. */
+/** The values that are the same in all schedules. */
 export interface Footing {
   vault: Vault;
 }

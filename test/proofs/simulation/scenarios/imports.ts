@@ -1,4 +1,4 @@
-/** Imports of students: files arrive late or never, batches are interrupted, and students are removed in between. */
+/** The scenario of imports of students: files arrive late or never, batches are interrupted, and students are removed in between. */
 import { Readable } from 'node:stream';
 import { cancelImport } from '../../../../domain/access/imports/imports.ts';
 import { forgetAddressesLate } from '../../../../domain/access/imports/removals.ts';

@@ -1,4 +1,4 @@
-/** Mail domains: a club publishes and withdraws records, name servers do not answer, and checks overtake each other. */
+/** The scenario of mail domains: a club publishes and withdraws DNS records, name servers do not answer, and checks overtake each other. */
 import { checkMailDomain } from '../../../../domain/mail/domains/checking.ts';
 import {
   makeDomainKeys,

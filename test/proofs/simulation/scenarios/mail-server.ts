@@ -1,4 +1,4 @@
-/** The mail server for bulk mail, its log, and the list of mails that may not be sent any more. */
+/** The mail server for bulk mail, its log, and the list of mails that must not be sent any more. */
 import { compileEmail } from '../../../../domain/mail/content/compile.ts';
 import { resubscribe, unsubscribe } from '../../../../domain/mail/suppressions/preferences.ts';
 import { outcomeUnknown } from '../../../../domain/mail/sending/recipients.policy.ts';
@@ -173,7 +173,7 @@ export class MailServer {
 
   /**
    * Forbids these mails, except mails that are claimed or being claimed.
-   * @param mails a condition on `mails` with $1
+   * @param mails an SQL condition on the table `mails`; its parameter `$1` is `of`
    * @param to an address to which later mails are forbidden, too; `anyAddress` for all addresses
    */
   async forbid(name: string, reason: string, { mails, of, to }: { mails: string; of: Id; to?: string }): Promise<void> {

@@ -1,4 +1,6 @@
-/** Transactional mails: a mail server accepts, refuses and delays mails, and students are removed before their mail is sent. */
+/**
+ * The scenario of transactional mails: a mail server accepts, refuses and delays mails, and students are removed before their mail is sent.
+ */
 import { requestMail } from '../../../../domain/mail/transactional/requests.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import type { Id } from '../../../../platform/core/ids.ts';

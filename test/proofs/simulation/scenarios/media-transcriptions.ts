@@ -1,4 +1,4 @@
-/** Subtitles that are generated from speech, while people upload other subtitles, remove subtitles, or remove the file. */
+/** The scenario of subtitles that are generated from speech, while people upload other subtitles, remove subtitles, or remove the file. */
 import { MediaTranscription } from '../../../../entities/media/media-transcription.ts';
 import { mediaUses } from '../../../../domain/contexts.ts';
 import { eraseDue, removeMedia } from '../../../../domain/media/erasure/erasure.ts';

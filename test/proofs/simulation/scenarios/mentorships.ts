@@ -1,5 +1,6 @@
 /**
- * Sessions of mentorships: students book, move and cancel them, the club cancels them, mentors change, and each mail is sent at its time.
+ * The scenario of mentorship sessions: students book, move and cancel sessions, the club cancels sessions, mentors change, and each mail is
+ * sent at its time.
  */
 import {
   bookSession,

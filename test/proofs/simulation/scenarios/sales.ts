@@ -1,5 +1,6 @@
 /**
- * Sales: a platform repeats its notices and sends them in any order, buyers are removed, and administrators change access. In any order of
+ * The scenario of sales: a platform repeats its notices and sends them in any order, buyers are removed, and administrators change access.
+ * In any order of
  * notices, each sale must be the sum of its notices.
  */
 import { receivedBody } from '../../../toolkit/builders/received-bodies.ts';

@@ -1,4 +1,7 @@
-/** Spaces that all students with access join: students join, leave and are banned, and access changes while a run fills a space. */
+/**
+ * The scenario of spaces that all students with access join: students join, leave and are banned, and access changes while a run fills a
+ * space.
+ */
 import {
   grantEnrollment,
   restoreEnrollment,
@@ -18,7 +21,7 @@ import { beginning, mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, addressOf, addStudents, searchForTraces, type Footing } from './ground.ts';
 import { simulatedStore } from './store.ts';
 
-/** A request about a membership. */
+/** The kind of a request about a membership. */
 type Will = 'join' | 'leave' | 'ban' | 'unban';
 
 /** A request that changes a membership. `answeredStep` is undefined while the result of the request is unknown. */

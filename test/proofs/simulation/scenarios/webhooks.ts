@@ -1,4 +1,4 @@
-/** Deliveries and gates: receivers accept, refuse and hang, and administrators change endpoints. */
+/** The scenario of deliveries and gates: receivers accept, refuse and hang, and administrators change endpoints. */
 import { createSuccessWriter } from '../../../../domain/webhooks/attempts/record-success.ts';
 import type { AttemptAnswer } from '../../../../domain/webhooks/attempts/post.ts';
 import { newSecret } from '../../../../domain/webhooks/endpoints/secrets.ts';
@@ -20,7 +20,7 @@ interface SeenRequest {
   at: number;
   endedAt: number | undefined;
   answer: AttemptAnswer;
-  /** The fence of the delivery at its claim. */
+  /** The fence that the delivery had when it was claimed. */
   fence: number;
   leaseUntil: number;
 }

@@ -190,7 +190,7 @@ async function askPostgres<T>({ environment }: Stack, work: (client: pg.Client) 
   }
 }
 
-/** Calls a route that checks credentials. The API refuses the call while the rate limiter cannot count. */
+/** Calls a route that checks credentials. While the rate limiter cannot count, the API must refuse such calls. */
 async function askInVain(port: number): Promise<void> {
   await fetch(`http://${host}:${port}/v1/auth/sign-in`, {
     method: 'POST',

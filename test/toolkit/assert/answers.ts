@@ -13,7 +13,7 @@ export async function answerRow(answerId: Id): Promise<AgentAnswer> {
   return (await testDatabase()).manager.findOneByOrFail(AgentAnswer, { id: answerId });
 }
 
-/** The calls, by number. */
+/** The calls of the model for the answer, in the order of their numbers. */
 export async function callRows(answerId: Id): Promise<AgentCall[]> {
   return (await testDatabase()).manager.find(AgentCall, { where: { answerId }, order: { callNo: 'ASC' } });
 }

@@ -19,14 +19,14 @@ export function copiedText(bytes: Buffer): Promise<string> {
   return withFirstPage(bytes, (page) => Promise.resolve(page.getText().replaceAll(/\s+/g, ' ').trim()));
 }
 
-/** Shades of grey, row by row: 0 is black. */
+/** The shades of grey of the pixels, row by row. 0 is black. */
 export interface Picture {
   width: number;
   height: number;
   data: Uint8Array;
 }
 
-/** @param scale pixels per point @returns the first page as it is printed */
+/** @param scale pixels per point @returns the first page in the form in which it is printed */
 export function printedPicture(bytes: Buffer, scale: number): Promise<Picture> {
   return withFirstPage(bytes, async (page) => {
     const { width, height, data } = await page.render({ scale, colorSpace: 'Gray', render: 'bitmap' });
@@ -34,12 +34,12 @@ export function printedPicture(bytes: Buffer, scale: number): Promise<Picture> {
   });
 }
 
-/** A page as it is shown on a screen. */
+/** A page in the form in which a screen shows it. */
 interface ColoredPage {
   /** In pixels. */
   width: number;
   height: number;
-  /** Red, green and blue, from 0 to 255. @param x pixels from the left @param y pixels from the top */
+  /** The red, green and blue of a pixel, from 0 to 255. @param x pixels from the left @param y pixels from the top */
   colorAt(x: number, y: number): [number, number, number];
 }
 

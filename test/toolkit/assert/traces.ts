@@ -19,7 +19,7 @@ export function needlesIn(text: string, needles: Needles): string[] {
   );
 }
 
-/** All tables in the catalogue of Postgres except the tables of migrations and partitions. */
+/** Lists all tables in the catalogue of Postgres except partitions and the table of migrations. */
 async function tables(): Promise<string[]> {
   const source = await testDatabase();
   const rows = await source.query<{ name: string }[]>(

@@ -1,4 +1,4 @@
-/** AI agents and their material. */
+/** Builds AI agents and their material. */
 import type { AgentStatus } from '../../../entities/agents/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';

@@ -21,7 +21,7 @@ export const email = {
   blocks: [{ kind: 'heading' as const, text: 'Ahoy' }],
 };
 
-/** Publishes without images, because the test has no store. */
+/** Publishes an automation without images, because the test has no store. */
 const withoutImages = undefined as never;
 
 /** @returns the id of an automation of the club with this first version */

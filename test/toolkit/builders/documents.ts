@@ -58,7 +58,7 @@ export const rawPage = (page: string, content: string, ...resources: string[]): 
     ...resources,
   );
 
-/** A PDF whose page is painted fifty thousand times, which takes minutes. */
+/** A PDF that paints its page fifty thousand times, so that rendering takes minutes. */
 export function endlessPdf(): Buffer {
   const color = '<< /FunctionType 2 /Domain [0 1] /C0 [1 0 0] /C1 [0 0 1] /N 1 >>';
   const shading = `<< /ShadingType 2 /ColorSpace /DeviceRGB /Coords [0 0 99 99] /Extend [true true] /Function ${color} >>`;

@@ -1,4 +1,7 @@
-/** A club with one record of every kind that a request can name. It contains only rows, without facts, wakes or e-mails. */
+/**
+ * Builds a club with one record of every kind that a request can name. The builder inserts only rows, and causes no facts, wakes or
+ * e-mails.
+ */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { unsubscribeToken } from '../../../domain/mail/suppressions/unsubscribe-link.ts';
@@ -98,7 +101,7 @@ export interface Records {
   /** A repository with the file and with a file that is not yet processed. The student has access. */
   repository: Id;
   repositoryPublicId: string;
-  /** The student's run in the automation, which has failed at its step. */
+  /** The run of the student in the automation. The run has failed at its step. */
   run: Id;
   suppression: string;
   /** The student's unsubscribe link of campaigns. */
@@ -234,7 +237,7 @@ async function furnishMentorships({ clubId, studentId, now }: Scene) {
 async function furnishCommunity({ clubId, studentId, ownerId, now }: Scene) {
   const space = await buildSpace(clubId);
   await buildSpaceMembership(space, studentId);
-  // Callers choose the ids of their messages, and send only random ids.
+  // Callers choose the ids of their messages. All clients send random ids.
   const write = async (author: object) => {
     const written = { club_id: clubId, ...author, body: 'Which knot?', created_at: now };
     const publicId = newId().slice(-12);
@@ -528,7 +531,7 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
     last_message_at: now,
   });
   const turn = { ...asker, conversation_id: conversation };
-  // Clients choose the ids of their questions, and send only random ids.
+  // Clients choose the ids of their questions. All clients send random ids.
   const question = await insert('agent_questions', {
     id: randomUUID(),
     ...turn,

@@ -1,7 +1,7 @@
 /** Builds PDFs from single objects, with structures that PDF libraries do not write. */
 
 export interface HandPage {
-  /** The operators of the page's content. */
+  /** The PDF operators that draw the content of the page. */
   content: string;
   /** Further entries of the page's dictionary, besides the usual entries. */
   entries?: string;

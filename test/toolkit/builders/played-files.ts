@@ -30,7 +30,7 @@ async function written(format: OutputFormat, write: (output: Output) => Promise<
   return Buffer.from(target.buffer ?? new ArrayBuffer(0));
 }
 
-/** A video of whole seconds, one packet per second. */
+/** A video that lasts this number of seconds, with one packet for each second. */
 export function video(
   format: keyof typeof formats,
   { width = 320, height = 240, seconds = 2 }: { width?: number; height?: number; seconds?: number } = {},

@@ -48,7 +48,7 @@ export async function mailedToken(purpose: TokenPurpose, ownerId: Id): Promise<s
   return tokenText(vault, purpose, newest.id);
 }
 
-/** A second session of an account, as if the person signed in from another browser. @returns its token */
+/** A second session of an account, as if the person had signed in from a second browser. @returns its token */
 export async function openFurtherSession(kind: CallerKind, ownerId: Id, now = new Date()): Promise<string> {
   const source = await testDatabase();
   const { token } = await source.transaction((tx) => openSession(new Transaction(tx), kind, ownerId, now));

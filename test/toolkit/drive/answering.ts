@@ -45,7 +45,7 @@ interface StepOptions extends AnsweringOptions {
   signal?: AbortSignal;
 }
 
-/** Call it in a `describe`. */
+/** Call this function in a `describe`. */
 export function useAnswering(): Answering {
   let model: FakeModel | undefined;
   const logs: DeltaLog[] = [];

@@ -55,7 +55,7 @@ export async function testConfig(overrides: Record<string, string> = {}): Promis
     API_METRICS_PORT: '0',
     FILES_PORT: '0',
     WORKER_PORT: '0',
-    ANSWER_TICK_MS: '0', // tests do not wait, except steady-answer.test.ts
+    ANSWER_TICK_MS: '0', // only steady-answer.test.ts waits; all other tests do not wait
     LOG_LEVEL: 'silent',
     EGRESS_ALLOWED_NETWORKS: '', // as in production: the stack's setting would allow receivers on this machine
     TRUSTED_PROXIES: '127.0.0.0/8',

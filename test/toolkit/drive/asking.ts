@@ -24,7 +24,7 @@ export function askingOf(agent: Pick<OpenAgent, 'clubId' | 'publicId'>, { token 
     openStream({ base: base ?? `http://127.0.0.1:${(await testApi()).port}`, method, path, token, body });
 
   return {
-    /** Asks, and follows the stream. @throws Error if the question is not accepted */
+    /** Asks a question, and reads the stream of its answer. @throws Error if the question is not accepted */
     async ask(message: Asked = {}): Promise<Accepted> {
       const stream = await open('POST', `${at}/messages`, bodyOf(message));
       const { data } = await stream.event('accepted');

@@ -1,4 +1,4 @@
-/** Waits for the end of webhook deliveries, wakes their runs, and ends their leases. */
+/** Waits until webhook deliveries have ended, wakes their runs, and ends their leases. */
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import { createNotifier } from '../../../platform/infra/postgres/notifications.ts';
 import type { Id } from '../../../platform/core/ids.ts';

@@ -47,7 +47,7 @@ export const beforeErasing = (mediaId: Id, meanwhile: () => Promise<unknown>): P
     },
   }));
 
-/** Completes an upload and processes it like a worker. @returns the record's status and error, or the code of the refusal */
+/** Completes an upload and processes the file as a worker does. @returns the record's status and error, or the code of the refusal */
 export async function completed(
   owner: { clubId: Id; studentId?: Id },
   mediaId: Id,
@@ -79,7 +79,7 @@ export async function showing(clubId: Id, student: TestStudent, ...imageIds: Id[
     );
 }
 
-/** A summary of the row: status, error, and whether the key and an erasure time are set. */
+/** Summarizes the row of a file: its status, its error, and whether it has a key and an erasure time. */
 export async function mediaState(id: Id): Promise<string> {
   const source = await testDatabase();
   const [row] = await source.query<{ text: string }[]>(

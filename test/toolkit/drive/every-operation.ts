@@ -10,7 +10,7 @@ export const everyOperation = contractOperations();
 /** Operations that accept JSON. */
 export const withBody = everyOperation.filter(({ hasBody, fileBody }) => hasBody && !fileBody);
 
-/** `POST /v1/auth/sign-in`, for titles. */
+/** Names an operation in titles of tests, such as `POST /v1/auth/sign-in`. */
 export const nameOf = ({ method, path }: ContractOperation) => `${method.toUpperCase()} ${path}`;
 
 /** @throws Error if the contract has no such operation */
@@ -54,7 +54,7 @@ const fresh: Readonly<Record<string, (example: JsonObject) => unknown>> = {
   since: () => new Date(Date.now() - 86_400_000).toISOString(),
 };
 
-/** @returns the contract's example with an unused e-mail address; undefined if the operation accepts no body */
+/** @returns the example in the contract, with an unused e-mail address; undefined if the operation accepts no body */
 export function bodyOf(operation: ContractOperation): JsonObject | undefined {
   if (!operation.hasBody) return undefined;
   const example = exampleOf(operation);

@@ -49,7 +49,7 @@ export async function runImport(importId: Id, deps?: ImportDeps): Promise<Import
 
 const waitsForTurn = (status: string) => status === 'pending' || status === 'running';
 
-/** Uploads a file and processes it. @returns the import's record at its end */
+/** Uploads a file and processes it. @returns the final record of the import */
 export async function importFile(club: TestClub, file: string | Uint8Array, query = ''): Promise<ImportRecord> {
   const accepted = await upload(club, file, query);
   if (accepted.status !== 202) throw new Error(`The upload was refused: ${accepted.text}`);

@@ -87,7 +87,7 @@ export async function reserve(
   return { media: answer.body.data, upload: answer.body.upload };
 }
 
-/** Sends the bytes as the descriptor says. @returns the status of the last answer: 200 for `put`, 204 for `tus` */
+/** Sends the bytes as the upload descriptor says. @returns the status of the last answer: 200 for `put`, 204 for `tus` */
 export async function send(upload: Upload, bytes: Buffer): Promise<number> {
   if (upload.method === 'put') return put(upload, bytes);
   const created = await beginUpload(upload, bytes.length);
@@ -125,7 +125,7 @@ export const sendPiece = (
     body: new Uint8Array(bytes),
   });
 
-/** Puts the bytes as the descriptor says. @returns the store's status */
+/** Sends the bytes in one PUT request, as the upload descriptor says. @returns the store's status */
 export async function put(
   { url, headers }: Pick<Upload, 'url' | 'headers'>,
   bytes: Buffer,
@@ -145,8 +145,8 @@ export function sayingArrived(uploader: Uploader, mediaId: Id): Promise<Answer> 
 }
 
 /**
- * Tells the API that the file has arrived, and processes the file as a worker does. @returns the answer to a second call, if the first
- * answer said that the file is in processing
+ * Tells the API that the file has arrived, and processes the file as a worker does. @returns the answer. If the first answer says that the
+ * file is in processing, this is the answer to a second call
  */
 export async function completing(uploader: Uploader, mediaId: Id): Promise<Answer> {
   const answer = await sayingArrived(uploader, mediaId);

@@ -1,4 +1,6 @@
-/** The provider's own SDK as a client of the fake model. It parses the fake answers like answers of the real service. */
+/**
+ * The provider's own SDK as a client of the fake model. It parses answers of the fake model in the same way as answers of the real service.
+ */
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import type { MessageStream } from '@anthropic-ai/sdk/lib/MessageStream';
 import { startFakeModel, type FakeModel } from '../../../dev/fake-model/fake-model.ts';
@@ -39,7 +41,7 @@ interface ModelClient {
   answerTo(body: ModelRequest, script?: Script): Promise<Anthropic.Message>;
   /** Sends the request without the SDK. @param apiKey empty for none */
   post(path: string, body: string, apiKey?: string): Promise<Response>;
-  /** Resolves when the connection of the request has closed on the model's side. @param number from 1 */
+  /** Resolves when the model has noticed that the connection of the request is closed. @param number from 1 */
   outcomeOf(number: number): Promise<string>;
 }
 

@@ -1,4 +1,4 @@
-/** Finds where a request names records of a club: in its path, in its query or in its body. */
+/** Finds the places at which a request names records of a club: in its path, its query or its body. */
 import type { CallerKind, ContractOperation } from '../../../contract/contract.ts';
 import { contractDocument } from '../../../contract/document.ts';
 import { dereference, isObject, type JsonObject } from '../../../contract/openapi.ts';
@@ -186,7 +186,7 @@ function idsInBody(operation: ContractOperation): string[] {
   return [...new Set(placesIn(bodySchemaOf(operation), []))];
 }
 
-/** The maximum nesting of an id that tests check. */
+/** Tests check ids up to this depth of nesting. */
 const deepest = 6;
 
 /** Returns the locations of all UUIDs in a schema, and the location of the code of a link. */

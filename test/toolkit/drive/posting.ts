@@ -36,7 +36,7 @@ interface Posting {
   post(port: number, changes?: Partial<WebhookPost>): Promise<AttemptAnswer>;
   /** Posts like `post`, but omits the duration from the result, so that tests can compare whole results. */
   resultOf(port: number, changes?: Partial<WebhookPost>): Promise<Omit<AttemptAnswer, 'durationMs'>>;
-  /** Posts to a receiver that sends these bytes and no more. */
+  /** Posts to a receiver that answers with exactly these bytes. */
   postTo(...bytes: readonly (string | Buffer)[]): Promise<Omit<AttemptAnswer, 'durationMs'>>;
   /** Stops or closes the object after the test. */
   tracked<T extends Tracked>(one: T): T;

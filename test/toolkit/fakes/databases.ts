@@ -1,6 +1,6 @@
 /**
- * Makes databases that wrap the real database. Some run all statements in one transaction or count statements. Others record how
- * transactions end, lose connections, or observe statements.
+ * Makes databases that wrap the real database. Some of them run all statements in one transaction, count statements, or observe statements.
+ * Others record how transactions end, or lose connections.
  */
 import type { DataSource, EntityManager } from 'typeorm';
 import { Database, Transaction } from '../../../platform/infra/postgres/database.ts';

@@ -125,7 +125,7 @@ function passOn(
   near.pipe(far);
 }
 
-/** Answers like the server, in protobuf: the first field is the version. */
+/** Answers a call in protobuf as the server does. The first field is the version. */
 function answerVersion(near: http2.ServerHttp2Stream, version: string): void {
   const field = Buffer.concat([Buffer.from([0x0a, version.length]), Buffer.from(version)]);
   near.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });

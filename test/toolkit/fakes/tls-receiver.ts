@@ -44,7 +44,7 @@ export interface Receiver {
   connections(): number;
   /** The server names that clients have sent (SNI). The value is false for a client without SNI. */
   serverNames: (string | false)[];
-  /** Cuts every open connection with a reset. */
+  /** Cuts every open connection by a TCP reset. */
   reset(): void;
   stop(): Promise<void>;
 }

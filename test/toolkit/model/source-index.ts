@@ -105,7 +105,8 @@ export class SourceIndexModel {
   }
 
   /**
-   * Updates the list of items that must be in the index. @param changed items whose words have changed @returns the items that the indexing
+   * Updates the list of items that must be in the index. @param changed the items whose text has changed @returns the items that the
+   * indexing
    * must read now
    */
   settle(changed: readonly Id[]): Id[] {

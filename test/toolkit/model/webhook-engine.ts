@@ -71,9 +71,9 @@ export class WebhookEngine {
   readonly flights: Flight[] = [];
   /** The response of all receivers from now on. If it is undefined, the receivers do not answer yet. */
   mood: Reply | undefined = { says: 'ok' };
-  /** The engine loses the next wakes. */
+  /** Makes the engine lose the next wakes. */
   losing = false;
-  /** The engine leaves facts and wakes in the queue. */
+  /** Makes the engine leave facts and wakes in the queue. */
   relayAway = false;
   /** Whether a wake was lost. If no wake was lost, the sweeper has nothing to do. */
   lossy = false;
@@ -240,7 +240,7 @@ export class WebhookEngine {
     this.temporal.signalWithStart(run);
   }
 
-  /** Runs an activity like a worker. */
+  /** Runs an activity as a worker does. */
   private perform({ name, args }: ActivityTask): Promise<unknown> {
     const [id, requestedAt] = args as [Id, number];
     const now = Math.max(requestedAt, this.now); // as in activities/step.ts: a step may be repeated hours later

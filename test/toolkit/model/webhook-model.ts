@@ -1,7 +1,7 @@
 /**
- * A reference model of endpoints and deliveries, written only from STATE-1 to STATE-15 and DEL-1 to DEL-9. The model computes the allowed
- * attempts and their effects, and throws if the engine differs. The rules do not say which of several due deliveries is first. So the
- * engine tells the model which attempt it begins.
+ * A reference model of endpoints and deliveries, which follows only the rules STATE-1 to STATE-15 and DEL-1 to DEL-9. The model computes
+ * the allowed attempts and their effects, and throws if the engine does something else. The rules do not say which of several due
+ * deliveries comes first. The engine therefore tells the model which attempt it begins.
  */
 import type { Id } from '../../../platform/core/ids.ts';
 
@@ -106,8 +106,8 @@ export class WebhookModel {
   }
 
   /**
-   * Makes a delivery of a fact, which every enabled endpoint with a subscription gets. For a deleted student, only the fact of the deletion
-   * is sent.
+   * Makes a delivery of a fact for every enabled endpoint that subscribes to it. For a deleted student, only the fact of the deletion is
+   * sent.
    */
   created(id: Id, endpointId: Id, about: { studentId: Id | null; type: string }, now: number): void {
     expectThat(this.endpoint(endpointId).status !== 'disabled', 'a delivery for a disabled endpoint');

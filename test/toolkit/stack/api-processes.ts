@@ -1,4 +1,4 @@
-/** API processes that a test can kill, and a proxy to their file listeners that a test can stall. */
+/** Starts API processes that a test can kill, and a proxy to their file listeners. A test can make the proxy stall. */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import net from 'node:net';
@@ -82,7 +82,7 @@ interface Line {
   hangUp(): void;
 }
 
-/** Call it in a `describe`. @returns the proxy, for use inside the tests */
+/** Call this function in a `describe`. @returns the proxy, for use inside the tests */
 export function useLine(): () => Line {
   let server: net.Server;
   let port = 0;

@@ -1,4 +1,4 @@
-/** A Chromium for one test file, and its pages. Chromium can reach only this machine. */
+/** Starts a Chromium for one test file, and opens its pages. Chromium can reach only this machine. */
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { components } from '../../../dev/components/catalogue.ts';
 import { locate } from '../../../dev/components.ts';

@@ -1,4 +1,4 @@
-/** The stores for tests of the rate limits: the Postgres of the run, a separate Redis, and a proxy to a store that can fail. */
+/** The stores for tests of the rate limits: the Postgres of the test run, a separate Redis, and a proxy through which a store can fail. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';

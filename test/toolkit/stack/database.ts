@@ -1,4 +1,4 @@
-/** The migrated database of the current test file. */
+/** Provides the migrated database of the current test file. */
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../../config.ts';
 import { Secret } from '../../../platform/core/secret.ts';
@@ -66,7 +66,7 @@ function databaseUrl(name: string): Secret {
  */
 const uncounted = new Set(['rate_limit_counters', 'vault_secrets']);
 
-/** The number of rows of each table, which a refused request must not change. */
+/** Counts the rows of each table. A refused request must not change these numbers. */
 export async function rowCounts(): Promise<Record<string, number>> {
   const source = await testDatabase();
   const tables = source.entityMetadatas.map(({ tableName }) => tableName).filter((name) => !uncounted.has(name));
@@ -99,7 +99,7 @@ export async function columnsHolding(text: string): Promise<string[]> {
   return found.flat();
 }
 
-/** The facts of a club that no relay has processed yet, oldest first. */
+/** The facts of a club that no relay has handled yet, oldest first. */
 export async function factsOf(clubId: Id): Promise<{ type: string; studentId: Id }[]> {
   const source = await testDatabase();
   return source.query<{ type: string; studentId: Id }[]>(

@@ -1,4 +1,4 @@
-/** The whole delivery engine for tests: worker processes, their Temporal, and receivers. */
+/** Runs the whole delivery engine for tests: worker processes, their Temporal, and receivers. */
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import { useDeliveries, type Delivering } from './receivers.ts';

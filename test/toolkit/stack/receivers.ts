@@ -1,4 +1,4 @@
-/** Receivers on this machine, and the egress through which deliveries are posted to them. */
+/** Starts receivers on this machine, and the egress that posts deliveries to them. */
 import { createSuccessWriter } from '../../../domain/webhooks/attempts/record-success.ts';
 import { readConfig } from '../../../config.ts';
 import { startReceiver, type ReceiverOptions, type Receiver } from '../../../dev/clients/receiver.ts';
@@ -21,7 +21,7 @@ export interface Delivering {
   receiver(respond?: ReceiverOptions['respond'], options?: Partial<ReceiverOptions>): Promise<Receiver>;
 }
 
-/** Call it in a `describe`. @returns a function that returns the receivers and the egress, for use inside the tests */
+/** Call this function in a `describe`. @returns a function that returns the receivers and the egress, for use inside the tests */
 export function useDeliveries(): () => Delivering {
   let delivering: Delivering | undefined;
   let egress: Egress | undefined;

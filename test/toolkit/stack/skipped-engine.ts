@@ -29,7 +29,7 @@ type GateHandle = WorkflowHandle<typeof endpointGate>;
 export interface SkippedEngine {
   /** The time of the server's clock. */
   now(): Promise<Date>;
-  /** Lets this much time pass, and runs everything that becomes due in this time. */
+  /** Lets this time pass, and runs everything that becomes due during this time. */
   pass(ms: number): Promise<void>;
   /** Performs an act of an API caller at the current time, and sends the wakes of this act. */
   act<T>(what: (deps: VaultDeps, now: Date) => Promise<T>): Promise<T>;
@@ -71,7 +71,7 @@ export const searchAttributes = {
 
 const initial = { random: 0.5, async beforeGate() {} };
 
-/** Call it in a `describe`. @returns a function that returns the engine, for use inside its tests */
+/** Call this function in a `describe`. @returns a function that returns the engine, for use inside its tests */
 export function useSkippedEngine(): () => SkippedEngine {
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the workers, before their server', () => Promise.all(workers.map((worker) => worker.stop())));

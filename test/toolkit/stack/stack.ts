@@ -29,7 +29,7 @@ export function testStack(): Promise<TestStack> {
   return sharing;
 }
 
-/** The path of the run's workflow bundle; created on first use. */
+/** The path of the workflow bundle of the test run. The bundle is created at first use. */
 export async function workflowBundleFile(): Promise<string> {
   return ask<string>('/bundle');
 }
@@ -47,7 +47,7 @@ async function share(): Promise<TestStack> {
   return { environment: own, authority, mailbox: await mailbox };
 }
 
-/** Asks the server of the run (test/run/server.ts). */
+/** Sends a request to the server of the test run (test/run/server.ts). */
 async function ask<T>(what: string): Promise<T> {
   const base = process.env['TEST_RUN_URL'];
   if (!base)

@@ -1,4 +1,7 @@
-/** Tracing in this process with the spans in memory. It records only spans of the service itself, without package instrumentations. */
+/**
+ * Turns on tracing in this process, and keeps the spans in memory. It records only spans of the service itself, and no spans of
+ * instrumented packages.
+ */
 import { context, logs, propagation, SpanStatusCode, trace } from '@opentelemetry/api';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { InMemorySpanExporter, SimpleSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace';

@@ -52,7 +52,7 @@ export async function runWorkerHere(
   };
 }
 
-/** Call it in a `describe`. @returns a function that returns a client of the stack's Temporal, for use inside the tests */
+/** Call this function in a `describe`. @returns a function that returns a client of the stack's Temporal, for use inside the tests */
 export function useTemporal(): () => Client {
   let client: Client | undefined;
   before('connect to Temporal', async () => {
@@ -81,7 +81,7 @@ export interface WorkerProcess extends ObservedWorker {
   readonly exited: Promise<Exit>;
   /** Sends the process a signal and waits for its end. @returns the exit of the process, and the milliseconds until the exit */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Exit & { tookMs: number }>;
-  /** Its log so far. */
+  /** The log of the process so far. */
   log(): string;
 }
 

@@ -63,7 +63,7 @@ describe('dev/stack', () => {
     expect((await stat(path.join(directory, 'secrets.json'))).mode & 0o777).to.equal(0o600);
   });
 
-  it('stores data durably if it uses fixed ports, as for people, but not for tests', async () => {
+  it('stores data durably if it uses fixed ports, but not if it uses free ports, as in tests', async () => {
     const ports = await freePorts(Object.keys(fixedPorts) as PortName[]);
     const env = Object.fromEntries(
       Object.entries(fixedPorts).map(([name, { variable }]) => [variable, String(ports[name as PortName])]),

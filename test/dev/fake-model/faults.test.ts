@@ -19,7 +19,7 @@ describe('dev/fake-model: faults', () => {
         expect(model().requests.at(-1)).to.include({ outcome: 'cut', events: cutAfter });
       });
 
-  it('breaks every client by a cut connection, but only the SDK by a regular end before the last event', async () => {
+  it('cuts a stream, which fails in every client, or ends it early, which fails only in the SDK', async () => {
     const read = async (script: Script) => {
       model().next({ ...four, ...script });
       return (await post('/v1/messages', JSON.stringify({ ...asking('x'), stream: true }))).text();

@@ -143,7 +143,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     for (const text of texts) expect(stripped(text)).to.equal(text);
   });
 
-  it('filters a text like normal text if one renderer may consider the text code and another may not', () => {
+  it('filters a text as normal text if renderers may disagree whether the text is code', () => {
     const image = '![x](https://e.example)';
     const texts = [
       ' ```\n```\n' + image,

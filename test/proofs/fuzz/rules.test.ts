@@ -78,7 +78,7 @@ describe('test/proofs/fuzz/rules', () => {
     expect(brokenBy({ status: 200, body: page, errors: ['a line'] })).to.deep.equal([rule]);
   });
 
-  it('reports a success for a caller without a session, of another club, or with a role that may not call', () => {
+  it('reports a success for a caller without a session, from another club, or without permission', () => {
     const rule = ['answers as session, club and role demand'];
     const updates = { operation: 'updateClub', body: { name: 'x' } } as const;
     expect(brokenBy({ caller: {}, status: 200, body: page })).to.deep.equal(rule);

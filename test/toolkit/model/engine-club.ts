@@ -20,7 +20,7 @@ export async function simulateEngine(
   const now = Date.now() - 100 * day;
   time.begin(now, () => 0.5);
   const engine = await WebhookEngine.open(deps, clubId, time);
-  // The deletion of a club deletes all its rows. TRUNCATE would be slower, because it creates new files for about 60 tables.
+  // The deletion of a club deletes all its rows. TRUNCATE would create new files for about 60 tables.
   await eraseWebhooks(source.manager);
   for (const table of ['wakes', 'facts', 'clubs']) await source.query(`DELETE FROM ${table}`);
   await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', $3, $2)`, [

@@ -182,7 +182,7 @@ describe('the pool of connections to receivers', () => {
     expect(receiver.requests[2]).to.deep.equal(receiver.requests[1]);
   });
 
-  it('repeats such a request over a new connection, not over a second idle connection', async () => {
+  it('repeats a failed request over a new connection, not over a second idle connection', async () => {
     const receiver = await receiverThat((socket, request, number) => {
       if (number <= 2 || receiver.connections() > 2) ok(socket, request, number);
       else socket.destroy();

@@ -210,7 +210,7 @@ describe('the key vault at process start', () => {
       );
     });
 
-    it('do not name a column whose newest values no given key opens if values of a different column open', async () => {
+    it('do not name a column that no given key opens if a given key opens a different column', async () => {
       await buildSealedValues(sealingUnnamed(one, { seemsNamed: false }));
       for (let count = 0; count < 3; count++) await buildSealedValues(sealingUnnamed(three, { seemsNamed: false }));
       await db.run(sql`UPDATE students SET email_key = NULL`);

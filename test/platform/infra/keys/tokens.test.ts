@@ -43,7 +43,7 @@ describe('self-contained tokens during a change of the master key', () => {
   const alone = createVault(after);
 
   for (const [kind, [make, read, says]] of Object.entries(kinds)) {
-    it(`${kind}: are accepted by each process that has their key, and by no other process`, () => {
+    it(`are accepted by each process that has their key, and by no other process: ${kind}`, () => {
       const [old, young] = [make(first), make(changed)];
       expect(make(openable)).to.equal(old);
       for (const vault of [first, openable, changed]) expect(read(vault, old)).to.deep.equal(says);

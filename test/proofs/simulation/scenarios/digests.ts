@@ -46,7 +46,7 @@ export async function digests(sim: Simulation, ground: Footing): Promise<Stage> 
   );
   const spaceId = await addSpace(sim, clubId, students);
   const posts: PostRow[] = [];
-  /** Students for whom a command may have changed the right to the mail. The check accepts both outcomes for these students. */
+  /** Students whose right to the mail may have changed by a command. The check accepts both outcomes for these students. */
   const touched = new Set<Id>();
   let planMoved = false;
   const server = new MailServer(sim);

@@ -91,7 +91,7 @@ export async function createCohort(
 }
 
 /**
- * Changes the fields that are present. Students in the cohort keep the dates of their access.
+ * Changes the fields of the cohort that `input` contains. Students in the cohort keep the dates of their access.
  * @throws DomainError not_found, invalid_request (the end is not after the beginning)
  */
 export async function updateCohort(

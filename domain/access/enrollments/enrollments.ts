@@ -85,7 +85,7 @@ export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Pro
 }
 
 /**
- * Grants access by an administrator, who gets an error if the student has the access already.
+ * Grants access for an administrator. If the student has the access already, the administrator gets an error.
  * @throws DomainError already_enrolled, and the errors of `grantAccess`
  */
 export async function grantByHand(

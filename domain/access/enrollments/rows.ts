@@ -1,4 +1,4 @@
-/** Enrollments in the database: reading them under the lock of their student, finding the current one, and recording facts. */
+/** Reads enrollments while their student's row is locked, finds the current enrollment, and records facts about enrollments. */
 import { AccessDelivery } from '../../../entities/access/access-delivery.ts';
 import { Enrollment } from '../../../entities/access/enrollment.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -72,7 +72,7 @@ export async function findStanding(
   );
 }
 
-/** Whether the end of the enrollment has passed. A revocation does not matter. */
+/** Whether the end of the enrollment has passed. The answer is the same for a revoked enrollment. */
 export function hasEnded({ endsAt }: Pick<EnrollmentTimes, 'endsAt'>, now: Date): boolean {
   return endsAt !== null && endsAt <= now;
 }

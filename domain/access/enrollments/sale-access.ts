@@ -68,8 +68,8 @@ function isSame(one: SaleTarget, other: SaleTarget): boolean {
 }
 
 /**
- * Returns the end that the access would have without the cancellation. If the current end differs from the end of the cancellation, an
- * administrator has set the current end.
+ * Returns the end that the access would have without the cancellation. If the current end is not the end that the cancellation set, an
+ * administrator has set it, and the function returns it.
  */
 function ownEndOf({ id, endsAt }: EnrollmentRow, from: SaleTarget, endsBefore: EndsBefore): Date | null {
   const before = endsBefore[id];

@@ -19,12 +19,12 @@ export const importRules = {
   batchRows: 500,
   /** The maximum number of enrollments of a transaction. A batch with many deliveries has fewer rows. */
   batchGrants: 4_000,
-  /** The limit of the contract. It counts characters, not bytes. */
+  /** The maximum length of a name, as in the API contract. It counts characters, not bytes. */
   nameCharacters: 120,
   emailCharacters: 254,
   /** An upload that has not ended after this time was interrupted, because the server allows 5 minutes for a body. */
   uploadMs: 15 * 60_000,
-  /** If a workflow still runs, the time between two of its steps is at most this time. */
+  /** A running workflow never waits longer than this time between two of its steps. */
   silenceMs: 10 * 60_000,
   /** A waiting import checks at this interval whether it may run. An import that ends also wakes it. */
   turnMs: 30_000,

@@ -106,7 +106,7 @@ export async function listImportRows(
       outcome === undefined ? undefined : sql`outcome = ${outcome}`,
     ])}`,
     orderBy: sql`row`,
-    // Each batch updates the number of rows, so reading the total costs no more for a long report.
+    // Each batch updates a stored number of rows, so the query does not have to count the rows of a long report.
     total: outcome === undefined ? created + existing + failed : { created, existing, failed }[outcome],
   });
   return {

@@ -38,7 +38,7 @@ export async function readRemovedAddresses(
 /** The texts that an import stores from its file. A file name or a column name may contain the name of a person. */
 const clearedTexts = sql`file_name = NULL, ignored_columns = '{}'`;
 
-/** A condition on an ended import: it was canceled, or failed before its last row. */
+/** An SQL condition on an ended import. It is true if the import was canceled, or failed before its last row. */
 const isReadInPart = sql`status <> 'completed'`;
 
 /**
@@ -76,7 +76,7 @@ export async function forgetFilesThatName(
 /** The maximum number of imports in one round of upkeep. */
 const importsPerRound = 100;
 
-/** Deletes the addresses that were recorded at the moment at which their import ended. */
+/** Deletes addresses of ended imports that are still stored, because a removal recorded them just as the import ended. */
 export async function forgetAddressesLate(db: Queries): Promise<number> {
   const late = await db.rows<{ id: Id }>(sql`
     SELECT DISTINCT import.id FROM student_import_addresses noted JOIN student_imports import ON import.id = noted.import_id

@@ -80,7 +80,7 @@ async function insertImport(
     looksAt: new Date(now.getTime() + importRules.uploadMs),
     createdAt: now,
   });
-  // The workflow waits for the file, or for the time after which the upload counts as interrupted.
+  // The workflow waits until the file arrives, or until the upload has taken so long that it counts as interrupted.
   await wake(tx, 'studentImport', [upload], now);
 }
 

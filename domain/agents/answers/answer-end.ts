@@ -22,7 +22,7 @@ interface Ended {
   errorCode?: AnswerError | undefined;
 }
 
-/** The result of the model's stream, also of a stream that broke off. */
+/** The result of the model's stream. A stream that broke off has a result, too. */
 export interface StreamResult extends Ended {
   answerId: Id;
   callNo: number;
@@ -30,15 +30,15 @@ export interface StreamResult extends Ended {
   /** The maximum size of the answer. */
   maxTokens: number;
   text: string;
-  /** The words of the text that the log does not contain yet. */
+  /** The last part of `text`, which the log does not contain yet. */
   rest: Delta;
   citations: readonly Citation[];
   use: TokenUse;
-  /** The stream ended before the model had counted its output. */
+  /** True if the stream ended before the model had reported the number of its output tokens. */
   isCut: boolean;
 }
 
-/** The data that this process has about a stream, if another transaction has ended the answer. */
+/** The data that this process still has about a stream, after another transaction has ended the answer. */
 export interface StreamedText {
   text: string;
   /** The tokens that the model has reported; absent if its stream has not begun. */
@@ -47,7 +47,7 @@ export interface StreamedText {
   isCounted: boolean;
 }
 
-/** The text of a stream, if only the row of its call is known. */
+/** The value for an answer whose stream this process has not read. Only the row of its call is known. */
 export const nothingStreamed: StreamedText = { text: '', isCounted: false };
 
 /** An answer whose stream was stopped by this service, and not by the model. */

@@ -11,11 +11,11 @@ import { findAnswer, type Message } from '../conversations/messages.ts';
 
 export type AnswerEvent = RecordOf<'AgentStreamEvent'>;
 
-/** The pause before the next read of the final answer, if Postgres was unreachable. */
+/** If Postgres is unreachable, the function waits this long before it reads the final answer again. */
 const againMs = 500;
 
 /**
- * @param from characters (code points) that the receiver already has
+ * @param from the number of characters (code points) that the receiver already has
  * @param wording the texts in the language of the receiver
  * @param closed is aborted when the receiver disconnects
  * @returns `delta` events, then `done` or `error` when the answer has ended. If the process stops first, there is no last event, and the

@@ -114,8 +114,8 @@ const begin = prepared<object, TokenUse & { id: Id; callNo: number; now: Date; r
 );
 
 /**
- * Records that the model's stream has begun. From now on, the model is not called again for this answer. The call's row contains the use of
- * the prompt, so that the club can be charged even if this worker dies.
+ * Records that the model's stream has begun. From now on, the model is not called again for this answer. The call's row stores the number
+ * of prompt tokens, so that the club can be charged even if this worker dies.
  * @returns false if another call owns the answer
  */
 export async function beginAnswer(
@@ -153,8 +153,8 @@ export async function endUnbegunCall(
   now: Date,
 ): Promise<void> {
   const estimated = outcome === 'abandoned';
-  // A deletion may have ended the answer first. Then the row must not contain the id of the request, because the model's provider could
-  // find the words of the conversation by this id.
+  // A deletion of the conversation may have ended the answer first. Then the row must not store the request's id, because the model's
+  // provider could find the deleted words by this id.
   const isOpen = await tx.one(
     sql`SELECT FROM agent_answers WHERE id = ${id} AND status = 'generating' FOR NO KEY UPDATE`,
   );

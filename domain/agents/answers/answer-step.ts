@@ -44,7 +44,7 @@ export interface AnswerDeps {
 }
 export type AnswerFailpoint = 'answer_claimed' | 'answer_called' | 'answer_begun' | 'answer_ending' | 'answer_ended';
 
-/** The end of the answer; or the time of the next step, in Unix milliseconds, with the reason for the wait. */
+/** The result of a step: the outcome of an ended answer, or the time of the next step in Unix milliseconds with the reason for the wait. */
 export type AnswerStep =
   | { done: true; outcome: AnswerReport | { status: 'gone' } }
   | { done: false; at: number; waitingFor: 'call' | 'lease'; call: number };
@@ -163,7 +163,7 @@ async function fail(
   return ended(deps, answer, failed);
 }
 
-/** @param byUs true if this step has ended the answer. It then notifies the waiting readers and counts the answer */
+/** @param byUs true if this step has ended the answer. The function then notifies the waiting readers and reports the answer */
 async function ended(deps: AnswerDeps, { id }: AnswerRow, byUs: boolean): Promise<AnswerStep> {
   if (byUs) deps.notify([id]);
   const report = await reportOn(deps.db, id);

@@ -22,7 +22,7 @@ export const answerRules = {
   leaseMs: 20 * second,
   /** The longest time for which a stream may send nothing, not even a ping. */
   silenceMs: 60 * second,
-  /** The longest time for which a stream may send only pings. The model may think, but not without a limit. */
+  /** The longest time for which a stream may send only pings. The model may think during this time. */
   pingsMs: 180 * second,
   /** The longest duration of a request. It is shorter than the activity's timeout, so that a slow answer is ended and not repeated. */
   requestMs: 13 * 60 * second,
@@ -30,7 +30,7 @@ export const answerRules = {
   logMs: 3_600 * second,
 } as const;
 
-/** The error code of an answer by the failure of its last call, if this call failed before its stream began. */
+/** If the last call failed before its stream began, this table maps the failure to the error code of the answer. */
 export const errorsBeforeBegin = {
   unavailable: 'model_unavailable',
   overloaded: 'model_overloaded',
@@ -38,7 +38,7 @@ export const errorsBeforeBegin = {
   silent: 'model_unavailable',
 } as const satisfies Record<FailureKind, AnswerError>;
 
-/** The error of an answer whose stream broke off with this error. */
+/** Returns the error code of an answer whose stream broke off with the given error. */
 export function errorAfterBegin(kind: FailureKind): AnswerError {
   return kind === 'silent' ? 'model_silent' : 'interrupted';
 }

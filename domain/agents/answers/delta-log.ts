@@ -24,8 +24,8 @@ const renewEveryMs = 5_000;
 const maxWaiting = 4_096;
 
 /**
- * The error if this call does not own the answer any more. Either another transaction ended the answer, or Postgres was unreachable for
- * longer than the lease.
+ * The error that is thrown if this call does not own the answer any more. Either another transaction ended the answer, or Postgres was
+ * unreachable for longer than the lease.
  */
 export class AnswerLost extends Error {
   override name = 'AnswerLost';
@@ -56,7 +56,7 @@ export interface DeltaLog {
    * @param onFirstWords called when the log has the first words
    */
   open(answerId: Id, callNo: number, onFirstWords: () => void): AnswerLog;
-  /** Stops the timers. All open answers then count as lost. */
+  /** Stops the timers. Every open answer then fails with `AnswerLost`. */
   close(): void;
 }
 

@@ -13,7 +13,7 @@ import { budgetOf } from './budget.ts';
 
 const microsACent = 10_000;
 
-/** @returns the budget of the month that `now` is in */
+/** @returns the budget of the month that contains `now` */
 export async function readAiBudget(db: Queries, clubId: Id, now: Date): Promise<RecordOf<'AiBudget'>> {
   const budget = await budgetOf(db, clubId, now);
   return {

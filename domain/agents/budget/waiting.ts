@@ -14,7 +14,7 @@ export interface Patience {
   everyMs: number;
 }
 
-/** Most answers take less time than this limit. Clients and proxies wait longer than this limit. */
+/** This limit is longer than most answers take, and shorter than the time for which clients and proxies wait. */
 const usualPatience: Patience = { waitMs: 10_000, everyMs: 250 };
 
 /**
@@ -24,7 +24,7 @@ const usualPatience: Patience = { waitMs: 10_000, everyMs: 250 };
 const lines = new Map<Id, Promise<unknown>>();
 
 /**
- * Runs the attempt immediately. If reserves fill the budget, it runs the attempt again after the pauses of `patience`, until the limit of
+ * Runs the attempt immediately. If reserves fill the budget, the function repeats the attempt with the pauses and up to the time limit of
  * `patience`.
  * @param attempt the transaction to run. It must write nothing if it throws
  * @throws DomainError rate_limited when the time is over; any other error of `attempt`

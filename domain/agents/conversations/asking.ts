@@ -1,6 +1,7 @@
 /**
- * Accepts a question (OP-1). One transaction makes every check that can fail before generation, in the order of AGT-6 to AGT-12. A
- * refused question writes nothing. Constraints ensure that an id is used once and that a conversation answers one question at a time.
+ * Accepts a question (OP-1). One transaction makes every check that can fail before generation, in the order of AGT-6 to AGT-12. A refused
+ * question writes nothing. Database constraints ensure that an id is used only once, and that a conversation has only one unfinished answer
+ * at a time.
  */
 import { Agent } from '../../../entities/agents/agent.ts';
 import { AgentQuestionImage } from '../../../entities/agents/agent-question-image.ts';

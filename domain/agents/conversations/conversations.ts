@@ -1,4 +1,7 @@
-/** A student's conversations with agents. They stay readable after access has ended, but new questions are refused. */
+/**
+ * Lists, reads and changes a student's conversations with agents. After access has ended, the student can still read them, but cannot ask
+ * new questions.
+ */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -22,7 +25,7 @@ import {
   type ConversationRow,
 } from './messages.ts';
 
-/** A condition on `agent_conversations conversation`. */
+/** An SQL condition on `agent_conversations conversation`: the student owns the conversation, and it is not deleted. */
 const ownedBy = (studentId: Id) => sql`conversation.student_id = ${studentId} AND conversation.deleted_at IS NULL`;
 
 /** @returns the agent and the student's remaining questions @throws DomainError not_found (also if unpublished), not_entitled */
@@ -134,7 +137,7 @@ export async function removeConversation(
 /**
  * Finds an answer that the caller wants to follow, starting at a position.
  * @param messageId the id of the answer or of its question
- * @param from characters (code points) that the caller already has
+ * @param from the number of characters (code points) that the caller already has
  * @returns the answer's id
  * @throws DomainError not_found; invalid_request for a position beyond the written text
  */

@@ -1,4 +1,4 @@
-/** The images that students show to agents in questions. This file presents them, reads them for the model, and removes them. */
+/** Presents the images of students' questions to agents, reads these images for the model, and removes them. */
 import { AgentQuestionImage } from '../../../entities/agents/agent-question-image.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -12,7 +12,7 @@ import { mediaColumns, presentMedia, type StoredMedia } from '../../media/media.
 const shownColumns = columns(AgentQuestionImage, ['questionId'], 'shown');
 const imagesOf = sql`agent_question_images shown JOIN media ON media.id = shown.media_id AND media.removed_at IS NULL`;
 
-/** For AgentMessage.images. @returns the images of each question in their order. A question without images is absent */
+/** For AgentMessage.images. @returns for each question, its images in their order. The result has no entry for a question without images */
 export async function presentImages(
   db: Queries,
   storage: ObjectStore,

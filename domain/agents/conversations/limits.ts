@@ -1,4 +1,6 @@
-/** A student's remaining questions: the cap of 24 hours and the club's budget (AGT-24, LIM-12, LIM-13). */
+/**
+ * Computes how many questions a student may still ask, from the agent's limit for 24 hours and the club's budget (AGT-24, LIM-12, LIM-13).
+ */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -16,14 +18,14 @@ const windowMs = 24 * 3_600_000;
 export interface AgentTerms {
   id: Id;
   instructions: string;
-  /** The model that answers: the agent's own or the environment's. */
+  /** The model that answers: the agent's own model, or the default model of the environment. */
   model: string;
   dailyLimit: number;
   answerMaxTokens: number;
 }
 
 export interface Used {
-  /** The questions of the last 24 hours. Questions of deleted conversations count too. */
+  /** The number of questions in the last 24 hours. Questions of deleted conversations count, too. */
   questions: number;
   /** The time at which the oldest of these questions is 24 hours old. */
   resetsAt: Date | undefined;
@@ -46,8 +48,8 @@ export async function countQuestions(
 
 /**
  * @param used the number of questions, including the current question
- * @throws DomainError daily_limit_reached, when the student has used up the limit. It has the seconds until the student can ask again, but
- * not if the limit is 0
+ * @throws DomainError daily_limit_reached, when the student has used up the limit. The error contains the seconds until the student can ask
+ * again, unless the limit is 0
  */
 export async function requireWithinLimit(
   tx: Transaction,
@@ -70,7 +72,9 @@ export async function requireWithinLimit(
   throw new RefusalToPerson('daily_limit_reached', words, { retryAfterSeconds });
 }
 
-/** @returns the remaining questions as a record. The cap may be lower than the number of used questions */
+/**
+ * @returns the remaining questions as a record. They are at least 0, even if the limit is lower than the number of questions already asked
+ */
 export function presentLimits(
   agent: AgentTerms,
   { questions, resetsAt }: Used,

@@ -1,4 +1,4 @@
-/** Conversations, questions, answers and citations as API callers see them (AGT-19, AGT-20, AGT-22). */
+/** Builds the conversations, questions, answers and citations that the API returns (AGT-19, AGT-20, AGT-22). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
@@ -107,7 +107,8 @@ export async function messagesOf(
   page: PageRequest,
 ): Promise<{ messages: Message[]; total: number }> {
   const { limit, offset } = windowOf(page);
-  // Every question has an answer, so the function counts pairs of messages from the end. A page can begin or end inside a pair.
+  // Every question has an answer, so the function counts pairs of messages from the end of the conversation. A page can begin or end
+  // between a question and its answer.
   const firstPair = Math.floor(offset / 2);
   const pairs = Math.ceil((offset + limit) / 2) - firstPair;
   const questions =

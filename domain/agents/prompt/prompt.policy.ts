@@ -1,5 +1,6 @@
 /**
- * The limits of a prompt, and an estimate of its tokens. The building of a prompt and the reservation of its cost use the same limits.
+ * Defines the limits of a prompt, and estimates the number of its tokens. The code that builds a prompt and the code that reserves its cost
+ * use the same limits.
  */
 
 export const promptBounds = {
@@ -15,12 +16,12 @@ export const promptBounds = {
 
 /** Estimated tokens of parts that are not text, or whose length is unknown. The estimates are intentionally a little too high. */
 const tokens = {
-  /** The platform's instructions and the agent's name. */
+  /** The estimate for the platform's instructions and the agent's name. */
   frame: 1_500,
-  /** The name of the role of a question or an answer. */
+  /** The estimate for the role name of a question or an answer. */
   message: 20,
   image: 5_000,
-  /** Separators between the blocks of a passage. */
+  /** The estimate for the separators between the blocks of a passage. */
   passageFrame: 100,
 } as const;
 
@@ -31,7 +32,7 @@ const charactersAToken = 3;
  * half.
  */
 const bytesAToken = 2;
-/** The characters per token of passages, whose language is unknown. */
+/** The number of characters per token in passages. The language of a passage is unknown. */
 const charactersATokenOfPassages = 2;
 
 /** A question and its answer. */
@@ -42,7 +43,7 @@ export interface Turn {
 
 /**
  * @param newestFirst the questions and answers of a conversation, newest first. The list may be longer than {@link promptBounds} allows
- * @returns the turns that fit into these bounds; the oldest is first
+ * @returns the newest turns that fit into these bounds, oldest first
  */
 export function turnsThatFit<T extends Turn>(newestFirst: readonly T[]): T[] {
   const fittingTurns: T[] = [];

@@ -28,8 +28,7 @@ interface Work {
 const noAssignment = () => notFound('assignment');
 
 /**
- * Sends an attempt. It is the first attempt, or a new attempt after a review has requested changes. The sent files then belong to the
- * attempt.
+ * Sends a student's first attempt, or a new attempt after a review has requested changes. The sent files then belong to the attempt.
  * @throws DomainError not_found, invalid_request (the assignment does not accept such work), invalid_file, assignment_closed,
  *   submission_state
  */
@@ -162,7 +161,7 @@ export async function withdrawSubmission(
 }
 
 /**
- * Finds the attempt that waits for its review, if it has this number. The caller holds the lock of the student.
+ * Finds the attempt with this number, if it still waits for its review. The caller holds the lock of the student.
  * @throws DomainError not_found, submission_changed
  */
 export async function findWaiting(

@@ -1,4 +1,4 @@
-/** Removes a student's submissions, with their texts and reviews, and extensions. */
+/** Removes a student's extensions and submissions, with the texts and reviews of the submissions. */
 import { AssignmentExtension } from '../../entities/assignments/assignment-extension.ts';
 import { AssignmentSubmission } from '../../entities/assignments/assignment-submission.ts';
 import type { Id } from '../../platform/core/ids.ts';

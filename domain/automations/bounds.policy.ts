@@ -17,7 +17,7 @@ const definitionRules = {
 
 const minuteOfUnit = { minutes: 1, hours: 60, days: 1_440, weeks: 10_080 } as const;
 
-/** @returns the minutes of a delay */
+/** @returns the length of a delay in minutes */
 export const minutesOf = ({ amount = 0, unit = 'minutes' }: Wait): number => amount * minuteOfUnit[unit];
 
 /**

@@ -15,8 +15,7 @@ export interface Seen {
   /** Whether `exit_when` is true. False if the automation has no `exit_when`. */
   exits: boolean;
   /**
-   * Whether the student had the access of the run before, and does not have it any more. True only if the automation ends its runs in this
-   * case.
+   * Whether the student has lost the access for which the run was started. True only if the automation ends its runs in this case.
    */
   accessLost: boolean;
   /** Whether the condition of the step is true. False if the step has no condition. */
@@ -33,13 +32,13 @@ export type Decision =
   | { kind: 'wait'; until: Date }
   /** The step is complete. `to` is the next step; null at the end. */
   | { kind: 'pass'; outcome: 'then' | 'else' | 'time_over'; to: string | null }
-  /** The effect of the step is due before the run continues. */
+  /** The step has an effect, such as a tag, which must happen before the run continues at `to`. */
   | { kind: 'act'; to: string | null }
   | { kind: 'fail'; code: 'unknown_step_kind' };
 
 /**
- * Makes the checks in a fixed order. First it checks the reasons that end a run. Then it checks the condition of the step, and at last the
- * deadline. The runs of a paused automation do nothing. The runs of an archived automation end.
+ * Decides what the run does now, with checks in a fixed order. It first checks the reasons that end a run, then the condition of the step,
+ * and last the deadline. The runs of a paused automation do nothing. The runs of an archived automation end.
  */
 export function decide(placed: PlacedStep, facts: Seen): Decision {
   const { step, following } = placed;
@@ -90,8 +89,8 @@ export function deadlineOf({ kind, wait }: Step, timeZone: string, now: Date): D
 }
 
 /**
- * Whether a run that enters this step can wait without another look. The look that led to this step has just checked the reasons to exit. A
- * step with a condition or an effect needs a look first.
+ * Whether a run that enters this step can wait immediately, without a further evaluation. The reasons to exit were checked just before the
+ * run entered the step. A step with a condition or an effect must be evaluated first.
  */
 export const sleepsAt = ({ step: { kind, wait } }: PlacedStep): boolean =>
   kind === 'wait' && wait !== undefined && wait.kind !== 'until_condition';
@@ -114,7 +113,7 @@ export function combine({ match, rules }: Condition, answers: readonly boolean[]
 
 /** The changes after which a waiting run must evaluate its rules again. */
 export interface Watch {
-  /** Types of facts. */
+  /** The types of facts after which the run evaluates its rules again. */
   types: EventType[];
   /** The courses whose published lessons affect the answers. */
   courses: string[];

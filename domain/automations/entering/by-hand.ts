@@ -11,7 +11,7 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { findAutomation } from '../records.ts';
 import { enter, shareOpen, type Entry } from './entering.ts';
 
-/** The students that one transaction locks. Other transactions wait for these locks. */
+/** The number of students that one transaction locks. It is small, because other transactions wait for these locks. */
 const studentsPerPage = 100;
 
 export interface EnteringDeps extends DatabaseDeps {

@@ -1,6 +1,6 @@
 /**
- * The step of `automation-run/<id>`: one look. One transaction, which has locked the student, reads the run, decides, applies the step and
- * moves the cursor. An e-mail is claimed before it is given to the mail server, and its outcome is recorded afterwards (AUTO-10).
+ * The step of the workflow `automation-run/<id>`. One transaction locks the student, reads the run, decides, applies the effect and moves
+ * the cursor. An e-mail is claimed before it goes to the mail server, and its outcome is recorded afterwards (AUTO-10).
  */
 import type { RunStatus } from '../../../entities/automations/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -78,7 +78,7 @@ export type RunStep =
       held: boolean;
     };
 
-/** The gate wakes a paused run. Its workflow still looks again at this interval. */
+/** The gate wakes a held run. In case this wake is lost, the run's workflow also reads the row at this interval. */
 const heldLooksMs = 7 * 24 * 3_600_000;
 /** A run fails after it had internal errors for this time, so that an administrator sees it. */
 const faultyMs = 24 * 3_600_000;
@@ -202,7 +202,10 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
   });
 }
 
-/** A record that a step names may have been deleted in spite of the checks. Then the run fails at this step. */
+/**
+ * Applies the effect of the step. The record that the step names may have been deleted in spite of the checks. Then the function returns an
+ * error code, and the run fails at this step.
+ */
 async function effectOf(
   tx: Transaction,
   run: RunRow,
@@ -236,8 +239,8 @@ async function finish(
 
 /**
  * Returns the answer of the step to its workflow. If the run waits, the answer always has a time, even if this time has passed. Without a
- * time, the workflow calls the step again immediately. If the database's clock is behind, the lease for which the run waits is then still
- * valid, and the workflow would loop.
+ * time, the workflow would call the step again immediately. If the database's clock is behind, the lease that the run waits for is still
+ * valid. Then the workflow would call the step in a loop.
  */
 function resting(
   version: ReadVersion,
@@ -271,7 +274,7 @@ async function sendOrDefer(deps: RunDeps, mail: MailToSend, now: Date): Promise<
   return result ?? deferSending(deps, mail, now);
 }
 
-/** Leaves the e-mail unclaimed. The run looks again later. */
+/** Leaves the e-mail unclaimed, and lets the run try again later. */
 async function deferSending(
   { db }: RunDeps,
   { run, version, placed, scene }: MailToSend,
@@ -328,7 +331,7 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Ans
     await returnOneAllowance(tx, run.clubId, now);
     return undefined;
   });
-  // The automation was paused or archived, or the run ended. The next look handles this.
+  // The automation was paused or archived, or the run ended. The next step of the run handles this change.
   if (!mailToSend) return resting(version, run.cursor, { looksAt: now, waiting: false }, now);
   await deps.failpoint('run_mail_claimed');
   const answer = await deps.smtp.handOver(mailToSend.message);

@@ -1,12 +1,14 @@
 /**
- * Definitions of automations in the form of the contract, and the order of their steps. They are stored and returned in this form, so
- * their field names are wire names. The functions are pure.
+ * Defines the form of an automation's definition, and the order of its steps. A definition is stored and returned in the form of the API
+ * contract, so its fields have the names of the contract. The functions are pure.
  */
 import type { Reentry, TriggerKind } from '../../../entities/automations/values.ts';
 import type { Condition } from '../../conditions/conditions.ts';
 import type { EmailContent } from '../../mail/content/email-content.ts';
 
-/** The number of the language in which definitions are written today. The code does not read a version with another number (AUTO-9). */
+/**
+ * The number of the language in which definitions are written today. The code refuses to read a version with a different number (AUTO-9).
+ */
 export const languageOfToday = 1;
 
 export const stepKinds = ['send_email', 'wait', 'condition', 'add_tag', 'remove_tag', 'award_points', 'exit'] as const;
@@ -76,7 +78,7 @@ export function emailsOf(definition: Pick<Definition, 'steps'>): EmailContent[] 
   return placedSteps(definition).flatMap(({ step }) => step.email ?? []);
 }
 
-/** @returns every step in reading order. The function is not recursive. A saved draft has a limited depth */
+/** @returns every step in reading order. The function uses a loop and no recursion */
 export function placedSteps({ steps }: Pick<Definition, 'steps'>): PlacedStep[] {
   const placed: PlacedStep[] = [];
   interface Open {

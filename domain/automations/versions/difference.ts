@@ -1,4 +1,4 @@
-/** The difference between two definitions, by the ids of steps. */
+/** Compares two definitions, whose steps are matched by their ids. */
 import { isDeepStrictEqual } from 'node:util';
 import { placedSteps, type Definition, type PlacedStep } from './definition.policy.ts';
 
@@ -8,15 +8,15 @@ export interface StepDifference {
 }
 
 export interface Difference {
-  /** Changed fields outside the steps: `trigger`, `reentry`, `exit_on_access_lost`, `exit_when`. */
+  /** The changed fields outside the steps: `trigger`, `reentry`, `exit_on_access_lost`, `exit_when`. */
   changed_fields: string[];
   added: StepDifference[];
   removed: StepDifference[];
-  /** Steps that have moved to another branch or behind another step. */
+  /** The steps that have moved to a different branch or behind a different step. */
   moved: StepDifference[];
   /**
-   * Steps with changed fields. If steps inside a branch have changed, the list has these inner steps, and not the step that contains the
-   * branch.
+   * The steps with changed fields. If only steps inside a branch have changed, the list has these inner steps, and not the step that
+   * contains the branch.
    */
   changed: (StepDifference & { fields: string[] })[];
 }
@@ -56,8 +56,8 @@ function fieldsChanged(before: PlacedStep | undefined, after: PlacedStep): strin
 }
 
 /**
- * A step has moved if it is now in another step or branch. Within one list, the longest part that kept its order has not moved, and the
- * other steps have moved.
+ * A step has moved if it is now inside a different step or branch. Within one list, the longest sequence of steps that kept its order has
+ * not moved, and the other steps have moved.
  */
 function movedOf(before: readonly PlacedStep[], after: readonly PlacedStep[]): Set<string> {
   const listOf = ({ parent }: PlacedStep) => (parent ? `${parent.branch} ${parent.id}` : '');

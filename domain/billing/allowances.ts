@@ -1,4 +1,4 @@
-/** The allowances of a club's plan: features, and seats for students (BILL-2, BILL-3). */
+/** Checks what a club's plan includes: features, and seats for students (BILL-2, BILL-3). */
 import type { Transaction, Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -35,14 +35,19 @@ export async function requireFeature(
     : new DomainError('feature_not_in_plan', `The club's plan does not include ${feature.replaceAll('_', ' ')}.`);
 }
 
-/** Seats for students that a transaction has reserved. No other transaction of the club can reserve seats until this transaction ends. */
+/**
+ * The seats that a transaction has reserved for students. No other transaction of the club can reserve seats until this transaction ends.
+ */
 export interface LockedSeats {
-  /** The number of students above the plan's allowance, after these seats are used. The number is recorded when the students are added. */
+  /**
+   * The number of students beyond the plan's allowance after the reserved seats are used. This number is recorded when the students are
+   * added.
+   */
   excess: number;
 }
 
 /**
- * Locks the club's count of students until the transaction ends. This lock comes before the lock of any student
+ * Locks the club's count of students until the transaction ends. A transaction must take this lock before it locks any student
  * (docs/explanation/architecture.md#locks). So a transaction that has already locked a student must not call this function.
  */
 export async function lockStudentCount(tx: Transaction, clubId: Id): Promise<void> {
@@ -51,8 +56,8 @@ export async function lockStudentCount(tx: Transaction, clubId: Id): Promise<voi
 }
 
 /**
- * Locks the club's count of students to reserve seats for new students. If two requests want the last seat, one of them waits. The cost
- * does not depend on the number of students. The lock comes before the lock of any student.
+ * Locks the club's count of students to reserve seats for new students. If two requests want the last seat, one request waits. The function
+ * takes the same time for any number of students. Call it before the transaction locks any student.
  * @throws DomainError limit_reached if no seat is free and the plan does not bill overage
  */
 export async function lockSeats(
@@ -109,8 +114,8 @@ export async function takeSeats(tx: Transaction, clubId: Id, { excess }: LockedS
 }
 
 /**
- * Reserves seats for a known number of students, and records students beyond the allowance. Must be called in the transaction that adds
- * them, before it adds them.
+ * Reserves seats for a known number of students, and records the students beyond the allowance. The transaction that adds the students must
+ * call this function before it adds them.
  * @throws DomainError limit_reached if too few seats are free and the plan does not bill overage
  */
 export async function requireStudents(tx: Transaction, clubId: Id, more: number, now: Date): Promise<void> {

@@ -1,4 +1,4 @@
-/** The look of a club's printed documents: its current colour and logo (DEC-186). */
+/** Finds the look of a club's printed documents: the club's current colour and logo (DEC-186). */
 import { LRUCache } from 'lru-cache';
 import { ClubBranding } from '../../entities/clubs/club-branding.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -86,7 +86,7 @@ function smallestSufficient(files: readonly LogoFile[], printSize: Size): LogoFi
  */
 export type LogoPicture = PrintPicture | 'unreadable' | 'unavailable';
 
-/** The newest pictures, by the variant's key and the printed size. */
+/** A cache of the pictures that were created last, by the variant's key and the printed size. */
 const remembered = new LRUCache<string, Exclude<LogoPicture, 'unavailable'>>({
   maxSize: printedLogoRules.rememberedBytes,
   sizeCalculation: (picture) =>
@@ -132,7 +132,8 @@ async function makeLogo(
     const bytes = await readWhole(storage, key, sizeBytes, signal);
     return bytes ? ((await makePrintPicture(bytes, { box, mostBytes, signal })) ?? 'unreadable') : 'unavailable';
   };
-  // Some stores ignore the abort signal. So this code also waits for the signal itself, and such a store does not delay the document.
+  // Some stores ignore the abort signal. So the code also waits for the signal itself. Then a store that ignores the signal does not delay
+  // the document.
   return Promise.race([permits.run({ clubId }, make, signal), aborted(signal)]);
 }
 

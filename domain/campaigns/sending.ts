@@ -37,11 +37,11 @@ import { pause } from './states.ts';
 export interface SendingDeps extends HandOverDeps {
   db: Database;
   vault: Vault;
-  /** The dependencies for publishing the images of e-mails. */
+  /** The dependencies of the functions that publish the images of e-mails. */
   images: Omit<ImageDeps, 'db' | 'vault'>;
   /** The platform's own address. Clubs without a verified domain send from it, and bounces go to it. */
   fromAddress: string;
-  /** The number of mails that a new club, and a new domain, may send in a day. */
+  /** The numbers of mails that a new club and a new mail domain may send in a day. */
   warmUps: WarmUps;
   /** The URL at which callers reach the API, without a slash at the end. */
   publicUrl: string;
@@ -58,8 +58,8 @@ interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCoun
 }
 
 /**
- * The row of a candidate after the claim statement. If the mail was not claimed, the values of a claim may be absent. If the student was
- * removed, the address is absent.
+ * The row of a candidate mail that the claim statement returns. If the mail was not claimed, the fields `fence` and `attemptCount` may be
+ * absent. If the student was removed, the address is absent.
  */
 type ClaimRow =
   | (Claimed & { status: 'sending'; goesOn: boolean })
@@ -83,7 +83,7 @@ interface Scene {
   clubName: string;
   sender: MailSender;
   from: From;
-  /** The number of consecutive refusals so far. */
+  /** The number of consecutive mails that the mail server has refused so far. */
   refusals: number;
   recordSent: ReturnType<typeof recorderOfAccepted>;
 }
@@ -252,7 +252,8 @@ async function record(
   const { id, fence, attemptCount } = claimed;
   const outcome = outcomeOf(answer, attemptCount);
   const mine = sql`id = ${id} AND fence = ${fence}`;
-  // The row of a removed student has no address. The server's answer must not write the address into the row again.
+  // If the student was removed, the mail's row has no address any more. The server's answer may contain the address, so it is not written
+  // into such a row.
   const error = (text: string) =>
     text === outcomeUnknown ? sql`${text}::text` : sql`CASE WHEN student_email <> '' THEN ${text}::text END`;
   if (outcome.status === 'sent') await scene.recordSent(claimed, answer);
@@ -262,8 +263,8 @@ async function record(
   else {
     const again = new Date(now.getTime() + outcome.waitMs);
     await db.transaction(async (tx) => {
-      // Locks the campaign. A cancellation skips the pending mails. Without this lock, a cancellation at the same time would miss a mail
-      // that becomes pending again here.
+      // Locks the campaign, because a cancellation skips the pending mails. Without this lock, a simultaneous cancellation would miss the
+      // mail that becomes pending again here.
       const current = await findCampaign(tx, campaign.clubId, campaign.id, 'FOR SHARE');
       const status = current.status === 'canceled' ? 'skipped' : 'pending';
       await tx.run(sql`UPDATE mails SET lease_until = NULL, next_attempt_at = ${again}, ${settledAs(status, error(outcome.lastError))}
@@ -276,8 +277,8 @@ async function record(
 }
 
 /**
- * Counts the refusals in a row. Too many refusals pause the campaign. A success sets the count to 0. If the count is already 0, a success
- * writes nothing.
+ * Counts how many mails the server has refused one after another. Too many refusals pause the campaign. A success sets the count to 0. If
+ * the count is already 0, a success writes nothing.
  * @returns whether the campaign continues
  */
 async function countRefusals(db: Database, scene: Scene, more: 0 | 1, now: Date): Promise<boolean> {

@@ -41,7 +41,7 @@ export async function importSuppressions(
         keys.set(key.toString('hex'), key);
       } else {
         failed += 1;
-        if (faults.length < maxFaults) faults.push({ row: row.row, ...row.fault } as Fault); // the import reads only the column `email`
+        if (faults.length < maxFaults) faults.push({ row: row.row, ...row.fault } as Fault); // safe cast: only `email` is read
       }
       if (keys.size + failed > maxRows)
         throw new DomainError('invalid_request', `The file has more than ${maxRows} rows. Send it in several parts.`);
@@ -73,7 +73,8 @@ class File {
       this.#nextRow = header.nextRow;
       this.#left = this.#left.subarray(header.end);
     }
-    // A row may begin at the end of a piece. This beginning is read together with the next piece.
+    // A row may begin at the end of a piece and end in the next piece. The reader keeps the beginning, and reads it together with the next
+    // piece.
     const minBytes = isLast ? 1 : importRules.pieceBytes;
     while (this.#left.length >= minBytes) {
       const read = readRows({ bytes: this.#left, isLast }, this.#format, this.#nextRow, importRules.batchRows, [

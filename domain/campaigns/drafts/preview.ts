@@ -1,6 +1,6 @@
 /**
- * Previews of a campaign. A preview is a copy of the campaign's e-mail. Its links are not tracked, and its unsubscribe link does nothing
- * (CAMP-4).
+ * Creates previews of a campaign. A preview is a copy of the campaign's e-mail, but its links are not tracked, and its unsubscribe link
+ * does nothing (CAMP-4).
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { Campaign } from '../../../entities/campaigns/campaign.ts';
@@ -128,12 +128,12 @@ interface Copy {
   text: string;
 }
 
-/** The maximum size of HTML and text in an answer, in bytes. Mailboxes already cut off much shorter e-mails. */
+/** The maximum size of the HTML and the text of a copy together, in bytes. Mailboxes already cut off much shorter e-mails. */
 const maxCopyBytes = 900_000;
 
 /**
  * Creates a copy with the original links, without a working unsubscribe link, and with the pictures of the real mail.
- * @param values the known data of the recipient
+ * @param values the data of the recipient for the variables of the e-mail
  * @param imageSeconds the time for which the images can be opened
  * @throws DomainError campaign_has_problems, busy
  */
@@ -183,7 +183,7 @@ async function makeCopies(
   const content = campaign.content as EmailContent;
   const mediaIds = imageIdsOf(content);
   const images = await findImages(db, clubId, mediaIds);
-  if (images.size < mediaIds.length) throw hasProblems(); // an image was removed since the check
+  if (images.size < mediaIds.length) throw hasProblems(); // an image was removed after the e-mail was checked
   const addresses = await Promise.all(
     [...images].map(async ([id, image]) => [id, await addressOf(storage, image, imageSeconds)] as const),
   );
@@ -231,7 +231,8 @@ function whole(
 export const noWayOut = '#';
 
 /**
- * Signs the URL of the picture in the real mail. For an older image that was not processed, the URL leads to the image in the library.
+ * Signs the URL of the picture that the real mail would show. For an older image without such a picture, the URL leads to the original
+ * image in the library.
  */
 function addressOf(
   storage: PreviewDeps['storage'],
@@ -260,7 +261,7 @@ async function studentOf(db: Queries, clubId: Id, studentId: Id): Promise<Candid
   return student;
 }
 
-/** The variables about a student. Empty if the account was never confirmed (CAMP-4). */
+/** The values of the variables about a student. Empty if the account was never confirmed (CAMP-4). */
 export const valuesFor = ({
   name,
   email,

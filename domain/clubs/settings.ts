@@ -1,4 +1,4 @@
-/** A club's own settings: its name, its slug, its time zone and its language. */
+/** Reads and changes a club's settings: its name, its slug, its time zone and its language. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { Club } from '../../entities/clubs/club.ts';
 import { clubLanguageOf } from '../language/chosen.ts';
@@ -29,7 +29,7 @@ export async function findClubLanguage(db: Queries, clubId: Id): Promise<string 
 }
 
 /**
- * Changes the fields that are present. If the language changes, the whole content of the club is indexed again.
+ * Changes the settings that `input` contains. If the language changes, the whole content of the club is indexed again.
  * @throws DomainError invalid_request (the time zone is unknown), slug_taken, slug_limit_reached
  */
 export async function updateClub(

@@ -11,8 +11,8 @@ import { findVisiblePost } from './posts.ts';
 import { insertReport } from './reports.ts';
 
 /**
- * Locks the post. So a report and a deletion at the same time run one after the other. A deletion closes the earlier reports. A report
- * after the deletion finds no post or comment. The deletion of a comment also locks the post, so this lock is enough for comments.
+ * SQL that locks the post, so that a report and a deletion run one after the other. A deletion closes the earlier reports. A report after
+ * the deletion finds no post or comment. The deletion of a comment also locks its post, so this lock is enough for comments, too.
  */
 const undeleted = sql`FOR SHARE OF written`;
 

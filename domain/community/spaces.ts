@@ -1,4 +1,4 @@
-/** The spaces of a club as its administrators see them: creating, listing, changing, ordering, archiving (COMM-4, COMM-5). */
+/** Lets administrators create, list, change, order and archive the spaces of a club (COMM-4, COMM-5). */
 import { CommunitySpace } from '../../entities/community/community-space.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
@@ -19,7 +19,10 @@ import { memberCounts } from './counts.ts';
 
 type SpaceRecord = RecordOf<'Space'>;
 
-/** The maximum number of spaces of a club, including archived spaces. One list and one request for their order contain all of them. */
+/**
+ * The maximum number of spaces of a club, including archived spaces. It is low enough that one list and one request for the order can
+ * contain all spaces.
+ */
 export const maxSpaces = 200;
 
 const spaceColumns = columns(
@@ -122,7 +125,8 @@ function nameOf(text: string): string {
 }
 
 /**
- * Changes the fields that are present. If the change switches `auto_join` on, a separate run makes each student with access a member.
+ * Changes the fields of the space that `input` contains. If the change switches `auto_join` on, a separate run makes each student with
+ * access a member.
  * @throws DomainError not_found (also if the cover does not exist), public_id_taken, media_archived, invalid_request
  */
 export async function updateSpace(

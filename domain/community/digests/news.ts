@@ -1,6 +1,6 @@
 /**
- * Finds the new posts for students, in the spaces for which they get the daily mail. It uses the memberships, the access and the posts at
- * the time of the query (COMM-18).
+ * Finds the new posts for students, in the spaces for which they get the daily mail. The result depends on the memberships, the access and
+ * the posts at the time of the query (COMM-18).
  */
 import type { SpaceDigest } from '../../../entities/community/space-digest.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -27,7 +27,7 @@ export interface NewsOfSpace {
   name: string;
   /** The number of new posts, at most `digestRules.counted`. */
   count: number;
-  /** The newest of the new posts, the newest first. */
+  /** The newest of the new posts, in order from new to old. */
   posts: readonly NewPost[];
 }
 
@@ -40,8 +40,8 @@ export interface News {
 }
 
 /**
- * Two expressions for a `WITH` clause. `told` has the end of the last digest of each student. `wanted` has the spaces of each student, with
- * the time after which a post in the space is new.
+ * Returns two expressions for a `WITH` clause. `told` contains, for each student, the time up to which the last digest has reported posts.
+ * `wanted` contains the spaces of each student, with the time after which a post in the space is new.
  */
 function wantedSpaces({ id, clubId, takesUntil }: DigestWindow, studentIds: readonly Id[], now: Date): Sql {
   const since = new Date(takesUntil.getTime() - digestRules.lookBackMs);
@@ -63,8 +63,8 @@ function wantedSpaces({ id, clubId, takesUntil }: DigestWindow, studentIds: read
 }
 
 /**
- * A condition that the row `post` is new for the row `wanted`. The statement must order by `created_at`. Postgres then starts to read the
- * index at the time `new_from`, even if its statistics are wrong.
+ * Returns an SQL condition that is true if the post in the row `post` is new for the row `wanted`. The statement must order by
+ * `created_at`. Postgres then starts to read the index at the time `new_from`, even if its statistics are wrong.
  */
 const isNew = ({
   takesUntil,

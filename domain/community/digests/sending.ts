@@ -38,7 +38,7 @@ export interface DigestDeps extends HandOverDeps {
   vault: Vault;
   /** The platform's own address. Clubs without a verified domain send from it, and bounces go to it. */
   fromAddress: string;
-  /** The number of mails that a new club, and a new domain, may send in a day. */
+  /** The numbers of mails that a new club and a new mail domain may send in a day. */
   warmUps: WarmUps;
   /** The URL at which callers reach the API, without a slash at the end. */
   publicUrl: string;
@@ -57,7 +57,7 @@ interface Candidate {
 
 interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCount'> {
   email: string;
-  /** The student's own language, or null if the student has chosen none. */
+  /** The language that the student has chosen, or null if the student has chosen none. */
   language: string | null;
   news: News;
 }
@@ -71,13 +71,13 @@ interface Scene {
   branding: Branding;
   layout: Layout;
   recordSent: ReturnType<typeof recorderOfAccepted>;
-  /** The number of consecutive refusals so far. */
+  /** The number of consecutive mails that the mail server has refused so far. */
   refusals: number;
 }
 
 /** The result of sending one page of mails. */
 interface DigestPage extends SentPage {
-  /** The mail server refused too many mails in a row. */
+  /** Whether the mail server has refused too many mails in a row. */
   isRefusing: boolean;
 }
 
@@ -250,7 +250,8 @@ async function record(
   if (outcome.status === 'sent') await scene.recordSent(claimed, answer);
   else {
     const again = outcome.status === 'pending' ? new Date(now.getTime() + outcome.waitMs) : null;
-    // The row of a removed student has no address. The server's answer must not write the address into the row again.
+    // If the student was removed, the mail's row has no address any more. The server's answer may contain the address, so it is not written
+    // into such a row.
     const error =
       outcome.lastError === outcomeUnknown
         ? sql`${outcome.lastError}::text`

@@ -8,8 +8,8 @@ import type { VaultDeps } from '../../deps.ts';
 const batch = 1_000;
 
 /**
- * Fills in one batch. It is safe to repeat this function. If an address is corrected at the same time, the student keeps the key that the
- * correction has written.
+ * Fills in the keys of one batch of students. If an address is corrected at the same time, the student keeps the key that the correction
+ * has written.
  * @returns the number of filled rows, and whether there may be more
  */
 export async function fillEmailKeys({ db, vault }: VaultDeps): Promise<{ filled: number; more: boolean }> {

@@ -1,4 +1,7 @@
-/** A student's own account: confirmation, sign-in, reset, one-time code. No answer reveals whether an e-mail is known. */
+/**
+ * Lets students confirm their account, sign in with a password or a one-time code, and reset the password. No answer reveals whether an
+ * e-mail address is known.
+ */
 import { Student } from '../../../entities/identity/student.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { IsNull } from 'typeorm';
@@ -28,8 +31,8 @@ import { DomainError } from '../../../platform/core/errors.ts';
 type StudentSession = RecordOf<'StudentSession'>;
 
 /**
- * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`. The answer is the same for a new
- * account and for an account that existed before.
+ * Signs a student in. A person who has not confirmed the address yet, and signs in with the password of the last sign-up, gets
+ * `email_not_verified`. The answer is the same for a new account and for an account that existed before.
  * @throws DomainError invalid_credentials; email_not_verified only after a correct password
  */
 export async function signInStudent(
@@ -81,8 +84,8 @@ export async function verifyStudentEmail(
 }
 
 /**
- * Locks a student who has proven the address. If the club's count does not include the student yet, the count is locked first. Then the
- * student is locked, and at last the student's tokens.
+ * Locks a student who has proven to own the address, and then the student's tokens. If the club's count of students does not include the
+ * student yet, the function locks the count first.
  * @throws DomainError token_gone for a removed student; limit_reached
  */
 async function lockToConfirm(tx: Transaction, studentId: Id) {
@@ -102,7 +105,8 @@ export async function requestStudentPasswordReset(deps: VaultDeps, who: EmailInC
 
 /**
  * Mails a code.
- * @returns the id of this request. A caller must send this id with a code. The id has the same form if no code was mailed
+ * @returns the id of this request, which the caller must send together with the code. The function returns such an id even if no code was
+ * mailed
  */
 export async function requestStudentCode(
   deps: VaultDeps,
@@ -115,7 +119,7 @@ export async function requestStudentCode(
 }
 
 /**
- * Sets a new password. Ends every other sign-in session and every mailed token.
+ * Sets a new password. Ends all other sign-in sessions and all mailed tokens of the account.
  * @throws DomainError weak_password, token_gone, limit_reached
  */
 export async function confirmStudentPasswordReset(
@@ -134,7 +138,7 @@ export async function confirmStudentPasswordReset(
     if (!owner) throw tokenGone();
     requireUnknown(password, owner); // after an error the token stays valid
     await takeSeatOf(tx, locked, now);
-    // The reader of this mail owns the address, so the address is confirmed too.
+    // Only the owner of the address can read this mail, so the address now counts as confirmed, too.
     await tx.run(
       sql`UPDATE students SET password_hash = ${passwordHash}, verified_at = coalesce(verified_at, ${now}) WHERE id = ${studentId}`,
     );
@@ -169,7 +173,7 @@ export async function exchangeStudentCode(
 }
 
 /**
- * Sets the first password of a student who was invited, or whose password from the sign-up was removed.
+ * Sets the first password of an invited student, or of a student whose password from the sign-up was removed.
  * @throws DomainError weak_password, password_exists
  */
 export async function setStudentPassword(

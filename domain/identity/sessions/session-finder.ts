@@ -15,7 +15,10 @@ import type { StudentIdentity } from '../student-identity.ts';
 
 /** The shortest time between two extensions of a session, so that only few requests write to the database. */
 const slideEveryMs = 5 * 60_000;
-/** The maximum number of look-ups that run at the same time in a process. So look-ups use only a few of the process's connections. */
+/**
+ * The maximum number of look-ups that run at the same time in a process. The limit leaves most database connections of the process to other
+ * work.
+ */
 const maxConcurrentLookUps = 4;
 
 export interface AdministratorSessionFound {
@@ -32,7 +35,8 @@ export interface SessionFinder {
   student(token: string, now: Date): Promise<StudentIdentity | undefined>;
   /**
    * @param clubId the club in the path, if there is one. The same query reads the membership in this club
-   * @returns the administrator of a valid session and the role; undefined without a session. Extends the session
+   * @returns the administrator of a valid session, with the role; undefined if no valid session has this token. The function extends the
+   * session
    */
   administrator(token: string, clubId: Id | undefined, now: Date): Promise<AdministratorSessionFound | undefined>;
 }
@@ -43,7 +47,7 @@ interface LookUp {
   clubId: Id | null;
 }
 
-/** @returns the session finder of a process. It looks up the sessions of concurrent requests together */
+/** @returns the session finder of a process, which looks up the sessions of concurrent requests in one query */
 export function createSessionFinder(db: Database): SessionFinder {
   const student = gathered(
     (lookUps: readonly LookUp[]) =>

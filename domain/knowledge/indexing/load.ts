@@ -22,13 +22,13 @@ interface Row {
   sizeBytes: string | null;
   mime: string | null;
   kind: MediaKind | null;
-  /** The object key of the subtitles that are read. */
+  /** The key, in the object store, of the subtitles to read. */
   trackKey: string | null;
   trackBytes: number | null;
 }
 
 /**
- * Must run after the claim, so that the content is at least as new as the claimed version.
+ * Loads the content of a source. Call this function after the claim, so that the content is at least as new as the claimed version.
  * @returns undefined if the source was deleted
  * @throws the reason of the signal; errors of the store
  */

@@ -19,7 +19,7 @@ const blocks = new Set([
 const keepsLines = new Set(['pre', 'listing', 'plaintext', 'xmp']);
 const struckOut = new Set(['s', 'del', 'strike']);
 
-/** The maximum depth of nesting. A page may nest raised letters to any depth. */
+/** The maximum depth of nested inline elements, because a page may nest raised letters to any depth. */
 const deepestInline = 20;
 
 /** Extracts the sections of an HTML text. @throws Unreadable too_large */
@@ -30,10 +30,10 @@ export function readHtml(html: string, into: SectionBuilder): void {
   reader.end();
 }
 
-/** The visibility of the text at this point. */
+/** Whether text at the current position of the page is visible. */
 interface Sight {
   isVisible: boolean;
-  /** Letters of size zero are invisible. */
+  /** False if the letters have size zero, because such letters are invisible. */
   hasSize: boolean;
   /** Whether the hidden text has already caused a warning. */
   hasWarned: boolean;
@@ -50,8 +50,8 @@ class HtmlReader implements Visitor {
   readonly #tables: (OpenTable | undefined)[] = [];
   readonly #headings: number[] = [];
   /**
-   * Texts that are changed before they are added to the paragraph, such as the text of a cell, or raised letters. The innermost text is the
-   * last in the list.
+   * Texts that need a change before they are added to the paragraph, such as the text of a cell, or raised letters. The list ends with the
+   * innermost text.
    */
   readonly #apart: string[][] = [];
   #paragraph: string[] = [];
@@ -283,7 +283,7 @@ class HtmlReader implements Visitor {
     (this.#apart.at(-1) ?? this.#paragraph).push(text);
   }
 
-  /** @param levels the number of struck-out elements that end at this position */
+  /** @param levels the number of nested struck-out elements that end at this position */
   #endStruckOut(levels: number): void {
     this.#struckOut -= levels;
     if (!this.#isStruckOut) return;

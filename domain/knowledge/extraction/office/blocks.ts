@@ -1,4 +1,4 @@
-/** The blocks of office files, before they are written into sections. */
+/** Defines the blocks of office files, such as paragraphs and tables, and writes them into sections. */
 import type { SectionBuilder } from '../sections.ts';
 import { TableBuilder } from '../table.ts';
 

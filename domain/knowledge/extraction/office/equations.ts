@@ -1,6 +1,6 @@
 /**
- * Equations of office files (OMML) on one line, in reading order: `x=(-b±√(b²-4ac))/(2a)`, `∑_(i=1)^(n) i`. The result has Unicode's linear
- * format, which Word itself reads and writes.
+ * Writes equations of office files (OMML) on one line, in reading order: `x=(-b±√(b²-4ac))/(2a)`, `∑_(i=1)^(n) i`. The result has Unicode's
+ * linear format, which Word itself reads and writes.
  */
 import { childOf, childrenOf, textOf, type XmlElement } from '../../../../platform/core/text/xml.ts';
 import { lowered, raised } from '../raised.policy.ts';
@@ -58,7 +58,7 @@ function part(element: XmlElement, name: string): string {
   return found ? inside(found) : '';
 }
 
-/** Double-struck letters, which Word stores as plain letters in another font. */
+/** Double-struck letters, such as ℝ. Word stores them as plain letters with a special font style. */
 const doubleStruck: Record<string, string> = { C: 'ℂ', H: 'ℍ', N: 'ℕ', P: 'ℙ', Q: 'ℚ', R: 'ℝ', Z: 'ℤ' };
 
 function letters(run: XmlElement): string {
@@ -109,8 +109,8 @@ function below(text: string): string {
 }
 
 /**
- * In an equation the position of each letter has a meaning, so `xᵉ` must not become `xe`. In normal text a raised letter may become a
- * normal letter.
+ * Writes a raised or lowered part of an equation. Its position has a meaning, so `xᵉ` must not become `xe`, as raised words in normal text
+ * may.
  */
 function apart(text: string, formed: string, sign: '^' | '_'): string {
   if (formed !== text || !/[\p{L}\p{N}]/u.test(text)) return formed;

@@ -40,7 +40,7 @@ export class Words {
     return this.#pieces.some(({ text }) => text.trim() !== '');
   }
 
-  /** @returns all words that were added since the last call. If all these words are raised, they are written as normal words */
+  /** @returns all words that were added since the last call. If all these words are raised, the result has them as normal words */
   take(): string {
     const pieces = this.#pieces;
     this.#pieces = [];

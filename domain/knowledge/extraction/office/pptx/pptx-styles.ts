@@ -1,6 +1,6 @@
 /**
- * The properties that a slide's paragraphs inherit: from the shape, from its placeholder in the layout and master, and from the master's
- * styles.
+ * Finds the properties that a slide's paragraphs inherit: from their shape, from the matching placeholder in the layout and in the master,
+ * and from the master's styles.
  */
 import { childOf, childrenOf, descendantsOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import type { Relation } from '../../../../../platform/core/text/office-parts.ts';
@@ -62,7 +62,8 @@ export class SlideStyles {
 }
 
 /**
- * @param place a shape's placeholder, `p:ph` @returns the shape of the layout and the shape of the master that belong to this placeholder
+ * @param place a shape's placeholder, `p:ph`
+ * @returns the shape of the layout and the shape of the master that belong to this placeholder
  */
 export function shapesAt(place: XmlElement, { layout, master }: Layout): XmlElement[] {
   const typeOf = ({ attributes }: XmlElement) => attributes['type'] ?? 'body';

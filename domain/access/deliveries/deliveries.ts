@@ -237,7 +237,7 @@ export function lockDeliveryForShare(tx: Transaction, clubId: Id, deliveryId: Id
 
 /**
  * Returns an SQL condition on `access_deliveries delivery`. It is true if a sign-up or a claimed link may grant the delivery without an
- * administrator: the delivery is not archived, and access to it would not already be over because its cohort has ended.
+ * administrator. The delivery must not be archived. If its access ends with a cohort, the cohort must not have ended.
  */
 export function grantable(now: Date): Sql {
   return sql`delivery.archived_at IS NULL AND NOT EXISTS (

@@ -18,8 +18,8 @@ import { readEnrollment } from './listing.ts';
 type EnrollmentRecord = RecordOf<'Enrollment'>;
 
 /**
- * Grants access for an administrator. If the student has only a pending sign-up, the grant confirms it: the account then counts as a
- * student of the club, and the student gets an invitation (DEC-62).
+ * Grants access for an administrator. If the account is only a pending sign-up, the grant confirms the account. The account then counts as
+ * a student of the club, and the student gets an invitation (DEC-62).
  * @throws DomainError not_found (no such student, delivery or cohort), limit_reached, delivery_archived, invalid_request, already_enrolled
  */
 export async function grantEnrollment(

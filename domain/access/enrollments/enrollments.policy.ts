@@ -34,8 +34,9 @@ export interface Period {
 }
 
 /**
- * Decides the beginning and the end of an access. Requested times have priority. Otherwise the access begins now, or with the cohort if the
- * cohort begins later. It ends after the delivery's number of days, or with the cohort if the delivery has no such number.
+ * Decides the beginning and the end of an access. Requested times have priority. Otherwise the access begins now, or when the cohort begins
+ * if that is later. The access ends after the delivery's number of days. If the delivery has no such number, the access ends with the
+ * cohort.
  * @param requested the period that the caller wants. If `endsAt` is null, the access has no end
  */
 export function periodOf(

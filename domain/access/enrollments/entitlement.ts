@@ -29,12 +29,12 @@ export function hasAccessToSpace(spaceId: Sql, studentId: Id | Sql, now: Date): 
   return hasAccess(sql`opening.space_id = ${spaceId}`, studentId, now);
 }
 
-/** Returns an SQL condition that is true if the student has access to the delivery, of any kind. */
+/** Returns an SQL condition that is true if the student has access to the delivery. The delivery can be of any kind. */
 export function hasAccessToDelivery(deliveryId: Sql, studentId: Sql, now: Date): Sql {
   return hasAccess(sql`opening.id = ${deliveryId}`, studentId, now);
 }
 
-/** The subquery uses the unusual aliases `held` and `opening`. So `opens` can name columns of outer tables with the usual aliases. */
+/** The subquery uses the unusual aliases `held` and `opening`, so that `opens` can refer to outer tables by their usual aliases. */
 function hasAccess(opens: Sql, studentId: Id | Sql, now: Date): Sql {
   return sql`EXISTS (
     SELECT FROM enrollments held JOIN access_deliveries opening ON opening.id = held.delivery_id

@@ -54,8 +54,8 @@ export async function lockEnrollment(tx: Transaction, clubId: Id, enrollmentId: 
 }
 
 /**
- * Finds the enrollment to which a new grant belongs. For a sale, it is the enrollment of this sale. Without a sale, it is the student's
- * current enrollment of the delivery.
+ * Finds the enrollment to which a new grant belongs. A grant of a sale belongs to the enrollment of this sale. Any other grant belongs to
+ * the student's current enrollment of the delivery.
  */
 export async function findStanding(
   db: Queries,
@@ -77,14 +77,14 @@ export function hasEnded({ endsAt }: Pick<EnrollmentTimes, 'endsAt'>, now: Date)
   return endsAt !== null && endsAt <= now;
 }
 
-/** Marks an ended enrollment as replaced by a new one. */
+/** Marks an ended enrollment as replaced by a new enrollment. */
 export async function supersede(tx: Transaction, enrollmentId: Id, now: Date): Promise<void> {
   await tx.manager.update(Enrollment, { id: enrollmentId }, { supersededAt: now, updatedAt: now });
 }
 
 /**
- * Records a fact `access.*` about an enrollment. It also wakes the timer of a subscription's access, and updates the memberships of spaces
- * and the completions of courses, which depend on the access.
+ * Records a fact `access.*` about an enrollment. The function also wakes the timer of a subscription's access. It updates the memberships
+ * of spaces and the completions of courses, because they depend on the access.
  */
 export async function recordAccess(
   tx: Transaction,

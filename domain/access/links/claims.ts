@@ -1,4 +1,4 @@
-/** Claiming a registration link, by a signed-in student or during a sign-up (OP-12, ACC-6). */
+/** Lets students claim a registration link, when they are signed in or during a sign-up (OP-12, ACC-6). */
 import { Club } from '../../../entities/clubs/club.ts';
 import { RegistrationLink } from '../../../entities/access/registration-link.ts';
 import { RegistrationLinkClaim } from '../../../entities/access/registration-link-claim.ts';
@@ -87,7 +87,7 @@ export async function claimRegistrationLink(
 }
 
 /**
- * Deletes the claims of a student whose sign-up was never confirmed. Each claimed link then has one more free use. The caller holds the
+ * Deletes the claims of a student whose sign-up was never confirmed. Each claimed link can then be used one more time. The caller holds the
  * lock of the student.
  */
 export async function giveClaimsBack(tx: Transaction, studentId: Id): Promise<void> {

@@ -28,7 +28,10 @@ export interface LinkState {
   gives: boolean;
 }
 
-/** The error is the same for a link that is unknown, expired, revoked or without grantable deliveries. */
+/**
+ * Creates the error of a link that cannot be claimed. It is the same for an unknown, expired or revoked link, and for a link without
+ * grantable deliveries.
+ */
 export const noLink = () => notFound('registration link');
 
 /** @throws DomainError not_found, registration_link_used_up */

@@ -33,8 +33,8 @@ export interface AnswerFeed {
   /**
    * Follows an answer to its end. Each part begins where the part before ended, without gaps and without repeats.
    * @param from the number of characters (code points) that the follower already has; at most the length of the answer
-   * @param departure is aborted when the follower disconnects
-   * @returns true if the answer has ended and all of it was yielded; false if the follower disconnected or the feed stopped
+   * @param departure a signal that is aborted when the follower disconnects
+   * @returns true if the answer has ended and its whole text was yielded; false if the follower disconnected or the feed stopped
    */
   follow(answerId: Id, from: number, departure: AbortSignal): AsyncGenerator<string, boolean>;
   stop(): Promise<void>;
@@ -183,7 +183,7 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): 
   };
 }
 
-/** Counts code points, as Postgres does. */
+/** Returns the number of code points, because Postgres also counts code points. */
 function lengthOf(text: string): number {
   let length = 0;
   for (const _ of text) length++;
@@ -191,8 +191,8 @@ function lengthOf(text: string): number {
 }
 
 /**
- * The missing text of each follower, all from one snapshot. A running answer is read from its log, from the entry that contains the
- * follower's position. An ended answer is read from its content, because its log is removed after a while.
+ * Reads the text that each follower does not have yet, all from one snapshot. A running answer is read from its log, from the entry that
+ * contains the follower's position. An ended answer is read from its content, because its log is removed after a while.
  */
 const readParts = prepared<Part, { answerIds: readonly Id[]; cursors: readonly number[] }>(
   'answer_parts',

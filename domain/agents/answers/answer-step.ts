@@ -31,7 +31,7 @@ export interface AnswerDeps {
   log: DeltaLog;
   /** Notifies the API's processes that answers have ended. Called after the commit. */
   notify: (answerIds: readonly Id[]) => void;
-  /** Receives the report of each answer that has ended, once. */
+  /** Receives a report of each answer that has ended, only once for each answer. */
   onEnd: (report: AnswerReport) => void;
   /**
    * The step calls this function when the log has the first words of an answer. The argument is the number of milliseconds since the
@@ -50,9 +50,9 @@ export type AnswerStep =
   | { done: false; at: number; waitingFor: 'call' | 'lease'; call: number };
 
 /**
- * Advances the answer by one step. It calls the model at most once, and never after the answer's stream has begun.
+ * Advances the answer by one step. A step calls the model at most once, and never after the answer's stream has begun.
  * @param now Unix milliseconds
- * @param signal is aborted when the worker stops. The step then ends as soon as possible
+ * @param signal a signal that is aborted when the worker stops. The step then ends as soon as possible
  */
 export async function stepAnswer(
   deps: AnswerDeps,

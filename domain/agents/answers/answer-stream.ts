@@ -1,4 +1,4 @@
-/** Reads the model's stream: writes its text into the log and its end into the row. */
+/** Reads the model's stream. It writes the text of the stream into the answer's log, and the end of the stream into the answer's row. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
@@ -31,7 +31,7 @@ export interface Call {
   callNo: number;
   prompt: Prompt;
   log: AnswerLog;
-  /** Aborted when the worker stops. */
+  /** A signal that is aborted when the worker stops. */
   signal: AbortSignal;
   clock: () => Date;
 }

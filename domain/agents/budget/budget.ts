@@ -21,7 +21,7 @@ export interface Budget {
   turnsAt: Date;
   /** The allowance of the plan plus the add-ons that were bought for the month, in cents. */
   allowed: number;
-  /** The club's own lower limit, in cents. */
+  /** The lower limit that the club itself has set, in cents. */
   own: number | null;
   /** The lower of the two limits. */
   limitMicros: bigint;
@@ -29,7 +29,7 @@ export interface Budget {
   reservedMicros: bigint;
 }
 
-/** @returns the budget of the month that `now` is in @throws Error if there is no such club */
+/** @returns the budget of the month that contains `now` @throws Error if there is no such club */
 export async function budgetOf(db: Queries, clubId: Id, now: Date): Promise<Budget> {
   const month = await readClubMonth(db, clubId, now);
   const row = await db.one<{
@@ -103,9 +103,9 @@ function whyNotReserved(budget: Budget): Error {
 }
 
 /**
- * Replaces the reserve of an answer by its real cost, in the month of the question. Only the first call does so, and later calls change
- * nothing. The function also adds the answer to the agent's counts of the month. So call it only after the same transaction has written the
- * end of the answer and of its last call.
+ * Replaces the reserve of an answer by its real cost, in the month of the question. Only the first call for an answer replaces the reserve,
+ * and later calls change nothing. The function also adds the answer to the agent's counts of the month. So call it only after the same
+ * transaction has written the end of the answer and of its last call.
  */
 export async function settleBudget(tx: Transaction, answerId: Id, costMicros: bigint, now: Date): Promise<void> {
   const charge = await tx.one<{

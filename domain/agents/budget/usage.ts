@@ -1,4 +1,4 @@
-/** The use and cost of a club's agents per month in the club's time zone, and the club's own limit. */
+/** Reads the use and the cost of a club's agents for each month in the club's time zone, and changes the club's own limit. */
 import { Agent } from '../../../entities/agents/agent.ts';
 import { AgentMonth } from '../../../entities/agents/agent-month.ts';
 import { Club } from '../../../entities/clubs/club.ts';

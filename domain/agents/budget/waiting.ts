@@ -1,6 +1,6 @@
 /**
- * Reserves of running answers may fill a budget that is not spent. A new question then waits until some of these answers have ended and
- * have released their reserves (ANS-5).
+ * Lets a question wait if the reserves of running answers fill a budget that is not spent. The question waits until some of these answers
+ * have ended and have released their reserves (ANS-5).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -18,8 +18,8 @@ export interface Patience {
 const usualPatience: Patience = { waitMs: 10_000, everyMs: 250 };
 
 /**
- * For each club, the last question that waits in this process. The questions of a club wait one behind another. Only the first of them
- * tries to reserve the budget.
+ * For each club, the last question that waits in this process. The questions of a club wait in a queue. Only the first question in the
+ * queue tries to reserve the budget.
  */
 const lines = new Map<Id, Promise<unknown>>();
 

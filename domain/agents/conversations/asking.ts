@@ -36,7 +36,7 @@ export interface AskingDeps {
 export interface AskedModel {
   /** If this function returns false, no question is accepted. */
   configured: boolean;
-  /** The model of agents that name no model. */
+  /** The model for agents that have no model of their own. */
   defaultModel: string;
 }
 
@@ -178,7 +178,9 @@ async function openConversation(tx: Transaction, turn: NewTurn, now: Date): Prom
   return conversation;
 }
 
-/** @throws DomainError not_found: the same answer for an unknown or deleted conversation, and for one of another agent or student */
+/**
+ * @throws DomainError not_found: the same answer for an unknown or deleted conversation, and for a conversation of another agent or student
+ */
 async function continueConversation(
   tx: Transaction,
   turn: NewTurn,

@@ -51,7 +51,7 @@ export async function openAgent(
 
 /**
  * @returns a page of the student's conversations with the agent, newest message first
- * @throws DomainError not_found for an agent that is not published, unless the student has talked to it
+ * @throws DomainError not_found for an agent that is not published, unless the student has a conversation with the agent
  */
 export async function listConversations(
   db: Queries,
@@ -75,7 +75,7 @@ export async function listConversations(
   return { rows: rows.map(presentConversation), total };
 }
 
-/** @throws DomainError not_found: the same answer for another student's, a deleted and an unknown conversation */
+/** @throws DomainError not_found: the same answer for an unknown or deleted conversation, and for a conversation of another student */
 async function findConversation(db: Queries, student: Reader, conversationId: Id): Promise<ConversationRow> {
   const conversation = await db.one<ConversationRow>(
     sql`SELECT ${conversationColumns} FROM agent_conversations conversation

@@ -10,7 +10,10 @@ import { wake } from '../../../platform/engine/wakes.ts';
 import { removeImagesOf } from './images.ts';
 import type { AnswerError } from '../agents.policy.ts';
 
-/** The caller has locked the student's row. @param errorCode the error of a running answer */
+/**
+ * Deletes the text of the given conversations. The caller has locked the student's row.
+ * @param errorCode the error code for answers that are still running
+ */
 export async function eraseConversations(
   tx: Transaction,
   conversationIds: readonly Id[],

@@ -61,8 +61,8 @@ export async function requireWithinLimit(
   if (questions <= dailyLimit) return;
   const words: RefusalWords = ({ say }) => say('refusal.daily_limit_reached', { count: dailyLimit });
   if (dailyLimit === 0) throw new RefusalToPerson('daily_limit_reached', words);
-  // If the limit was lowered, the student may have asked several questions more than the new limit. All these questions must become older
-  // than 24 hours before the student can ask again.
+  // If the limit was lowered, the student may have asked several questions more than the new limit. The student can ask again only after
+  // all these extra questions are older than 24 hours.
   const leaving = await tx.one<{
     at: Date;
   }>(sql`SELECT asked_at AS at FROM agent_questions WHERE agent_id = ${agentId} AND student_id = ${studentId} AND asked_at > ${new Date(now.getTime() - windowMs)}

@@ -35,7 +35,7 @@ function presentQuestion({ id, content, askedAt }: QuestionRow, images: Message[
   return { id, role: 'user', content, status: 'complete', images, citations: [], created_at: askedAt.toISOString() };
 }
 
-/** The columns of `agent_answers answer`. While an answer is generated, its text is read from its log. */
+/** The columns of `agent_answers answer`. While an answer is being generated, its text is read from its log. */
 const answerColumns = columns(
   AgentAnswer,
   ['id', 'questionId', 'status', 'errorCode', 'createdAt', 'completedAt'],
@@ -61,7 +61,7 @@ function presentAnswer(row: AnswerRow, citations: Message['citations']): Message
   };
 }
 
-/** @returns the answers by question id: each with its current text, and with citations if it has ended */
+/** @returns the answers by the ids of their questions. Each answer has its current text, and an ended answer also has its citations */
 async function answersTo(db: Queries, questionIds: readonly Id[]): Promise<Map<Id, Message>> {
   const rows = await db.rows<AnswerRow>(
     sql`SELECT ${answerColumns} FROM agent_answers answer WHERE answer.question_id = ANY (${questionIds})`,

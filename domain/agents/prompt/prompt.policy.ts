@@ -14,7 +14,10 @@ export const promptBounds = {
   images: 2,
 } as const;
 
-/** Estimated tokens of parts that are not text, or whose length is unknown. The estimates are intentionally a little too high. */
+/**
+ * The estimated numbers of tokens of parts that are not text, or whose length is unknown. The estimates are intentionally a little too
+ * high.
+ */
 const tokens = {
   /** The estimate for the platform's instructions and the agent's name. */
   frame: 1_500,
@@ -25,11 +28,13 @@ const tokens = {
   passageFrame: 100,
 } as const;
 
-/** Characters per token. The number is lower than in usual prose, so that an estimate of tokens is more often too high than too low. */
+/**
+ * The number of characters per token. It is lower than in usual prose, so that an estimate of tokens is more often too high than too low.
+ */
 const charactersAToken = 3;
 /**
- * For characters beyond ASCII, two bytes count as one token. So a letter with an accent is one token, and a Chinese character is one and a
- * half.
+ * For characters beyond ASCII, two bytes count as one token. So a letter with an accent counts as one token, and a Chinese character as one
+ * and a half tokens.
  */
 const bytesAToken = 2;
 /** The number of characters per token in passages. The language of a passage is unknown. */

@@ -26,7 +26,7 @@ const fields: Record<Field, { kind: MaterialKind; noun: string; named: string }>
 };
 const fieldNames = Object.keys(fields) as Field[];
 
-/** @returns the material in the order in which it was named, without removed items @throws DomainError not_found */
+/** @returns the material in the order of the request that set it, without removed items @throws DomainError not_found */
 export async function findMaterial(db: Queries, clubId: Id, agentId: Id): Promise<Material> {
   await requireAgent(db, clubId, agentId);
   const idsOf = (field: Field) => {

@@ -1,7 +1,7 @@
-/** The rules of assignments: which work they accept, and until which time (ASG-5 to ASG-9). */
+/** Decides which work an assignment accepts, and until which time (ASG-5 to ASG-9). */
 
 export const assignmentRules = {
-  /** The maximum number of assignments of a lesson. The lesson shows all its assignments on one page. */
+  /** The maximum number of assignments of a lesson. A lesson shows all its assignments. */
   maxOfLesson: 20,
 } as const;
 
@@ -20,7 +20,7 @@ const noDates: Dates = { dueAt: null, closesAt: null };
  * Applies a student's extension. The extension moves only dates that the assignment has, and only to a later time. If the assignment's own
  * date is later than the extension, the own date applies. If the closing time would be before the moved deadline, the closing time moves to
  * the deadline.
- * @returns the dates in force for one student
+ * @returns the dates that apply to the student
  */
 export function datesInForce(own: Dates, extension: Dates = noDates): Dates {
   const dueAt = own.dueAt && latest(own.dueAt, extension.dueAt);
@@ -41,7 +41,7 @@ export function isClosed({ closesAt }: Dates, now: Date): boolean {
  * the student first sent it after both deadlines. So late work becomes punctual if the deadline moves to a later time. Punctual work does
  * not become late if the deadline moves to an earlier time. Work that is sent exactly at the deadline is punctual.
  * @param first `sentAt` is the time at which the student first sent the work. `dueAt` is the deadline at that time
- * @param dueAt the deadline in force now
+ * @param dueAt the current deadline of the student
  */
 export function isLate(first: { sentAt: Date; dueAt: Date | null }, dueAt: Date | null): boolean {
   if (first.dueAt === null || dueAt === null) return false;

@@ -81,7 +81,7 @@ export async function removeExtension(
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await requireAssignment(tx, clubId, assignmentId);
-    await lockStudent(tx, clubId, studentId); // The lock makes a concurrent submission run before or after this removal
+    await lockStudent(tx, clubId, studentId); // because of this lock, a concurrent submission runs completely before or after this removal
     const { affected } = await tx.manager.delete(AssignmentExtension, { assignmentId, studentId });
     if (affected === 0) throw notFound('extension');
   });

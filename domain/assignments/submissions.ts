@@ -98,7 +98,10 @@ const listOfStatus = {
   changes_requested: 'submissions_changes_requested',
 } as const satisfies Record<SubmissionStatus, string>;
 
-/** Reads the numbers from tallies, which are stored counts. It does not count rows, because a club can have any number of submissions. */
+/**
+ * Reads the numbers from tallies, which are stored counts. The function does not count rows, because a club can have any number of
+ * submissions.
+ */
 async function countOfClub(db: Queries, clubId: Id): Promise<Counts> {
   const count = await countEach(db, clubId, { lists: Object.values(listOfStatus), subjectIds: [noClub] });
   const of = (status: SubmissionStatus) => count({ list: listOfStatus[status], subjectId: noClub, marked: false });

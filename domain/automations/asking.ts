@@ -1,6 +1,6 @@
 /**
- * Evaluates the rules of an automation for one run, when the run looks at its row. The query returns the answer of each rule separately,
- * because the record of the run shows each answer.
+ * Evaluates the rules of an automation for one run. The query returns the answer of each rule separately, because the record of the run
+ * shows each answer.
  */
 import type { AccessKind } from '../../entities/automations/values.ts';
 import type { Id } from '../../platform/core/ids.ts';

@@ -1,6 +1,6 @@
 /**
- * Decides what a run does when it looks at its row (AUTO-10). The functions are pure: they get values from Postgres, and return a decision.
- * Runs, dry runs and the model in tests all use them.
+ * Decides what a run does next, from the current values in its row (AUTO-10). The functions are pure: they get values that were read from
+ * Postgres, and return a decision. Runs, dry runs and the model in tests all use them.
  */
 import type { AutomationStatus, ExitReason } from '../../entities/automations/values.ts';
 import type { EventType } from '../../platform/core/event-types.ts';
@@ -27,7 +27,7 @@ export interface Seen {
 
 export type Decision =
   | { kind: 'exit'; reason: Exclude<ExitReason, 'by_hand' | 'student_removed'> }
-  /** The automation is paused. */
+  /** The automation is paused, so the run does nothing. */
   | { kind: 'hold' }
   | { kind: 'wait'; until: Date }
   /** The step is complete. `to` is the next step; null at the end. */
@@ -74,7 +74,7 @@ function decideWait(placed: PlacedStep, { holds, now, deadline }: Seen): Decisio
 
 const day = 86_400_000;
 
-/** @returns the end of the wait at a step, which is fixed when the run enters the step; null if the step does not wait */
+/** @returns the end of the wait at a step; null if the step does not wait. The end is fixed when the run enters the step */
 export function deadlineOf({ kind, wait }: Step, timeZone: string, now: Date): Date | null {
   if (kind !== 'wait' || wait === undefined) return null;
   const { amount = 0, days = 0 } = wait;
@@ -95,11 +95,11 @@ export function deadlineOf({ kind, wait }: Step, timeZone: string, now: Date): D
 export const sleepsAt = ({ step: { kind, wait } }: PlacedStep): boolean =>
   kind === 'wait' && wait !== undefined && wait.kind !== 'until_condition';
 
-/** @returns the time at which a waiting run looks again: the end of the wait, or an earlier time at which access begins or ends */
+/** @returns the time at which a waiting run is evaluated again: the end of the wait, or an earlier time at which access begins or ends */
 export const nextLook = ({ access }: Pick<Watch, 'access'>, until: Date, nextChange: Date | null): Date =>
   access && nextChange !== null && nextChange < until ? nextChange : until;
 
-/** @returns the condition that a look at this step evaluates. Conditions of other steps are not evaluated */
+/** @returns the condition that must be evaluated while the run is at this step. Conditions of other steps are not evaluated */
 export const asksCondition = ({ step }: PlacedStep): Condition | undefined =>
   step.kind === 'condition' || (step.kind === 'wait' && step.wait?.kind === 'until_condition')
     ? step.condition
@@ -141,7 +141,7 @@ const typesOf: Readonly<Record<Rule['kind'], readonly EventType[]>> = {
   email_clicked: [],
 };
 
-/** @returns the changes after which a run that waits at this step must look again */
+/** @returns the changes after which a run that waits at this step must be evaluated again */
 export function watchOf(definition: Definition, placed: PlacedStep): Watch {
   const conditions = [definition.exit_when, asksCondition(placed)].filter((one) => one !== undefined);
   const rules = conditions.flatMap((condition) => condition.rules);

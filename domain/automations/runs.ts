@@ -26,7 +26,7 @@ export interface RunFilter extends PageRequest {
   student_id?: Id;
   /** If present, only active runs at this step are listed. */
   step_id?: string;
-  /** The number of a version. */
+  /** The number of a version. If present, only runs of this version are listed. */
   version?: number;
 }
 

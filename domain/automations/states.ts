@@ -57,7 +57,7 @@ async function change(
   });
 }
 
-/** The caller holds the lock of the row. */
+/** Writes the new status of the automation. The caller holds the lock of its row. */
 async function move(
   tx: Transaction,
   { id, clubId }: AutomationRow,

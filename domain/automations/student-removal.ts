@@ -1,4 +1,4 @@
-/** Removes a student's paths from automations, and deletes paths a year after a run's end (AUTO-16). */
+/** Deletes the paths of a removed student's runs. It also deletes the path of every run a year after the run has ended (AUTO-16). */
 import type { Id } from '../../platform/core/ids.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';

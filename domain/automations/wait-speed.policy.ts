@@ -1,4 +1,4 @@
-/** Computes when a run's wait at a step ends. A developer can shorten all waits on the developer's machine. The functions are pure. */
+/** Computes when a run's wait at a step ends. A setting shortens all waits, for development on a local machine. The functions are pure. */
 import type { Step } from './versions/definition.policy.ts';
 import { deadlineOf } from './interpreter.policy.ts';
 

@@ -157,7 +157,7 @@ function applyDueFacts(play: Play): Waking[] {
 
 type Ending = Pick<DryRun, 'status' | 'exit_reason' | 'error_code'>;
 
-/** Makes the run look at its row once, and then moves the time to the next look. @returns the ending, if the run has ended */
+/** Evaluates the run once at the current time, and then moves the time to the next evaluation. @returns the ending, if the run has ended */
 async function takeLook(scene: Scene, play: Play): Promise<Ending | undefined> {
   const { deps, version, student } = scene;
   const { run, at } = play;
@@ -256,7 +256,9 @@ function advance(scene: Scene, play: Play, { to, look, factTypes }: Onwards): En
   return undefined;
 }
 
-/** Advances the time to the next look: the end of the wait, a change of access by time, or a fact that the run watches. */
+/**
+ * Advances the time to the next evaluation: to the end of the wait, to the beginning or end of access, or to a fact that the run watches.
+ */
 function sleep(
   { version }: Scene,
   play: Play,

@@ -63,8 +63,8 @@ export interface Supposed {
 }
 
 /**
- * @throws DomainError invalid_request, when a fact has a field of another kind, its step sends no e-mail, or its time is too far away.
- * DomainError not_found, when an id does not exist
+ * @throws DomainError invalid_request, when a fact has a field that its kind cannot have, its step sends no e-mail, or its time is too far
+ * away; not_found, when an id does not exist
  */
 export async function readSupposed(
   db: Queries,

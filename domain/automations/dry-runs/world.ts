@@ -24,7 +24,7 @@ export interface World {
   /** The deliveries to which the student has lost access in this world. */
   lostDeliveries: Set<Id>;
   granted: { deliveryId: Id; cohortId: Id | null; startsAt: Date; endsAt: Date | null }[];
-  /** The e-mails that the run has sent, by step. */
+  /** The e-mails that the predicted run has sent, by step. */
   mails: Map<string, { openedAt: Date | null; clickedAt: Date | null }>;
 }
 
@@ -43,8 +43,8 @@ export type Waking = EventType | 'always' | undefined;
 
 /**
  * Applies a supposed fact.
- * @returns the type of the fact, which may wake the run. It is undefined if the fact has no effect, for example if the opened e-mail was
- * not sent
+ * @returns the type of the fact, which may wake the run. The result is undefined if the fact has no effect. For example, the student cannot
+ * open an e-mail that was not sent
  */
 export function suppose(world: World, fact: SupposedFact): Waking {
   const {

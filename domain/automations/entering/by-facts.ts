@@ -17,8 +17,9 @@ import { enter, shareOpen } from './entering.ts';
 
 /**
  * Starts the runs that facts cause, and wakes the runs that the facts concern. Each fact has its own transaction, and the transactions run
- * in parallel. For all facts of clubs without automations, the function needs only one query. A repeated fan-out of a fact starts nothing.
- * If the call has several facts, each fact waits only briefly for a lock. A fact that would have to wait longer is `blocked`.
+ * in parallel. For all facts of clubs without automations, the function needs only one query in total. A repeated fan-out of a fact starts
+ * nothing. If the function is called with several facts, each fact waits only briefly for a lock. A fact that would have to wait longer is
+ * `blocked`.
  * @param options.waitSpeed the factor by which waits are shortened; 1 if absent
  * @returns the result of each fact. A result names no run for the relay to start, because the transactions write wakes instead
  */
@@ -64,8 +65,8 @@ async function concerned(
   });
 }
 
-// This query runs for every fact of every club. It uses `LIMIT` instead of EXISTS, because Postgres may plan EXISTS so that it reads all
-// active runs.
+// This query runs for every fact of every club. The query uses `LIMIT` instead of EXISTS, because for EXISTS Postgres may choose a plan
+// that reads all active runs.
 const selectConcerned = prepared<
   { place: number; automationIds: Id[] | null; hasRuns: boolean },
   { clubIds: readonly Id[]; kinds: readonly string[]; studentIds: readonly Id[] }
@@ -130,11 +131,11 @@ function fits(trigger: Trigger, ids: Ids): boolean {
 
 interface About {
   ids: Ids;
-  /** The access to which the run belongs. */
+  /** The access for which the run is started. */
   access: { kind: AccessKind; id: Id } | undefined;
 }
 
-/** @returns the ids of the records that a fact is about. They are read from the current row of the fact's subject */
+/** @returns the ids of the records that the fact is about, as the current row of the fact's subject names them */
 async function subjectOf(tx: Queries, fact: ClaimedFact): Promise<About> {
   const { subjectId } = fact;
   const read = async (statement: Sql) => (await tx.one<Record<string, Id | null>>(statement)) ?? {};

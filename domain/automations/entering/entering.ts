@@ -116,7 +116,7 @@ export async function enter(
   return { entries, runs: newRuns.filter(({ active }) => active).map((run) => runOf('automationRun', run)) };
 }
 
-/** @returns whether the reentry rule lets a student enter now for a new cause, or the reason why it does not */
+/** @returns whether the reentry rule lets a student enter now for a new cause. If not, the value names the reason */
 export async function entryOf(db: Queries, automationId: Id, reentry: Reentry, studentId: Id): Promise<NewEntry> {
   const earlierRuns = await runsBefore(db, automationId, [{ studentId, causeId: newId() }]);
   return judge(reentry, earlierRuns.get(studentId));
@@ -134,7 +134,7 @@ interface Before {
   same: boolean;
 }
 
-/** @returns the number of each student's runs in this automation, and whether one of these runs has the same cause */
+/** @returns for each student, the number of runs in this automation, and whether one of these runs has the given cause */
 async function runsBefore(
   db: Queries,
   automationId: Id,

@@ -37,7 +37,8 @@ export interface MailingDeps {
 }
 
 /**
- * The lease of an e-mail. It is longer than the SMTP client's limit for a message (60 s), so that a running sender never loses its lease.
+ * The lease of an e-mail. It is longer than the SMTP client's time limit for a message (60 s), so that a running sender never loses its
+ * lease.
  */
 const leaseSeconds = 90;
 
@@ -117,7 +118,7 @@ function nextAttemptOf({ createdAt }: MailRow, nextInMs: number, now: Date): Dat
   return new Date(now.getTime() + Math.max(1_000, nextInMs) + Math.random() * Math.min(maxPauseMs, 2_000 + waited));
 }
 
-/** Defers a due e-mail for which no connection to the server was free. @returns the time at which it is due again */
+/** Defers a due e-mail for which no connection to the server was free. @returns the time at which the e-mail is due again */
 export async function deferMail(tx: Transaction, run: RunRow, stepId: string, now: Date): Promise<Date> {
   await returnOneAllowance(tx, run.clubId, now);
   const mail = await findMail(tx, run, stepId);

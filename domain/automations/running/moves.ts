@@ -107,7 +107,7 @@ export async function lockLook(tx: Transaction, runId: Id): Promise<LockedLook |
   };
 }
 
-/** The idempotency key of a step's effect in a run. */
+/** Returns the idempotency key for the effect of a step in a run. */
 export const effectKey = ({ id }: Pick<RunRow, 'id'>, stepId: string): Id => v5(stepId, id);
 
 /** The result of a step. */
@@ -139,7 +139,7 @@ export async function enterStep(
     ON CONFLICT (run_id, step_id) DO UPDATE SET deadline = excluded.deadline, outcome = excluded.outcome`);
 }
 
-/** The time of the run's next look. */
+/** The time at which the run must be evaluated again. */
 export interface Rest {
   looksAt: Date;
   waiting: boolean;
@@ -229,7 +229,7 @@ export type Ending =
   | { status: 'exited'; reason: ExitReason }
   | { status: 'failed'; code: string };
 
-/** Ends an active or failed run. Its unsent e-mail is not sent. The workflow notices the end at its next look. */
+/** Ends an active or failed run. Its unsent e-mail is not sent. The workflow notices the end when it next reads the row. */
 export async function endRun(tx: Transaction, run: RunRow, ending: Ending, now: Date): Promise<void> {
   const reason = ending.status === 'exited' ? ending.reason : null;
   const code = ending.status === 'failed' ? ending.code : null;
@@ -265,8 +265,8 @@ export interface AutomationState {
 }
 
 /**
- * Takes a shared lock on the automation. A transaction that pauses or archives the automation waits for this lock. The next look sees the
- * change.
+ * Takes a shared lock on the automation. A transaction that pauses or archives the automation waits for this lock. The next step of the run
+ * sees the change.
  */
 export async function shareAutomation(tx: Queries, automationId: Id): Promise<AutomationState> {
   const automation = await tx.one<AutomationState>(sql`SELECT automation.status, club.time_zone AS "timeZone"

@@ -46,8 +46,8 @@ export interface RunDeps extends MailingDeps {
   /** The factor by which waits are shortened; 1 if absent. */
   waitSpeed?: number;
   /**
-   * The step calls this function after each look. `completedKind` is the kind of the step that the run has completed. `ended` is the status
-   * of a run that has ended.
+   * This function is called after each evaluation of a run. `completedKind` is the kind of the automation's step that the run has
+   * completed. `ended` is the status of a run that has ended.
    */
   onStep: (step: { completedKind?: string; ended?: RunStatus }) => void;
   /** A hook at which tests stop the process. */
@@ -56,7 +56,7 @@ export interface RunDeps extends MailingDeps {
 
 /**
  * At `run_step_decided` nothing is written yet. At `run_step_done` the effect is written but the cursor is not, and nothing is committed.
- * At `run_step_recorded` the effect and the cursor are committed, but the workflow does not know it yet.
+ * At `run_step_recorded` the effect and the cursor are committed, but the workflow does not know the result yet.
  */
 export type RunFailpoint =
   | 'run_step_decided'
@@ -71,7 +71,10 @@ export type RunStep =
       done: false;
       /** The time of the next step, in Unix milliseconds. Absent if the next step is due immediately. */
       at?: number;
-      /** The position of the step in its version, from 1, the number of steps, and the step's kind. Shown in the Temporal UI. */
+      /**
+       * The position of the step in its version, counted from 1. The Temporal UI shows it together with the number of steps and the step's
+       * kind.
+       */
       number: number;
       steps: number;
       kind: string;
@@ -113,7 +116,7 @@ interface Answered {
   answer: RunStep;
   /** The kind of the completed step. */
   completedKind?: string;
-  /** The status of the run, if this look has ended the run. */
+  /** The status of the run, if this evaluation has ended the run. */
   ended?: RunStatus;
 }
 type Looked = Answered | MailToSend;
@@ -293,8 +296,8 @@ async function deferSending(
 }
 
 /**
- * While this step sent the e-mail, Temporal may have considered the worker dead, and a second look may have parked the run. A parked run
- * waits for the gate of its automation. But this step has now moved the run, so it wakes the run.
+ * While this step sent the e-mail, Temporal may have considered the worker dead. A second execution of the step may then have parked the
+ * run until the gate of its automation releases it. But this step has now moved the run, so it wakes the run.
  * @param current the run as it was read
  */
 async function wakeParked(tx: Transaction, { id, parkedAt }: RunRow, now: Date): Promise<void> {

@@ -1,4 +1,4 @@
-/** A cache of version definitions, which never change. */
+/** Caches the definitions of versions, which never change. */
 import { AutomationVersion } from '../../../entities/automations/automation-version.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';

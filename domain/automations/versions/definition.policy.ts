@@ -63,7 +63,7 @@ export type Branch = (typeof branches)[number];
 /** A step, and the position of this step in the definition. */
 export interface PlacedStep {
   step: Step;
-  /** Its JSON path: `$.steps[1].then[0]`. */
+  /** The JSON path of the step, such as `$.steps[1].then[0]`. */
   path: string;
   /** The number of the step in reading order, from 1. A run passes its steps in this order. */
   number: number;
@@ -73,7 +73,7 @@ export interface PlacedStep {
   following: string | null;
 }
 
-/** @returns the e-mails of a definition, including e-mails in steps of a kind that sends no e-mail */
+/** @returns the e-mails of a definition. They include e-mails in steps whose kind sends no e-mail */
 export function emailsOf(definition: Pick<Definition, 'steps'>): EmailContent[] {
   return placedSteps(definition).flatMap(({ step }) => step.email ?? []);
 }
@@ -115,7 +115,7 @@ export function placedSteps({ steps }: Pick<Definition, 'steps'>): PlacedStep[] 
   return placed;
 }
 
-/** @returns the first step of this branch, or the step after the condition if the branch is empty; null at the end */
+/** @returns the first step of this branch; if the branch is empty, the step after the condition; null at the end of the definition */
 export function firstOf({ step, following }: PlacedStep, branch: Branch): string | null {
   return step[branch]?.[0]?.id ?? following;
 }

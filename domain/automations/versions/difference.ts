@@ -25,7 +25,7 @@ const settings = ['trigger', 'reentry', 'exit_on_access_lost', 'exit_when'] as c
 const ofBranches = ['id', 'then', 'else'];
 
 /**
- * @returns the changes that turn `before` into `after`. Removed steps have the order of `before`, and all other steps have the order of
+ * @returns the changes that turn `before` into `after`. Removed steps are in the order of `before`, and all other steps in the order of
  * `after`
  */
 export function differenceOf(before: Definition, after: Definition): Difference {
@@ -46,7 +46,7 @@ export function differenceOf(before: Definition, after: Definition): Difference 
   };
 }
 
-/** In a draft several steps may have the same id. Then the first of these steps counts. */
+/** Maps the steps by their ids. In a draft, several steps may have the same id. Then the map has the first of these steps. */
 const byId = (steps: readonly PlacedStep[]) => new Map(steps.toReversed().map((one) => [one.step.id, one]));
 
 function fieldsChanged(before: PlacedStep | undefined, after: PlacedStep): string[] {
@@ -78,7 +78,7 @@ function movedOf(before: readonly PlacedStep[], after: readonly PlacedStep[]): S
   return moved;
 }
 
-/** @returns the indexes of a longest rising subsequence */
+/** @returns the indexes of a longest increasing subsequence */
 function longestRising(numbers: readonly number[]): Set<number> {
   const best: { length: number; before: number }[] = [];
   let end = -1;

@@ -138,8 +138,7 @@ export async function duplicateAutomation(
 }
 
 /**
- * @returns the first problems that prevent the publication of the draft, and the number of all problems. They have the order of the
- * definition
+ * @returns the first problems that prevent the publication of the draft, in the order of the definition, and the number of all problems
  * @throws DomainError not_found, busy
  */
 export async function listProblems(db: Queries, clubId: Id, automationId: Id): Promise<FoundProblems<Problem>> {

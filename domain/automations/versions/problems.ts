@@ -22,7 +22,7 @@ import {
 } from './definition.policy.ts';
 
 export interface Problem {
-  /** The JSON path of the problem: `$.steps[2].then[0].tag_id`. */
+  /** The JSON path of the problem, such as `$.steps[2].then[0].tag_id`. */
   path: string;
   code: string;
   message: string;
@@ -126,7 +126,7 @@ export function idsNamed(definition: Definition): { named: ReferredKind; id: str
   return [...new Map(all.map((one) => [`${one.named}:${one.id}`, one])).values()];
 }
 
-/** The lists that each trigger may have. */
+/** The lists of ids that each kind of trigger may have. */
 const listsOf: Readonly<Record<TriggerKind, readonly TriggerList[]>> = {
   student_created: [],
   manual: [],
@@ -202,8 +202,8 @@ function orderProblems(steps: readonly PlacedStep[]): Problem[] {
 }
 
 /**
- * @returns the steps whose e-mail may have been sent before the run reaches this step. These are all earlier steps, except the steps in the
- * opposite branch of a step that contains this step
+ * @returns the steps whose e-mail may have been sent before the run reaches this step. These are all earlier steps, except steps in a
+ * branch that the run cannot have taken
  */
 function emailsBefore(placed: PlacedStep, steps: readonly PlacedStep[]): Set<string> {
   const byId = new Map(steps.map((one) => [one.step.id, one]));

@@ -39,9 +39,9 @@ export interface PublishingDeps extends VaultDeps, Pick<AddressedDeps, 'publicUr
 type CompiledEmails = Readonly<Record<string, CompiledEmail>>;
 
 /**
- * Publishes the draft as the version for new runs. Existing runs stay in their version, and a paused automation stays paused. The function
- * compiles the e-mails and copies their images before its transaction begins. So the transaction checks again that the draft has not
- * changed.
+ * Publishes the draft as the version for new runs. Existing runs continue in their old version, and a paused automation stays paused. The
+ * function compiles the e-mails and copies their images before its transaction begins. So the transaction checks again that the draft has
+ * not changed.
  * @param ifMatch the value of the header `If-Match`: the revisions of the draft that the caller has seen
  * @throws DomainError not_found, malformed_request (the header `If-Match` is missing), draft_changed, feature_not_in_plan,
  *   automation_state, nothing_to_publish, invalid_definition (the message names the first problem)

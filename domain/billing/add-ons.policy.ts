@@ -7,7 +7,10 @@ const hour = 60 * minute;
 /** The wait after each attempt, in milliseconds. After the last value of the list, every further wait has this value. */
 const waits = [5 * second, 30 * second, 2 * minute, 10 * minute, 30 * minute, hour] as const;
 
-/** The lease of an attempt, in seconds. It is longer than the three calls of an attempt together (10 s each). */
+/**
+ * The lease of an attempt, in seconds. An attempt makes at most three calls to the processor (10 s each), so the lease is longer than an
+ * attempt.
+ */
 export const addOnLeaseSeconds = 60;
 
 /**

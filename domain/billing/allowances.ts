@@ -66,8 +66,8 @@ export async function lockSeats(
   more: number,
   addressee: Addressee = 'administrator',
 ): Promise<LockedSeats> {
-  // Locks the count before it adds the changes to the count. The opposite order can deadlock: one transaction would lock the changes and
-  // wait for the count. Another transaction would already have locked the count, and would wait for the changes.
+  // Locks the count, and then adds the changes to it. The opposite order can cause a deadlock: one transaction locks the changes and waits
+  // for the count, while another transaction has locked the count and waits for the changes.
   await lockStudentCount(tx, clubId);
   const row = await tx.one<
     Terms & { students: number }
@@ -83,8 +83,8 @@ export async function lockSeats(
 }
 
 /**
- * Checks whether the club has a free seat now, without a reservation and without a lock. Sign-ups use it, because they use a seat only
- * when they are confirmed (DEC-62).
+ * Checks whether the club has a free seat now, without a reservation and without a lock. Sign-ups call this function, because a sign-up
+ * uses a seat only when it is confirmed (DEC-62).
  * @throws DomainError limit_reached
  */
 export async function requireRoom(db: Queries, clubId: Id, addressee: Addressee): Promise<void> {
@@ -95,7 +95,7 @@ export async function requireRoom(db: Queries, clubId: Id, addressee: Addressee)
   if (row && excessOf({ ...row, more: 1 }) === 'refused') throw noSeatLeft(addressee);
 }
 
-/** @returns the number of students beyond the allowance, or `refused` if the plan does not bill them */
+/** @returns the number of students beyond the allowance, or `refused` if the plan does not bill students beyond it */
 function excessOf(of: Terms & { students: number; more: number }): number | 'refused' {
   const { limit, overage } = limitOf(of, 'students');
   const excess = Math.max(0, of.students + of.more - limit);

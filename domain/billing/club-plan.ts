@@ -27,7 +27,7 @@ interface PlanRow {
   students: number;
   /** Stored bytes. */
   stored: string;
-  /** The used part of this month's AI budget, in millionths of a US dollar. */
+  /** The part of this month's AI budget that is already spent, in millionths of a US dollar. */
   spent: string;
   /** The sum of the add-ons of each kind that are valid now. */
   bought: Partial<Record<AddOnKind, number>> | null;

@@ -79,7 +79,8 @@ function readSubscription(subscription: unknown, planOfPrice: PlanOfPrice): Says
   const items: unknown[] = Array.isArray(data) ? data : [];
   const planOf = (one: unknown) =>
     planOfPrice({ id: textAt(one, 'price', 'id'), lookupKey: textAt(one, 'price', 'lookup_key') });
-  // Besides the item of the plan, a subscription can have items for other things, such as overage. Their prices belong to no plan.
+  // A subscription has an item for the plan, and may have items for other things, such as overage. The prices of other items belong to no
+  // plan.
   const item = items.find((one) => planOf(one) !== undefined) ?? items[0];
   const plan = planOf(item);
   return {
@@ -135,7 +136,8 @@ export interface PlanState {
 
 /**
  * Derives a club's plan from the events of its subscriptions. The result depends on the events and on their own times, never on the order
- * of arrival. The newest subscription that has not ended decides the plan. If all subscriptions have ended, the newest of them decides.
+ * of arrival. The newest subscription that has not ended decides the plan. If all subscriptions have ended, the newest subscription
+ * decides.
  * @param openingPlan the plan that the club has if it has no subscription
  */
 export function planStateOf(events: readonly PlanEvent[], openingPlan: PlanName): PlanState {
@@ -165,8 +167,8 @@ function stateOfSubscription(events: readonly PlanEvent[]): PlanState | undefine
     events.findLast((event) => event[field] !== null)?.[field] ?? null;
   const plan = last('plan');
   if (plan === null) return undefined;
-  // A canceled subscription never becomes active again. If a successful charge arrives after the cancellation, it has paid for the time
-  // before the cancellation.
+  // A canceled subscription never becomes active again. A successful charge that arrives after the cancellation pays for the time before
+  // it.
   const canceled = events.some(({ status }) => status === 'canceled');
   return {
     plan: canceled ? planAfterCancellation : plan,
@@ -200,7 +202,7 @@ function textAt(value: unknown, ...path: readonly string[]): string | null {
   return typeof text === 'string' && text.length > 0 && text.length <= 255 ? text : null;
 }
 
-/** Reads an id. The processor may have replaced the id by the whole record that it names. */
+/** Reads an id. Instead of an id, the processor may send the whole record with this id. */
 function idAt(value: unknown, key: string): string | null {
   return textAt(value, key) ?? textAt(value, key, 'id');
 }

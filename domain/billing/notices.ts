@@ -13,7 +13,7 @@ export interface BillingEventDeps {
   /** The secret that signs notices. Undefined if the operator has not configured a processor. */
   webhookSecret: Secret | undefined;
   planOfPrice: PlanOfPrice;
-  /** Receives the outcome of each event, for the log. */
+  /** A function that is called with the outcome of each event, and logs the outcome. */
   onEvent: (event: { id: string; type: string; outcome: EventOutcome | 'repeated' }) => void;
 }
 

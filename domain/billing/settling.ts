@@ -20,7 +20,7 @@ export interface AddOnDeps {
 
 export type AddOnStep = { done: true; outcome: AddOnStatus } | { done: false; at: number; attempt: number };
 
-/** The columns that a claim returns. */
+/** The values of an add-on that a claim returns. */
 export interface ClaimedAddOn extends Claim {
   clubId: Id;
   /** The number of attempts, including the current attempt. */
@@ -35,7 +35,7 @@ export interface ClaimedAddOn extends Claim {
   createdAt: Date;
 }
 
-/** The columns that a claim of `add_ons` returns. */
+/** The columns of `add_ons` that the claim statement returns. */
 export const claimColumns = columns(AddOn, [
   'id',
   'clubId',

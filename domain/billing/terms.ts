@@ -1,4 +1,7 @@
-/** Selects the terms of a resource for a club, from its plan and its add-ons. It also computes limits from these terms. */
+/**
+ * Selects a club's terms for a resource, such as students: its plan and its add-ons. The module also computes the club's limit from these
+ * terms.
+ */
 import type { AddOnKind, PlanName, Resource } from '../../entities/billing/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';

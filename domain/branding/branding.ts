@@ -32,7 +32,7 @@ const brandingColumns = columns(
   'branding',
 );
 
-/** @param publicUrl the address of the API, without a slash at the end */
+/** @param publicUrl the URL of the API, without a slash at the end */
 export async function findBranding(db: Queries, publicUrl: string, clubId: Id): Promise<Branding> {
   const row = await db.one<(typeof brandingColumns)['row'] & { isShown: boolean }>(sql`
     SELECT ${brandingColumns}, EXISTS (SELECT FROM media WHERE id = branding.logo_media_id AND club_id = branding.club_id

@@ -39,8 +39,8 @@ const moments = {
 } as const;
 
 /**
- * Lists recipients in the order in which they were frozen. Pages without a filter neither repeat nor miss a recipient. The list is empty
- * until the recipients are frozen.
+ * Lists recipients in the order in which they were frozen. Without a filter, no recipient is missing and none is on two pages. The list is
+ * empty until the recipients are frozen.
  * @throws DomainError not_found
  */
 export async function listDeliveries(
@@ -161,8 +161,8 @@ export async function readStatistics(db: Queries, clubId: Id, campaignId: Id): P
 
 /**
  * Keeps only ids, times and statuses in the mail rows of a removed student. A mail that is being sent completes normally, but the record of
- * its result contains no address. Clicks and bounces are deleted, but the counts still include them. An unknown outcome stays recorded. The
- * student may have got this mail, so the mail must not count as refused.
+ * its result contains no address. Clicks and bounces are deleted, but the counts still include them. An unknown outcome stays unknown,
+ * because the student may have got the mail, and it must not count as refused.
  */
 export async function purgeStudentFromCampaigns(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`UPDATE mails SET student_name = ${removedStudentName}, student_email = '', address_key = NULL,

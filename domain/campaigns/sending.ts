@@ -48,7 +48,7 @@ export interface SendingDeps extends HandOverDeps {
   onOutcome: (status: Outcome['status']) => void;
 }
 
-/** After this many refusals in a row the campaign pauses. */
+/** If the mail server refuses this many mails one after another, the campaign pauses. */
 const refusalsBeforePause = 20;
 
 interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCount'> {
@@ -88,7 +88,7 @@ interface Scene {
   recordSent: ReturnType<typeof recorderOfAccepted>;
 }
 
-/** Sends up to `most` due mails, on all connections at the same time, for some seconds. */
+/** Sends up to `most` due mails, on all connections to the mail server at the same time, for some seconds. */
 export async function sendPage(
   deps: SendingDeps,
   campaign: Campaign,
@@ -120,8 +120,8 @@ export async function sendPage(
 }
 
 /**
- * Checks the page against the audience again, and skips students who have left the audience. Students who entered the audience after the
- * freeze do not get the mail.
+ * Checks again which recipients of the page belong to the audience, and skips students who have left the audience. Students who joined the
+ * audience after the freeze do not get the mail.
  */
 async function leaveOutIneligible({ db }: SendingDeps, campaign: Campaign, most: number, now: Date): Promise<void> {
   await db.run(sql`UPDATE mails SET status = 'skipped', skip_reason = 'no_longer_eligible'
@@ -135,8 +135,8 @@ async function leaveOutIneligible({ db }: SendingDeps, campaign: Campaign, most:
 /**
  * Claims one mail for each idle connection, if the campaign, the student and the address still permit the mail. One statement has read the
  * candidates, so they have different addresses. The claim statement first locks the candidates by id, and only then checks all other
- * conditions. The reason is Postgres's statistics, which contain no pending mails just after a freeze. Postgres could then choose a plan
- * that reads all pending mails for each claim.
+ * conditions. Just after a freeze, Postgres's statistics do not know the pending mails yet. If the statement checked the conditions first,
+ * Postgres could choose a plan that reads all pending mails for each claim.
  */
 async function claimAll(
   { db, vault }: SendingDeps,

@@ -21,8 +21,8 @@ type Record = RecordOf<'Campaign'>;
 
 /**
  * @param at the time in the club's time zone; if absent, the campaign starts immediately
- * @throws DomainError not_found, campaign_not_draft, feature_not_in_plan, invalid_request (the campaign has problems, or the time is past
- *   or does not exist)
+ * @throws DomainError not_found, campaign_not_draft, feature_not_in_plan, invalid_request (the campaign has problems, or the time is in the
+ * past or does not exist)
  */
 export async function scheduleCampaign(
   { db }: DatabaseDeps,
@@ -165,7 +165,7 @@ async function change(
   });
 }
 
-/** Writes a campaign's new state and wakes its run, which may be able to continue. The caller holds the lock of the row. */
+/** Writes a campaign's new state and wakes its run, because the run may now be able to continue. The caller holds the lock of the row. */
 async function move(
   tx: Transaction,
   { id, clubId }: CampaignRow,

@@ -30,7 +30,7 @@ import { findCampaign, type CampaignRow } from './records.ts';
 import { sendPage, type SendingDeps } from './sending.ts';
 import { pause } from './states.ts';
 
-/** The reason of a wait. `page` means that the campaign does not wait, because more mails are due. */
+/** The event for which the campaign waits. `page` means that the campaign does not wait, because more mails are due. */
 type Awaited = 'start' | 'resume' | 'window' | 'rate' | 'day' | 'retries' | 'server' | 'under_way' | 'page';
 
 export type CampaignStep =
@@ -44,7 +44,7 @@ export type CampaignStep =
       recipients: number;
     };
 
-/** The maximum number of mails of one activity. If the mail server is slow, the activity ends earlier. */
+/** The maximum number of mails that one activity sends. If the mail server is slow, the activity ends earlier. */
 const pageSize = 1_000;
 /** The pause if the mail server cannot be reached. It is longer than a restart of the server. */
 const serverRestMs = 15_000;
@@ -237,8 +237,8 @@ async function finishOrWait(
 /**
  * Records in the campaign's row when the next step is due, and returns this time. If the run is lost, the sweeper finds the campaign by its
  * row.
- * @param leased the earliest end of a lease of a mail that is being sent. The step runs again at this time at the latest, so that this mail
- * does not stay open for longer
+ * @param leased the earliest end of a lease, if mails are being sent. The step runs again at this time at the latest, so that no mail stays
+ * open after its lease
  */
 async function rest(
   { db }: SendingDeps,

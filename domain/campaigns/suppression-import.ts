@@ -18,8 +18,8 @@ const maxFaults = 1_000;
 type Fault = RecordOf<'SuppressionImport'>['errors'][number];
 
 /**
- * Suppresses all addresses of the column `email`, or none of them. Only the keys of the addresses are stored. The same file may be imported
- * again.
+ * Suppresses all addresses in the column `email`. If the import fails, it suppresses none of them. Only keyed hashes of the addresses are
+ * stored. The same file can be imported again.
  * @param body the file, which is read piece by piece. Reading it throws body_too_large if the file is too large
  * @throws DomainError invalid_request (the header line is unreadable, or the file has more than 50,000 rows or a line of more than 128 KB),
  *   suppression_limit_reached
@@ -59,7 +59,7 @@ class File {
   #format: FileFormat | undefined;
   #nextRow = 1;
 
-  /** @returns the rows that are complete so far */
+  /** @returns the rows that have arrived completely */
   *rowsOf(bytes: Buffer, isLast: boolean): Generator<ReturnType<typeof readRows>['rows'][number]> {
     this.#left = Buffer.concat([this.#left, bytes]);
     if (!isLast && this.#left.length < importRules.pieceBytes) return;

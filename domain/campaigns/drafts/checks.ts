@@ -48,7 +48,7 @@ export async function schedulingProblems(
   return allOf({ ...problems, ofAudience: [empty] });
 }
 
-/** @returns whether a problem prevents the start. An empty audience does not prevent it */
+/** @returns whether a problem prevents the start of the campaign. An empty audience does not prevent the start */
 export async function hasProblems(db: Queries, campaign: CampaignRow): Promise<boolean> {
   return allOf(await findProblems(db, campaign)).count > 0;
 }
@@ -92,7 +92,7 @@ export async function emailProblems(
 }
 
 /**
- * Selects the students of the audience. Each row has the reason for which the campaign would leave the student out.
+ * Selects the students of the audience. If the campaign would leave a student out, the row contains the reason.
  * @returns SQL with the columns `student` (an id) and `left_out` (the reason, or null if the student gets the e-mail)
  */
 export function audienceOf(clubId: Id, audience: Condition, now: Date): Sql {

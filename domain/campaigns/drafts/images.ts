@@ -62,7 +62,7 @@ export interface LibraryImage {
   objectKey: string;
   mime: string;
   sizeBytes: number;
-  /** The width of the original in pixels. Null if it is unknown. */
+  /** The width of the original image in pixels; null if the width is unknown. */
   width: number | null;
   /** The reason why the image cannot be converted to a picture for e-mails. Null if there is no problem. */
   problem: MailPictureProblem | null;
@@ -100,7 +100,7 @@ export async function findImages(db: Queries, clubId: Id, mediaIds: readonly Id[
   );
 }
 
-/** @returns the data about images that the check of an e-mail needs */
+/** @returns the data of the images that is needed to check an e-mail */
 export function judgedImages(library: LibraryImages): Pick<EmailToJudge, 'images' | 'imageProblems'> {
   return {
     images: [...library.keys()],
@@ -110,7 +110,7 @@ export function judgedImages(library: LibraryImages): Pick<EmailToJudge, 'images
   };
 }
 
-/** @returns the ids of the images of an e-mail, each once */
+/** @returns the ids of the images of an e-mail, without repetitions */
 export const imageIdsOf = ({ blocks = [] }: Partial<Pick<EmailContent, 'blocks'>>): Id[] => [
   ...new Set(blocks.flatMap(({ media_id: id }) => id ?? [])),
 ];
@@ -151,7 +151,7 @@ export async function publishImages(
 
 type PublishedImages = ReadonlyMap<Id, PublishedImage>;
 
-/** @returns the widths of the images, for the compiler */
+/** @returns the widths of the images, which the compiler of e-mails needs */
 export const widthsOf = (images: ReadonlyMap<Id, { width: number }>): ImageWidths =>
   Object.fromEntries([...images].map(([mediaId, { width }]) => [mediaId, width]));
 

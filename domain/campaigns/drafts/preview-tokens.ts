@@ -7,7 +7,7 @@ import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 export interface PreviewToken {
   campaignId: Id;
-  /** The student who would get the copy. Absent if the copy is for an unknown student. */
+  /** The student whose data fill the copy; absent if the copy is for an unknown student. */
   studentId?: Id;
   expiresAt: Date;
 }

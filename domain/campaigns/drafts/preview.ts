@@ -41,7 +41,7 @@ const previewSeconds = 900;
 const maxCandidates = 5_000;
 
 /**
- * @param studentId the student who would get the copy; absent for a copy for an unknown student
+ * @param studentId the student whose data fill the copy; absent if the copy is for an unknown student
  * @throws DomainError not_found (no such campaign or student), campaign_has_problems
  */
 export async function previewCampaign(
@@ -62,7 +62,7 @@ export async function previewCampaign(
 }
 
 /**
- * Lists copies of the e-mail for those students of the audience who differ most from one another.
+ * Returns copies of the e-mail for a few students of the audience, who differ most from one another.
  * @throws DomainError not_found, campaign_has_problems
  */
 export async function listPreviews(
@@ -122,7 +122,7 @@ function pageOf(
 
 interface Copy {
   subject: string;
-  /** The preheader, which the HTML contains too. Absent if the e-mail has no preheader. */
+  /** The preheader, which the HTML also contains. Absent if the e-mail has no preheader. */
   preheader?: string;
   html: string;
   text: string;
@@ -209,7 +209,7 @@ async function makeCopies(
   return { copies, clubName: club.name, wording: wordingIn(languageOf(club.language)) };
 }
 
-/** @throws DomainError campaign_has_problems if the copy is larger than an answer may be */
+/** @throws DomainError campaign_has_problems if the copy is too large for an answer of the API */
 function whole(
   { content: { preheader } }: CampaignRow,
   copy: RenderedCopy | undefined,
@@ -225,8 +225,8 @@ function whole(
 }
 
 /**
- * The address of the unsubscribe link in a preview. The link does nothing. An author of an e-mail cannot write this address, so it always
- * means the unsubscribe link.
+ * The URL of the unsubscribe link in a preview. The link does nothing. An author of an e-mail cannot write this URL, so it always stands
+ * for the unsubscribe link.
  */
 export const noWayOut = '#';
 

@@ -99,7 +99,7 @@ interface Claimed extends Claim {
   language: string | null;
 }
 
-/** The lease of a test mail. It is longer than the SMTP client's limit for a message (60 s) plus its wait for a connection. */
+/** The lease of a test mail. It is longer than the SMTP client's wait for a connection and its time limit for a message (60 s) together. */
 const lease = defineLease(TestMail, {
   open: { status: 'pending' },
   due: 'nextAttemptAt',

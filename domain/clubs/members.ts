@@ -270,8 +270,8 @@ export async function revokeInvitation({ db }: DatabaseDeps, clubId: Id, by: Id,
 }
 
 /**
- * Locks a club's members, so that changes run one after another, and checks the current role of the actor. If the actor was removed or
- * demoted while the request waited, the request is refused.
+ * Locks a club's members, so that changes run one after another. Then it checks the current role of the person who acts. If this person was
+ * removed or lost the role while the request waited, the request is refused.
  * @param by the acting administrator
  * @returns the current role
  */

@@ -20,8 +20,8 @@ export function isReserved(slug: string): boolean {
 }
 
 /**
- * @returns lower-case letters, digits and single hyphens. A reserved name gets the prefix `club-`, and a name without letters becomes
- * `club`
+ * @returns a slug of lower-case letters, digits and single hyphens. A reserved name gets the prefix `club-`, and a name without letters
+ *   becomes `club`
  */
 export function slugOf(name: string, suffix: string): string {
   const letters = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();

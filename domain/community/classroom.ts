@@ -35,7 +35,10 @@ const spaceColumns = columns(CommunitySpace, ['id', 'name', 'posting', 'private'
      ORDER BY post.created_at LIMIT 1), false) AS unread, coalesce(counted.members, 0) AS "memberCount"`);
 type SpaceRow = RowOf<typeof spaceColumns>;
 
-/** The spaces of the reader's club with the reader's membership. A student who has left or is banned has no membership in this result. */
+/**
+ * Returns SQL for the spaces of the reader's club, each with the reader's membership. The result has no membership if the student has left
+ * the space or is banned.
+ */
 export function spacesOf({ clubId, id }: Reader, now: Date): Sql {
   return sql`FROM community_spaces space
     LEFT JOIN community_memberships membership ON membership.space_id = space.id AND membership.student_id = ${id}
@@ -49,7 +52,7 @@ export function spacesOf({ clubId, id }: Reader, now: Date): Sql {
 /** An SQL condition for a statement with `spacesOf`. It is true if the student sees the space. */
 export const isSeen = sql`space.archived_at IS NULL AND (own.has_access OR NOT space.hidden)`;
 
-/** @returns a page of the spaces that the student sees, in the administrators' order */
+/** @returns a page of the spaces that the student sees, in the order that administrators have set */
 export async function listVisibleSpaces(
   db: Queries,
   storage: ObjectStore,

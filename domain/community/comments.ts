@@ -171,8 +171,8 @@ export async function deleteComment(
 }
 
 /**
- * Removes the body of a comment. A comment with replies stays in lists as deleted; any other comment disappears from lists. The caller
- * holds its lock.
+ * Removes the text of a comment. A comment with replies stays in lists as deleted. Any other comment disappears from lists. The caller
+ * holds the lock of the comment.
  */
 export async function removeCommentBody(
   tx: Transaction,

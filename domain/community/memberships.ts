@@ -1,4 +1,4 @@
-/** Students join and leave spaces, and choose which messages of a space they receive (COMM-2, COMM-6). */
+/** Lets students join and leave spaces, and choose which messages of a space they receive (COMM-2, COMM-6). */
 import { CommunityMembership } from '../../entities/community/community-membership.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { notFound } from '../../platform/core/errors.ts';
@@ -45,7 +45,7 @@ async function standingOf(db: Queries, { clubId, id }: Reader, spaceId: Id, now:
 }
 
 /**
- * Makes the student a member. If the student is already a member, nothing changes. Earlier posts count as read.
+ * Makes the student a member. If the student is already a member, nothing changes. Posts from before the student joined count as read.
  * @throws DomainError not_found (the student does not see the space), not_entitled (the student has no access, or is banned)
  */
 export async function joinSpace(
@@ -75,7 +75,7 @@ export async function joinSpace(
 /**
  * Ends the membership. A student can also leave after the access has ended. The student's posts and comments stay. A second call changes
  * nothing.
- * @returns the space as it is after leaving
+ * @returns the space as the student sees it after leaving
  * @throws DomainError not_found if the student does not see the space and was never a member
  */
 export async function leaveSpace(

@@ -15,7 +15,7 @@ import type { Voice } from './voices.ts';
 
 /**
  * Sets the files of a post, in their order. The caller holds the lock of the post. If a student wrote the post, the caller also holds the
- * lock of the student. If the post no longer shows a student's file, the file counts as unsent again.
+ * lock of the student. A student's file that the post no longer shows belongs to no post again.
  * @throws DomainError invalid_file for a student; not_found or media_archived for an administrator
  */
 export async function setPostFiles(

@@ -41,9 +41,9 @@ const publicIdOf = (id: Id): string => BigInt(`0x${id.replaceAll('-', '')}`).toS
 const postExists = () => new DomainError('post_exists', 'A post or a comment with this id was published already.');
 
 /**
- * Chooses the id of a new post or comment. A reaction or a report names a post or a comment only by its id. So posts and comments of all
- * clubs share one set of ids. The function takes an advisory lock for the requested id. So two transactions that choose the same id run one
- * after the other.
+ * Chooses the id of a new post or comment. A reaction or a report names a post or a comment only by its id. So no post or comment of any
+ * club may have the same id as another. The function takes an advisory lock for the requested id, so that two transactions with the same id
+ * run one after the other.
  * @param requestedId the id that the caller has chosen
  * @returns the requested id, or a new id
  * @throws DomainError post_exists
@@ -175,8 +175,8 @@ export async function findVisiblePost(
 }
 
 /**
- * Locks the voice, and takes a shared lock on the post. So the post is not deleted and not closed for comments while the voice writes a
- * comment.
+ * Locks the student or the administrator who writes a comment, and takes a shared lock on the post. So the post cannot be deleted or closed
+ * for comments before the comment is written.
  * @throws DomainError not_found, not_entitled (the student has no access, or is not a member)
  */
 export async function lockPostForWriting(tx: Transaction, voice: Voice, publicId: string, now: Date): Promise<PostRow> {
@@ -192,7 +192,7 @@ export async function lockPost(tx: Transaction, voice: Voice, publicId: string):
 }
 
 /**
- * Locks the post of a comment before the comment is deleted. It also finds a post that the author of the comment no longer sees.
+ * Locks the post of a comment before the comment is deleted. The function also finds a post that the author of the comment no longer sees.
  * @throws DomainError not_found
  */
 export async function lockPostUnseen(tx: Transaction, voice: Voice, publicId: string): Promise<PostRow> {
@@ -245,8 +245,8 @@ export async function deletePost({ db }: MediaDeps, voice: Voice, publicId: stri
 }
 
 /**
- * Removes the text of a post and its files. A post with comments of other people stays in lists as deleted; any other post disappears
- * from lists. The caller holds the lock of the post.
+ * Removes the text of a post and its files. A post with comments of other people stays in lists as deleted. Any other post disappears from
+ * lists. The caller holds the lock of the post.
  */
 export async function removePostBody(
   tx: Transaction,

@@ -48,7 +48,7 @@ type SpaceRow = RowOf<typeof spaceColumns>;
 const spacesWithCounts = (clubId: Id) =>
   sql`FROM community_spaces space LEFT JOIN ${memberCounts(clubId)} AS counted ON counted.subject_id = space.id`;
 
-/** @returns a page of the club's spaces in their order, archived spaces last */
+/** @returns a page of the club's spaces in their order. Archived spaces come last */
 export async function listSpaces(
   db: Queries,
   storage: ObjectStore,
@@ -125,7 +125,7 @@ function nameOf(text: string): string {
 }
 
 /**
- * Changes the fields of the space that `input` contains. If the change switches `auto_join` on, a separate run makes each student with
+ * Changes the fields of the space that `input` contains. If the change switches `auto_join` on, a workflow then makes each student with
  * access a member.
  * @throws DomainError not_found (also if the cover does not exist), public_id_taken, media_archived, invalid_request
  */
@@ -161,8 +161,8 @@ export async function updateSpace(
 }
 
 /**
- * Starts the run that updates the memberships of a space. If this run is already active, it begins again from the first student. The caller
- * holds the lock of the space.
+ * Starts the workflow that updates the memberships of a space. If the workflow is already running, it begins again with the first student.
+ * The caller holds the lock of the space.
  */
 async function beginFill(tx: Transaction, clubId: Id, spaceId: Id, now: Date): Promise<void> {
   await tx.manager.update(CommunitySpace, { id: spaceId }, { fillLooksAt: now, fillAfter: null, fillBarrier: null });
@@ -170,7 +170,7 @@ async function beginFill(tx: Transaction, clubId: Id, spaceId: Id, now: Date): P
 }
 
 /**
- * Sets the order of the club's spaces, which students see.
+ * Sets the order in which students see the club's spaces.
  * @throws DomainError invalid_request unless `spaceIds` names each space that is not archived exactly once, and no other
  */
 export async function orderSpaces({ db }: DatabaseDeps, clubId: Id, spaceIds: readonly Id[]): Promise<void> {
@@ -190,7 +190,7 @@ export async function orderSpaces({ db }: DatabaseDeps, clubId: Id, spaceIds: re
   });
 }
 
-/** Hides the space from students. An archived space stays as it is. @throws DomainError not_found */
+/** Archives the space, so that students no longer see it. An archived space stays as it is. @throws DomainError not_found */
 export async function archiveSpace(deps: MediaDeps, clubId: Id, spaceId: Id, now: Date): Promise<SpaceRecord> {
   await deps.db.transaction(async (tx) => {
     const { archivedAt } = await lockSpace(tx, clubId, spaceId);

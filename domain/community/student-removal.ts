@@ -18,7 +18,7 @@ export async function purgeStudentFromCommunity(tx: Transaction, studentId: Id, 
   await tx.manager.delete(CommunityMembership, { studentId });
   await tx.manager.delete(CommunityReaction, { authorId: studentId });
   await tx.manager.delete(CommunityReport, { studentId });
-  // Reasons that other people gave about the student's texts may name the student.
+  // Deletes the reasons in reports and moderation of the student's texts, because a reason may name the student.
   const posts = sql`SELECT id FROM community_posts WHERE student_id = ${studentId}`;
   const comments = sql`SELECT id FROM community_comments WHERE student_id = ${studentId}`;
   await tx.run(sql`UPDATE community_reports SET reason = NULL, settled_at = coalesce(settled_at, ${now}), outcome = coalesce(outcome, 'upheld')

@@ -22,7 +22,7 @@ export interface Voice {
 export interface OpenSpace {
   id: Id;
   posting: CommunitySpace['posting'];
-  /** Whether the voice may write. The value is always true for administrators. */
+  /** Whether the student or administrator may write in the space. The value is always true for administrators. */
   joined: boolean;
 }
 

@@ -5,9 +5,12 @@ const day = 24 * 60 * minute;
 export const digestRules = {
   /** The minute of the club's local day at which digests begin. */
   minuteOfDay: 8 * 60,
-  /** Posts of the last minute wait for the next digest, so that a post in an uncommitted transaction is not missed. */
+  /**
+   * Posts of the last minute before a digest belong to the next digest. Otherwise the digest could miss a post whose transaction is not
+   * committed yet.
+   */
   marginMs: minute,
-  /** The maximum age of a post in a digest. */
+  /** The maximum age of the posts in a digest. */
   lookBackMs: 7 * day,
   /** The number of members in one page. */
   pageSize: 1_000,

@@ -33,7 +33,7 @@ const placeholders = /\uE000(\w+)\uE001/;
 type Frames = ReadonlyMap<OfferedLanguage, readonly string[]>;
 let compiled: Promise<Frames> | undefined;
 
-/** @returns the frame of each language: a list in which pieces of HTML and names of placeholders alternate */
+/** @returns the frame in each language. A frame is a list in which pieces of HTML and names of placeholders alternate */
 function frames(): Promise<Frames> {
   compiled ??= Promise.all(offeredLanguages.map(async (language) => [language, await frame(language)] as const)).then(
     (entries) => new Map(entries),
@@ -153,7 +153,7 @@ function spaceHtml({ url, name, posts, more }: ShownSpace, wording: Wording): st
   ].join('\n');
 }
 
-/** Breaks long words, so that the mail is not wider than a phone. */
+/** Divides long words, so that the mail is not wider than the screen of a phone. */
 const paragraph = 'margin:0;overflow-wrap:anywhere;word-break:break-word';
 
 function postHtml({ url, title, words, author, time }: ShownPost, { direction, ...wording }: Wording): string {

@@ -16,7 +16,7 @@ export interface NewPost {
   id: Id;
   publicId: string;
   title: string | null;
-  /** The first characters of the post's Markdown. */
+  /** The beginning of the post's Markdown. */
   body: string;
   author: string | null;
   at: Date;
@@ -25,7 +25,7 @@ export interface NewPost {
 export interface NewsOfSpace {
   id: Id;
   name: string;
-  /** The number of new posts, at most `digestRules.counted`. */
+  /** The number of new posts in the space. It is at most `digestRules.counted`. */
   count: number;
   /** The newest of the new posts, in order from new to old. */
   posts: readonly NewPost[];
@@ -33,7 +33,7 @@ export interface NewsOfSpace {
 
 /** The content of one student's mail. */
 export interface News {
-  /** The spaces in the administrators' order. The list is never empty. */
+  /** The spaces, in the order that administrators have set. The list is never empty. */
   spaces: readonly NewsOfSpace[];
   /** The number of further spaces with new posts. */
   moreSpaces: number;
@@ -96,7 +96,7 @@ interface Row extends NewPost {
   spaces: number;
 }
 
-/** @returns the news by the student's id. A student without new posts is absent. */
+/** @returns the new posts for each student, by the student's id. The result has no entry for a student without new posts. */
 export async function newsOf(
   db: Queries,
   digest: DigestWindow,

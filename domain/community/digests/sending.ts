@@ -1,6 +1,6 @@
 /**
- * Sends one page of a digest's mails. Each mail is claimed immediately before it is given to the mail server, and its content is chosen
- * at the claim (COMM-18). The service never repeats a mail that may have arrived (CAMP-6).
+ * Sends one page of a digest's mails. Each mail is claimed immediately before it is given to the mail server. Its content is chosen when it
+ * is claimed (COMM-18). The service never repeats a mail that may have arrived (CAMP-6).
  */
 import { Club } from '../../../entities/clubs/club.ts';
 import type { SpaceDigest } from '../../../entities/community/space-digest.ts';
@@ -47,7 +47,7 @@ export interface DigestDeps extends HandOverDeps {
   onOutcome: (status: Outcome['status']) => void;
 }
 
-/** After this many refusals in a row the digest pauses. */
+/** If the mail server refuses this many mails one after another, the digest pauses. */
 const refusalsBeforeRest = 20;
 
 interface Candidate {
@@ -81,7 +81,7 @@ interface DigestPage extends SentPage {
   isRefusing: boolean;
 }
 
-/** Sends up to `most` due mails, on all connections at the same time, for some seconds. */
+/** Sends up to `most` due mails, on all connections to the mail server at the same time, for some seconds. */
 export async function sendDigestPage(
   deps: DigestDeps,
   digest: SpaceDigest,
@@ -121,8 +121,8 @@ interface Locked extends Pick<Mail, 'id' | 'studentId'> {
 }
 
 /**
- * Claims one mail for each idle connection and chooses its content in the same transaction. The content is the posts that the student may
- * read now. A mail without content is skipped. A mail to an unconfirmed address is skipped too, because it would show posts that only
+ * Claims one mail for each idle connection and chooses its content in the same transaction. The mail contains the posts that the student
+ * may read now. A mail without content is skipped. A mail to an unconfirmed address is skipped too, because it would show posts that only
  * members may read.
  */
 async function claimAll(
@@ -140,7 +140,7 @@ async function claimAll(
   return candidates.map(({ id }) => claims.get(id) ?? 'passed');
 }
 
-/** Locks mails that may be sent now, in the order of their ids. Skips mails that another transaction has locked. */
+/** Locks the mails that may be sent now, in the order of their ids. The statement leaves out mails that another transaction has locked. */
 async function lock(
   tx: Transaction,
   vault: Vault,

@@ -14,7 +14,7 @@ import { digestRules } from './digests.policy.ts';
 import { studentsWithNews } from './news.ts';
 import { sendDigestPage, type DigestDeps } from './sending.ts';
 
-/** The reason of a wait. `page` means that the digest does not wait, because more work is due. */
+/** The event for which the digest waits. `page` means that the digest does not wait, because more work is due. */
 type Awaited = 'rate' | 'day' | 'retries' | 'server' | 'under_way' | 'page';
 
 export type DigestStep =
@@ -52,7 +52,7 @@ export async function stepDigest(deps: DigestDeps, digestId: string, now: number
   return rest(deps, digest, 'page', { until: at });
 }
 
-/** Whether the club still has the feature, and has a mail sender. */
+/** Whether the club's plan still includes the community, and the club has a mail sender. */
 async function isWanted({ db }: DigestDeps, clubId: Id): Promise<boolean> {
   return (await hasFeature(db, clubId, 'community')) && (await db.manager.exists(MailSender, { where: { clubId } }));
 }

@@ -27,7 +27,7 @@ function startOfScheme(word: string): number | undefined {
   for (const { 0: run, index } of word.matchAll(/[a-z0-9+.-]+/giu)) {
     const end = index + run.length;
     if (!word.startsWith('://', end) || end + '://'.length === word.length) continue;
-    const before = word.slice(Math.max(0, index - 1), index); // the character before, such as an underscore, may belong to the same word
+    const before = word.slice(Math.max(0, index - 1), index); // a character before it, such as an underscore, may belong to the word
     const first = firstLetter.exec(before + run)?.index;
     if (first !== undefined) return index - before.length + first;
   }

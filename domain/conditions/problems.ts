@@ -9,7 +9,7 @@ import { conditionRules } from './bounds.policy.ts';
 import type { Condition, Rule, RuleKind } from './conditions.ts';
 
 export interface ConditionProblem {
-  /** The JSON path of the problem: `$.audience.rules[2].tag_ids[0]`. */
+  /** The JSON path of the problem, such as `$.audience.rules[2].tag_ids[0]`. */
   path: string;
   code: 'missing_field' | 'field_of_another_kind' | 'too_many' | 'unknown_id' | 'rule_not_here' | 'no_rules';
   message: string;

@@ -14,8 +14,8 @@ import { requestMail } from '../../mail/transactional/requests.ts';
 import { lockAccount, takeOver } from './pending-sign-ups.ts';
 
 /**
- * Locks the student's row for the rest of the transaction. A transaction takes this lock before its other locks (ENG-6). It writes facts
- * about a student only while it holds the lock, so that changes of one student run one after another.
+ * Locks the student's row for the rest of the transaction. This lock comes first in the lock order (ENG-6). A transaction writes facts
+ * about a student only while it holds this lock, so that changes of one student run one after another.
  * @throws DomainError not_found (also for a removed student and a student of another club)
  */
 export async function lockStudent(

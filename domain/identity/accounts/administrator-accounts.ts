@@ -55,7 +55,7 @@ export async function signInAdministrator(
   });
 }
 
-/** Uses the mailed token and opens a session. @throws DomainError token_gone */
+/** Confirms the administrator's address by the mailed token, and opens a session. @throws DomainError token_gone */
 export async function verifyAdministratorEmail(
   { db }: VaultDeps,
   token: string,
@@ -69,7 +69,7 @@ export async function verifyAdministratorEmail(
   });
 }
 
-/** Mails the confirmation again, if the address is not confirmed yet. */
+/** Mails the confirmation link again, if the address is not confirmed yet. */
 export async function resendAdministratorVerification(deps: VaultDeps, email: string, now: Date): Promise<void> {
   await mailIfKnown(deps, 'administrator_verify_email', email, now, (known) => !known.verified);
 }
@@ -92,7 +92,7 @@ export async function confirmAdministratorPasswordReset(
   return db.transaction(async (tx) => {
     const { administratorId } = await spendToken(tx, ['administrator_reset_password'], token, now);
     if (administratorId === null) throw tokenGone();
-    requireUnknown(password, await passwordOwner(tx, administratorId)); // after an error the token stays valid
+    requireUnknown(password, await passwordOwner(tx, administratorId)); // if the password is refused, the token stays valid
     await tx.run(
       sql`UPDATE administrators SET password_hash = ${passwordHash}, verified_at = coalesce(verified_at, ${now}) WHERE id = ${administratorId}`,
     );

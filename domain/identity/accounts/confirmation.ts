@@ -43,10 +43,10 @@ export async function noteOffer(
 }
 
 /**
- * Confirms an account that was never confirmed. It does not change a confirmed account. Any person can sign up with any address, and the
- * owner of the address cannot see which sign-up sent a mail. So the account keeps its password only in one case: the mail of the sign-up
- * itself has proven the address, and no other sign-up has named a different password. If the account keeps no password, the owner chooses
- * one with a reset mail. The tokens of earlier mails become invalid.
+ * Confirms an account that was never confirmed. A confirmed account does not change. Any person can sign up with any address, and the owner
+ * of the address cannot see which sign-up sent a mail. So the account keeps its password only if the mail of the sign-up itself has proven
+ * the address. In addition, no other sign-up may have named a different password. If the account keeps no password, the owner chooses one
+ * with a reset mail. The tokens of earlier mails become invalid.
  * @param proof how the person has proven to own the address. `sign_up` means the link in the mail of the sign-up. `other` means a code,
  * which does not show who signed up
  */

@@ -1,4 +1,4 @@
-/** The errors of a failed sign-in. */
+/** Creates the errors of a failed sign-in. */
 import { RefusalToPerson } from '../../language/refusal.ts';
 
 /** Creates the error of a failed sign-in. It is the same for an unknown e-mail address and for a wrong password. */

@@ -22,14 +22,14 @@ export interface FoundAccount {
 }
 
 /**
- * Finds the students of these addresses, opens accounts for the other addresses, and locks all rows. It first reads the students without a
- * lock. If the club's count does not include one of the people yet, the function locks the count before any student. It then locks the
- * existing students, ordered by id. The caller records the facts and mails of new students, and the mails to students whose pending sign-up
- * was confirmed.
+ * Finds the students with these addresses, opens accounts for the other addresses, and locks all rows. The function first reads the
+ * students without a lock. If the club's count does not include one of the people yet, the function locks the count before any student. It
+ * then locks the existing students, ordered by id. The caller records the facts and mails of new students, and the mails to students whose
+ * pending sign-up was confirmed.
  * @param people the people, without duplicate addresses
  * @param room a function that reserves seats. It receives the number of people whom the club's count does not include yet, and returns the
  * number of seats for them. The first people in the list get these seats
- * @returns the accounts by address. People without a seat are absent
+ * @returns the accounts by address. The result has no entry for people who got no seat
  * @throws StaleRead if an account was created or deleted after the read
  */
 export async function findOrOpenAccounts(
@@ -91,7 +91,7 @@ async function lockByAddress(
   );
 }
 
-/** Inserts in the order of the addresses, so that two lists with the same people cause no deadlock. */
+/** Inserts the accounts in the order of their addresses, so that two lists with the same people cause no deadlock. */
 async function insert(
   tx: Transaction,
   vault: Vault,

@@ -26,8 +26,8 @@ interface Account {
 }
 
 /**
- * Locks a student whom this transaction may add to the club's count. If the count does not include the student yet, the function locks the
- * count before the student (docs/explanation/architecture.md#locks). The transaction must not have locked a student.
+ * Locks a student whom the transaction may add to the club's count of students. If the count does not include the student yet, the function
+ * locks the count before the student (docs/explanation/architecture.md#locks). The transaction must not have locked a student.
  * @param which an SQL condition that selects the student among the students who were not removed
  * @returns the account, if it exists. `seats` is present if the account is a pending sign-up. It is also present if there is no account and
  * `orNewIn` names the club of a new account
@@ -48,7 +48,7 @@ export async function lockAccount(
   return { account, seats: needsSeat ? seats : undefined };
 }
 
-/** Records the seat that a pending sign-up uses when it is confirmed. */
+/** Records that a pending sign-up, which is now confirmed, uses a seat. */
 export async function takeSeatOf(
   tx: Transaction,
   { account, seats }: { account: Pick<Account, 'clubId'>; seats: LockedSeats | undefined },
@@ -86,16 +86,16 @@ export async function takeOver(
 
 /** The network from which a sign-up comes, and an SQL condition for earlier sign-ups that the limits ignore. */
 interface SignUpSource {
-  /** The network of the caller. Undefined if it is unknown. */
+  /** The network of the caller; undefined if the network is unknown. */
   network: string | undefined;
   /** An SQL condition on a row of `students`. It is true for a sign-up that these limits do not count. */
   uncounted: Sql;
 }
 
 /**
- * Limits the unconfirmed sign-ups of a club, and of one network in the club. The check runs before the address is looked up, so that the
- * answer does not show whether the address is known. Sign-ups that run at the same time do not see each other, so a few of them may exceed
- * the limit.
+ * Limits the number of unconfirmed sign-ups in a club, and the number from the same network in a club. The check runs before the address is
+ * looked up, so that the answer does not show whether the address is known. Sign-ups that run at the same time do not see each other, so a
+ * few of them may exceed the limit.
  * @throws DomainError rate_limited
  */
 export async function requireFewPending(
@@ -150,6 +150,6 @@ export async function forgetNetwork(tx: Transaction, studentId: Id): Promise<voi
   await tx.manager.delete(SignUpNetwork, { studentId });
 }
 
-/** The hash differs between clubs, so that hashes do not show that two clubs have the same visitor. */
+/** Hashes the network. The hash depends on the club, so that stored hashes do not show that two clubs have the same visitor. */
 const networkKeyOf = (vault: Vault, clubId: Id, network: string) =>
   vault.deriveLasting(`network of sign-ups:${clubId}:${network}`);

@@ -65,7 +65,7 @@ export async function signInStudent(
 }
 
 /**
- * Uses the mailed token and opens a session.
+ * Confirms the student's address by the mailed token, and opens a session.
  * @throws DomainError token_gone; limit_reached (the club has no free seat; the token stays valid)
  */
 export async function verifyStudentEmail(
@@ -94,7 +94,7 @@ async function lockToConfirm(tx: Transaction, studentId: Id) {
   return { account, seats };
 }
 
-/** Mails the confirmation again, if the address is not confirmed yet. */
+/** Mails the confirmation link again, if the address is not confirmed yet. */
 export async function resendStudentVerification(deps: VaultDeps, who: EmailInClub, now: Date): Promise<void> {
   await mailIfKnown(deps, 'student_verify_email', who, now, (student) => !student.verified);
 }
@@ -136,7 +136,7 @@ export async function confirmStudentPasswordReset(
     const studentId = locked.account.id;
     const owner = await passwordOwner(tx, studentId);
     if (!owner) throw tokenGone();
-    requireUnknown(password, owner); // after an error the token stays valid
+    requireUnknown(password, owner); // if the password is refused, the token stays valid
     await takeSeatOf(tx, locked, now);
     // Only the owner of the address can read this mail, so the address now counts as confirmed, too.
     await tx.run(
@@ -149,10 +149,11 @@ export async function confirmStudentPasswordReset(
 }
 
 /**
- * Exchanges a code for a session. The try is recorded and committed first, so that two concurrent guesses count as two tries.
+ * Exchanges a one-time code for a session. The try is recorded and committed in a transaction of its own, so that two concurrent guesses
+ * count as two tries.
  * @param input.network the network from which the request came
- * @throws DomainError token_gone, with the same answer for a wrong, used, expired or unknown code, a code of another request and an unknown
- *   e-mail; limit_reached
+ * @throws DomainError token_gone, with the same answer for a wrong, used or expired code, for a code of another request and for an unknown
+ * e-mail address; limit_reached
  */
 export async function exchangeStudentCode(
   { db, vault, storage }: StudentDeps,
@@ -243,7 +244,7 @@ export async function findStudentByEmail(
   return student;
 }
 
-/** @returns the id of the mailed token, or null without a mail */
+/** @returns the id of the mailed token, or null if no mail was sent */
 async function mailIfKnown(
   { db, vault }: VaultDeps,
   template: MailTemplate,

@@ -34,7 +34,7 @@ export function requireStrongPassword(password: string, owner?: PasswordOwner): 
   if (owner) requireUnknown(password, owner);
 }
 
-/** @throws DomainError weak_password if the password is little more than the owner's address, name or club */
+/** @throws DomainError weak_password if the password is little more than the owner's address, the owner's name, or the name of the club */
 export function requireUnknown(password: string, { email, names }: PasswordOwner): void {
   const whole = lettersAndDigits(comparable(password));
   const parts = [email, ...names]
@@ -88,7 +88,7 @@ function unitOf(text: string): string {
   return period > 0 ? text.slice(0, period) : text;
 }
 
-/** @returns the text from its first letter to its last */
+/** @returns the part of the text from its first letter to its last letter */
 function coreOf(text: string): string {
   const characters = Array.from(text);
   const isLetter = (character: string) => /\p{L}/u.test(character);

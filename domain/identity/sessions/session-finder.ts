@@ -1,6 +1,6 @@
 /**
- * Finds the caller of a sign-in session by its token. Each request looks the session up in the database. So an ended session is refused
- * immediately (AUTH-4).
+ * Finds the owner of a sign-in session by the token of the session. Each request looks the session up in the database. So an ended session
+ * is refused immediately (AUTH-4).
  */
 import { AdministratorSession } from '../../../entities/identity/administrator-session.ts';
 import type { Role } from '../../../entities/clubs/values.ts';
@@ -24,8 +24,8 @@ const maxConcurrentLookUps = 4;
 export interface AdministratorSessionFound {
   administratorId: Id;
   /**
-   * The role of the administrator in the requested club. Null if the administrator is not a member, or if the club does not exist. A caller
-   * cannot distinguish these two cases.
+   * The role of the administrator in the requested club. Null if the administrator is not a member, or if the club does not exist. The two
+   * cases have the same value, so that a caller of the API cannot distinguish them.
    */
   role: Role | null;
 }
@@ -102,7 +102,10 @@ function inOrder<Row extends { position: number }>(
   return lookUps.map((_, index) => rowsByPosition.get(index + 1));
 }
 
-/** Finds the students of valid sessions, with their clubs' slugs, by the hashes of tokens and the time. */
+/**
+ * Finds the students whose sessions are valid at the given time, by the hashes of the tokens. Each row also has the slug of the student's
+ * club.
+ */
 const selectStudentSessions = prepared<StudentIdentity & { position: number }, StudentLookUps>(
   'select_student_sessions',
   (value) => `SELECT asked.position::int, student.id, student.name, student.email, student.verified_at AS "verifiedAt",
@@ -114,7 +117,10 @@ const selectStudentSessions = prepared<StudentIdentity & { position: number }, S
      JOIN clubs club ON club.id = student.club_id`,
 );
 
-/** Finds the administrators of valid sessions. Also finds the administrator's membership of the requested club, if there is one. */
+/**
+ * Finds the administrators of valid sessions. Each row also has the administrator's membership in the requested club, if such a membership
+ * exists.
+ */
 const selectAdministratorSessions = prepared<
   AdministratorSessionFound & { position: number; createdAt: Date; expiresAt: Date },
   StudentLookUps & { clubIds: readonly (Id | null)[] }

@@ -58,9 +58,9 @@ export async function endSessionsOf(tx: Transaction, kind: CallerKind, ownerId: 
   await tx.run(sql`DELETE FROM ${raw(table)} WHERE ${raw(owner)} = ${ownerId}`);
 }
 
-/** The time in milliseconds for which an expired session is still stored, because the clocks of processes differ. */
+/** The time, in milliseconds, for which an expired session is still stored. It is needed because the clocks of processes differ. */
 const retentionMs = day;
-/** The maximum number of sessions of each kind in a batch. */
+/** The maximum number of sessions of each kind (student or administrator) in a batch. */
 const sessionsPerBatch = 1_000;
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Updates memberships of spaces when the access of students changes. The transaction that opens an account, or grants, ends or moves
  * access, calls this module (COMM-8, COMM-9). The contexts of accounts and access cannot call the community, because the community depends
- * on them. So they call this module, which uses only tables and depends on no context.
+ * on them. So they call this module, which depends on no context and only uses tables.
  */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
@@ -13,7 +13,7 @@ import { hasLeftDigests } from './digests.ts';
  * whether `member_count` includes it. A student who left, was removed or is banned does not become a member again. The cost depends on the
  * number of students and on the number of the club's spaces, but not on the number of members. A second call changes nothing.
  * @param studentIds students whose rows the transaction has locked or just inserted
- * @param spaceId if present, limits the work to this space
+ * @param spaceId if present, only this space is handled
  */
 export async function followAccess(
   tx: Transaction,

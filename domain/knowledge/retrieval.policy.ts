@@ -26,11 +26,11 @@ export const rankingRules = {
   terms: 24,
   /** The maximum number of words for which similarly spelled words are searched, because the material does not contain them. */
   misspelled: 6,
-  /** The number of passages that are ranked. This limit also bounds the cost of a search in which every word is common. */
+  /** The maximum number of passages that are ranked. This number also limits the cost of a search in which every word is common. */
   candidates: 1_000,
   /**
-   * The maximum scores of a word in the text, in the headings, and in the title. In the text, the score comes nearer to the maximum with
-   * each further occurrence.
+   * The maximum scores of a word in the text, in the headings, and in the title. Each further occurrence in the text brings the score
+   * nearer to the maximum.
    */
   fields: { text: 1, headings: 0.3, title: 0.25 },
   /** The passages are ranked twice. In the second ranking, a passage also gets this share of the scores of its neighbours. */
@@ -39,7 +39,7 @@ export const rankingRules = {
   fusion: 60,
   /** From one page, at most this number of passages are ranked before the best passages of other pages. */
   ofOnePage: 2,
-  /** In sources without pages, this number of passages counts as a page. */
+  /** In a source without pages, this number of consecutive passages counts as one page. */
   withoutPages: 5,
 } as const;
 

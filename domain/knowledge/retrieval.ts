@@ -23,7 +23,10 @@ export interface Retrieved {
   /** The times of each block, in whole seconds of a video or sound. Null for other sources. */
   fromSeconds: number[] | null;
   toSeconds: number[] | null;
-  /** Scores can only be compared within one result of `retrieve`. The third passage of a page has a lower rank than its score suggests. */
+  /**
+   * The score of the passage. Scores can only be compared within one result of `retrieve`. The third passage of a page stands lower in the
+   * result than its score suggests.
+   */
   score: number;
 }
 
@@ -63,8 +66,8 @@ export async function retrieve(db: Queries, request: RetrievalRequest): Promise<
     );
   const choosing = lexemes.filter((_, place) => terms[place]?.chooses);
   const matches = await search(choosing);
-  // The first search uses only the words of the question that are rarest in the club. But the material of this agent may contain only the
-  // other words. If so, a second search uses all words.
+  // First, only the words of the question that are rarest in the club select passages. But the material of this agent may contain only the
+  // other words. If too few passages are found, a second search uses all words.
   return matches.length < limit && choosing.length < lexemes.length ? search(lexemes) : matches;
 }
 

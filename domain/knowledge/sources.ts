@@ -42,7 +42,7 @@ export async function syncSources(tx: Transaction, clubId: Id, scope: SourceScop
   await wakeSources(tx, clubId, await syncItems(tx, clubId, items, scope.contentChanged ?? false, now), now);
 }
 
-/** The number of sources in a statement that wakes them. A club's whole index needs several statements. */
+/** The number of sources that one statement wakes. A club's whole index needs several statements. */
 const wakesAStatement = 1_000;
 
 /** Wakes the workflows of these sources. @param priority normal if absent */
@@ -61,11 +61,11 @@ export async function wakeSources(
     await wakeRuns(tx, runs.slice(from, from + wakesAStatement), now);
 }
 
-/** Resets a source to its beginning. Its passages stay in use until new passages replace them. */
+/** SQL that requests a new reading of a source. The passages of the source stay in use until new passages replace them. */
 export const wantedAnew = (now: Date): Sql => sql`wanted_version = wanted_version + 1, status = 'pending',
   error_code = NULL, attempts = 0, looks_at = ${now}, updated_at = ${now}`;
 
-/** An SQL condition on `agent_materials material`. */
+/** An SQL condition on `agent_materials material`: the agent of the material is not archived. */
 const ofLivingAgent = sql`EXISTS (SELECT FROM agents agent WHERE agent.id = material.agent_id AND agent.status <> 'archived')`;
 
 interface Wide {
@@ -95,7 +95,7 @@ const scopeOf: Record<SourceKind, (scope: Wide) => Sql> = {
             WHERE ${wholeClub}::boolean AND club_id = ${clubId} AND media_id IS NOT NULL`,
 };
 
-/** @returns the ids of the lessons or files as a list. Postgres then knows their number when it plans the next statement */
+/** @returns the ids of the lessons or files as a list, so that Postgres knows their number when it plans the next statement */
 async function itemsIn(tx: Transaction, kind: SourceKind, clubId: Id, scope: SourceScope): Promise<Id[]> {
   const { lessonIds = [], courseIds = [], mediaIds = [], agentIds = [], wholeClub = false } = scope;
   const named = kind === 'lesson' ? lessonIds : mediaIds;

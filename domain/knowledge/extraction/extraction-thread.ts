@@ -12,7 +12,7 @@ import type { ReadOut, Scanned } from './sections.ts';
 import { Unreadable } from './unreadable.ts';
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 
-/** The source whose text is extracted. */
+/** The source whose text the thread extracts. */
 export type Source = { language: Language } & (
   | { kind: 'lesson'; markdown: string }
   /**

@@ -16,7 +16,7 @@ export async function readLesson(markdown: string): Promise<ReadOut> {
 }
 
 /**
- * @param bytes the bytes of the file. They are transferred, so a reader may take them over
+ * @param bytes the bytes of the file. The caller can no longer use them afterwards
  * @param says the announced media type, which is used only if the content could have several types
  * @param options.onPage a function that is called with the number of pages that were read and the number of all pages
  * @param options.pages the pages of a PDF to read; if absent, all pages are read
@@ -85,7 +85,7 @@ async function readInto(
   return null;
 }
 
-/** Text formats whose content is not written for people to read. */
+/** Matches the types of text formats that are not made for people to read. */
 const notForReaders = /rtf|postscript|eps|x-mif|vcard|calendar/;
 
 type FileType = 'pdf' | 'zip' | 'text';
@@ -94,7 +94,7 @@ type FileType = 'pdf' | 'zip' | 'text';
 async function typeOf(bytes: Uint8Array, says: string | null): Promise<FileType> {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1_024)).toString('latin1');
   const isSaidText = says?.startsWith('text/') && !/^(?:%PDF-|\{\\rtf)/.test(start) && isPlainUtf8(bytes);
-  if (isSaidText) return 'text'; // a text that mentions PDF in its first words is not a PDF
+  if (isSaidText) return 'text'; // a text whose first words mention PDF is not a PDF file
   if (start.includes('%PDF-')) return 'pdf';
   if (start.startsWith('PK')) return 'zip';
   if (/^(?:\xff\xfe|\xfe\xff)/.test(start)) return 'text'; // the file begins with the byte order mark of UTF-16, so it is a text

@@ -14,11 +14,11 @@ export interface Paragraph {
   kind: 'prose' | 'row' | 'lines';
   /** The header of the table, if the paragraph is a row of a table. Each passage with rows of the table begins with this header. */
   header?: string;
-  /** The time span of a paragraph of a video or sound. Such a paragraph stays one block. */
+  /** The time span of the paragraph, if it comes from a video or sound recording. Such a paragraph stays one block. */
   seconds?: Seconds;
 }
 
-/** The time from the beginning of a video or sound, in whole seconds. */
+/** A time span in whole seconds, counted from the beginning of a video or sound recording. */
 export interface Seconds {
   from: number;
   to: number;
@@ -52,8 +52,8 @@ export interface Scanned {
 const longestHeading = 200;
 
 /**
- * Builds sections from headings and paragraphs in their order. A heading without text below it becomes a paragraph, so that a slide with
- * only a title can be found and cited.
+ * Builds sections from headings and paragraphs, which are added in their order. A heading without text below it becomes a paragraph, so
+ * that a slide with only a title can be found and cited.
  */
 export class SectionBuilder {
   readonly #sections: Section[] = [];

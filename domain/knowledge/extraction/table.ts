@@ -24,7 +24,7 @@ interface Row {
 
 /** The maximum length, in characters, of a header that is repeated in each passage of its table. */
 const longestRepeatedHeader = 200;
-/** The maximum number of columns of a cell. Browsers have the same limit. */
+/** The maximum number of columns that a cell spans. Browsers have the same limit. */
 const maxColspan = 1_000;
 
 /** The header with which each passage of a table begins. */
@@ -68,8 +68,8 @@ export class TableBuilder {
 
   /**
    * Ends the table and writes its rows. A table of one column is a list.
-   * @param earlier the header of the table before a page break, if any. If it has the same number of columns as this table, this table is
-   * the continuation, and gets this header
+   * @param earlier the header of the table before a page break, if any. If both tables have the same number of columns, this table
+   * continues the earlier table and gets its header
    * @returns the header of the table, if it has one
    * @throws Unreadable too_large
    */

@@ -30,7 +30,7 @@ export class BrokenPart extends Unreadable {
 
 /**
  * Calls a library that reads the file. Any error of the library means that the file is unreadable.
- * @throws Unreadable file_corrupt, or the code of `codeOf`
+ * @throws Unreadable file_corrupt, or the code that `codeOf` returns for the error
  */
 export async function readingTheFile<T>(
   work: () => Promise<T> | T,

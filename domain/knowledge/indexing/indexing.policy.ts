@@ -23,14 +23,14 @@ export const indexingRules = {
   maxText: 10_000_000,
   maxPassages: 50_000,
   /**
-   * `pieceBytes` is the size of the pieces in which a file is fetched. `passagesAStatement` is the number of passages that one statement
-   * writes.
+   * `pieceBytes` is the size of the pieces in which a file is read from the store. `passagesAStatement` is the number of passages that one
+   * statement writes.
    */
   pieceBytes: 8 * 1_024 * 1_024,
   passagesAStatement: 2_000,
-  /** The number of passages or citations of a removed source that one transaction deletes. This takes about a second. */
+  /** The number of passages or citations of a removed source that one transaction deletes. Such a transaction takes about a second. */
   removedAStatement: 1_000,
-  /** The total unpacked size of the entries that are read from an archive (DOCX, PPTX). */
+  /** The maximum total size, after unpacking, of the entries that are read from an archive (DOCX, PPTX). */
   maxUnpackedBytes: 64 * 1_024 * 1_024,
   maxEntries: 10_000,
   /** The memory limits of the thread that reads a file: one for its objects, and one for its buffers. */
@@ -69,5 +69,5 @@ export function waitAfter(attempts: number): number | undefined {
   return waitsMs[attempts - 1];
 }
 
-/** The longest wait. Work that must succeed, such as a removal, is repeated at this interval without an end. */
+/** The longest wait. Work that must succeed, such as a removal, is repeated at this interval until it succeeds. */
 export const longestWaitMs = Math.max(...waitsMs);

@@ -13,8 +13,8 @@ export const ocrRules = {
    */
   pagesARun: 20,
   /**
-   * The time limit for all runs for one file, and for the reading of their results. The whole step has 10 minutes, which include the first
-   * reading and the transfer from the store.
+   * The time limit for all runs of the OCR program for one file, together with the reading of their results. The whole step may take 10
+   * minutes, including the first reading and the transfer from the store.
    */
   timeMs: 360_000,
   /** The time limit for one run of the program. After a run that hangs, enough time remains for other runs. */
@@ -25,11 +25,11 @@ export const ocrRules = {
   maxOutputBytes: 128 * 1_024 * 1_024,
   /** The free disk space that a run needs in addition to the size of the file. */
   reserveBytes: 512 * 1_024 * 1_024,
-  /** The time limit for the extraction of a result. */
+  /** The time limit for extracting the text from a result of OCR. */
   extractionMs: 60_000,
   /**
-   * The maximum number of attempts of a step with OCR. OCR may kill the worker in each of these attempts. The next attempt works without
-   * OCR, and stores the result of the first reading.
+   * The maximum number of attempts with OCR. If OCR has killed the worker in all these attempts, the next attempt works without OCR and
+   * stores the result of the first reading.
    */
   attempts: 2,
   /** The wait before OCR is tried again, if the program was missing or the disk had no space. */
@@ -51,7 +51,7 @@ const ocrLanguageOf = (language: Language) => ocrLanguages[language.split('-')[0
 
 /**
  * @param further the deployment's languages, such as `eng+jpn`
- * @returns the club's language and then the deployment's languages, each once, such as `por+eng+jpn`
+ * @returns the club's language and then the deployment's languages, without repetitions, such as `por+eng+jpn`
  */
 export function ocrLanguagesOf(language: Language, further: string | undefined): string {
   return [...new Set([ocrLanguageOf(language), ...(further?.split('+') ?? [])])].join('+');

@@ -61,7 +61,7 @@ export function* cutPassages(sections: Iterable<Section>, language: Language): G
 
 function piecesOf({ text, kind, header, seconds }: Paragraph, segmenter: Intl.Segmenter): Piece[] {
   const end = kind === 'row' ? '\n' : '\n\n';
-  // The indent of a line is a part of the white space before it.
+  // The indent of a line counts as white space before the line.
   const parts =
     header !== undefined || seconds
       ? [text]
@@ -136,7 +136,7 @@ function pack(pieces: readonly Piece[]): Piece[][] {
   const { least, most } = passageLength;
   const passages: Piece[][] = [];
   let open: Piece[] = [];
-  let length = 0; // the number of characters in the open pieces, with the gaps between them
+  let length = 0; // the number of characters in the pieces of the unfinished passage, with the gaps between them
   const close = () => {
     if (open.length > 0) passages.push(open);
     [open, length] = [[], 0];
@@ -168,7 +168,7 @@ function pack(pieces: readonly Piece[]): Piece[][] {
   return withoutShortTail(passages);
 }
 
-/** Returns the number of characters of the header before a passage that begins with this piece. */
+/** Returns the number of characters of the table header that a passage needs if it begins with this piece. */
 function lengthOfHeader({ header }: Piece): number {
   return header === undefined ? 0 : lengthOf(header) + 1;
 }

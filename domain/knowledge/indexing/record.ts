@@ -102,7 +102,7 @@ async function deletePassages(tx: Transaction, old: readonly { id: Id }[]): Prom
   }
 }
 
-/** Inserts new passages beside the old passages. The inserts do not lock the row of the source. */
+/** Inserts the new passages while the old passages still exist. The inserts do not lock the row of the source. */
 export async function insertPassages(
   tx: Transaction,
   claim: Pick<Claim, 'sourceId' | 'clubId'>,

@@ -1,4 +1,4 @@
-/** Reads the scanned pages of a PDF by OCR, after its first reading (ADR 62). */
+/** Reads the scanned pages of a PDF by OCR, after the PDF was read without OCR (ADR 62). */
 import { constants } from 'node:fs';
 import { open, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -171,7 +171,7 @@ async function runFor(
   });
 }
 
-/** @returns undefined if there is no such file, or if the file is larger */
+/** @returns undefined if there is no such file, or if the file is too large */
 async function readBounded(file: string, mostBytes: number): Promise<Uint8Array | undefined> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
   if (!handle) return undefined;

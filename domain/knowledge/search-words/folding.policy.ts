@@ -38,7 +38,10 @@ const variant = /[ςё\u0620-\u06D5\u0901\u0929\u0931\u0934]/gu;
 /** Matches the Arabic letter heh at the end of a word, after at least two letters. */
 const finalHeh = /(?<=\p{L}{2})ه(?!\p{L})/gu;
 
-/** Optional marks: vowels of Arabic and Hebrew, nuktas, Cyrillic stress, and the stroke (tatweel) that only stretches a word. */
+/**
+ * Matches marks that people may leave out: vowels of Arabic and Hebrew, nuktas, Cyrillic stress, and the stroke (tatweel) that only
+ * stretches a word.
+ */
 const optionalMarks =
   // oxlint-disable-next-line no-misleading-character-class
   /[\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u0610-\u061A\u0640\u064B-\u065F\u0670\u06D6-\u06DC\u06DF-\u06E8\u06EA-\u06ED\u08D3-\u08FF\u093C\u09BC\u0A3C\u0ABC\u0B3C\u0CBC]/gu;
@@ -61,7 +64,7 @@ const composed: readonly (readonly [RegExp, string])[] = [
 const foreignDigit = /(?![0-9])\p{Nd}/gu;
 const digit = /\p{Nd}/u;
 
-/** @returns the same digit in ASCII. Unicode orders the digits of each script from 0 to 9 */
+/** @returns the same digit in ASCII. In Unicode, the digits of each script are in the order from 0 to 9 */
 function asciiDigit(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   let value = 0;
@@ -70,8 +73,8 @@ function asciiDigit(character: string): string {
 }
 
 /**
- * The maximum number of rounds of folding. Only unusual sequences of marks need a second round: after one mark is removed, two other marks
- * can become one character.
+ * The maximum number of times that a text is folded. Only unusual sequences of marks need a second round, because two marks can become one
+ * character after a mark between them is removed.
  */
 const rounds = 8;
 

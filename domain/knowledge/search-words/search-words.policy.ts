@@ -21,11 +21,11 @@ const latin =
   // oxlint-disable-next-line no-control-regex
   /^[\u0000-\u00AC\u00AE-\u012F\u0131-\u0148\u014A-\u024F\u1E00-\u1EFF\u2010-\u2027\u2030-\u205E\u20A0-\u20BF]*$/u;
 
-/** Letters, numbers, and their marks. */
+/** Matches words of letters, numbers, and their marks. */
 const runs = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 const hasLetter = /[\p{L}\p{N}]/u;
 
-/** Scripts without spaces between words, and Hangul, whose words end in particles. */
+/** Divides a word into parts. Letters of scripts without spaces, and of Hangul (whose words end in particles), form parts of their own. */
 const dense =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Hangul}]+|[^\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Hangul}]+/gu;
 const isDense =

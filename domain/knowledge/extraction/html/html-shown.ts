@@ -9,7 +9,7 @@ import { hasWords } from '../text.policy.ts';
 
 type Warned = Pick<SectionBuilder, 'warn'>;
 
-/** Elements that show nothing. */
+/** Elements that show nothing on the page. */
 const silent = new Set([
   'style', 'title', 'nav', 'template', 'noscript', 'noframes', 'noembed', 'datalist', 'rp', 'progress', 'meter', 'map', 'colgroup',
 ]); // prettier-ignore
@@ -51,7 +51,7 @@ export function shownFor(element: HtmlElement, into: Warned): string | undefined
 
 const beside = (text: string): string => (text.trim() === '' ? '' : ` ${text} `);
 
-/** Formulas for MathJax, in their source form. */
+/** Scripts that contain formulas for MathJax in their source form. */
 function texOf(script: HtmlElement): string {
   const [type = '', mode = ''] = (script.attributes.get('type') ?? '').split(';');
   if (!/^math\/(?:la)?tex$/i.test(type.trim())) return '';
@@ -59,7 +59,7 @@ function texOf(script: HtmlElement): string {
   return /mode=display/.test(mode) ? ` $$${tex}$$ ` : `$${tex}$`;
 }
 
-/** @param words undefined if the picture has no alternative text; empty if the alternative text would only repeat the text of the page */
+/** @param words the alternative text of the picture; undefined if it is missing; empty if it would only repeat the text of the page */
 function pictureOf(picture: HtmlElement, words: string | undefined, into: Warned): string {
   if (words !== undefined && words.trim() !== '') return ` [Picture: ${words.trim()}] `;
   if (words === undefined && !isDecoration(picture)) into.warn('picture_without_text');

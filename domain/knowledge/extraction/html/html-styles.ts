@@ -26,7 +26,7 @@ export class Styles {
   readonly #rules = new Map<string, Map<string, Declaration>>();
   #count = 0;
 
-  /** Adds the rules of a style sheet. It skips the content of `@media` and other at-rules. */
+  /** Adds the rules of a style sheet. The function skips the content of `@media` and other at-rules. */
   add(sheet: string): void {
     const css = sheet.replace(/\/\*[\s\S]*?(?:\*\/|$)/g, ' ').replace(/<!--|-->/g, ' ');
     let start = 0;

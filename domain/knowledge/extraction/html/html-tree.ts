@@ -1,7 +1,7 @@
 /**
  * Builds the tree of HTML elements from the tokens of htmlparser2. The tree follows the rules of the standard that affect the visible text.
- * End tags may be absent, and no element inside a cell ends the table around it. Time and memory grow only with the length of the text. The
- * tree does not follow the standard's rules for formatting elements, because time and memory could then grow much faster.
+ * For example, end tags may be absent, and no element inside a cell ends the table around it. Time and memory grow only with the length of
+ * the text. The tree does not follow the standard's rules for formatting elements, because time and memory could then grow much faster.
  */
 import { Tokenizer } from 'htmlparser2';
 
@@ -193,7 +193,7 @@ class TreeBuilder {
 }
 
 export interface Visitor {
-  /** @returns whether to visit the content of the element */
+  /** @returns whether the content of the element must be visited, too */
   enter(element: HtmlElement): boolean;
   text(text: string, parent: HtmlElement): void;
   leave(element: HtmlElement): void;

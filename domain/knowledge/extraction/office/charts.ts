@@ -10,7 +10,10 @@ interface Series {
   values: readonly ReadonlyMap<number, string>[];
 }
 
-/** @param root the root of a chart's part, of either kind @returns the blocks of the chart; an empty list if the chart stores no values */
+/**
+ * @param root the root element of a part with a chart. There are two kinds of such parts
+ * @returns the blocks of the chart; an empty list if the chart stores no values
+ */
 export function chartBlocks(root: XmlElement): Block[] {
   const isExtended = root.name === 'cx:chartSpace';
   const chart = childOf(root, isExtended ? 'cx:chart' : 'c:chart');
@@ -51,8 +54,8 @@ function series(chart: XmlElement | undefined, is1904: boolean): Series[] {
 }
 
 /**
- * Reads the points of a series, or of its categories. Categories can have several levels. A word of an outer level applies to all points
- * until the next word of this level.
+ * Reads the points of a series, or of its categories. Categories can have several levels. A name on an outer level applies to all points
+ * until the next name on this level.
  */
 function points(data: XmlElement | undefined, is1904: boolean): Map<number, string> {
   const levels = [...descendantsOf(data, 'c:lvl')];

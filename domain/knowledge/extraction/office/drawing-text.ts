@@ -47,7 +47,7 @@ function riseOf(baseline: string | undefined): Rise | undefined {
   return raisedBy > 0 ? 'up' : raisedBy < 0 ? 'down' : undefined;
 }
 
-/** @returns the texts of all inner paragraphs that have words */
+/** @returns the texts of all paragraphs inside the element that have words */
 export function paragraphTextsIn(element: XmlElement | undefined): string[] {
   return [...descendantsOf(element, 'a:p')].map((one) => paragraphText(one)).filter((text) => text.trim() !== '');
 }
@@ -58,7 +58,7 @@ export function isDecorative(properties: XmlElement | undefined): boolean {
   return mark !== undefined && /^(?:1|true)$/.test(mark.attributes['val'] ?? '1');
 }
 
-/** Programs use the file name of a picture if its author wrote no alternative text. */
+/** If the author wrote no alternative text, programs use the file name of the picture. Such a text is ignored. */
 const fileName = /^[^\s/]{1,200}\.(?:avif|bmp|emf|gif|jpe?g|png|svg|tiff?|webp|wmf)$/i;
 
 /** @param properties `p:cNvPr`, `pic:cNvPr`, `wp:docPr` @returns the alternative text; empty if there is none */
@@ -68,7 +68,7 @@ export function alternativeText(properties: XmlElement | undefined): string {
   return fileName.test(text) ? '' : text;
 }
 
-/** Writes an alternative text in the form that passages use. */
+/** Returns an alternative text in the form in which passages contain it. */
 export function pictureWords(alternative: string): string {
   return ` [Picture: ${alternative}] `;
 }

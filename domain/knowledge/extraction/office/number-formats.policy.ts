@@ -9,7 +9,7 @@ const zeros: Record<string, number> = {
   arabicIndic: 0x0660,
 };
 
-/** Letters that number items in alphabetical order. */
+/** The letters of formats that number items in alphabetical order. */
 const alphabets: Record<string, string> = {
   hebrew2: 'אבגדהוזחטיכלמנסעפצקרשת',
   arabicAlpha: 'أبتثجحخدذرزسشصضطظعغفقكلمنهوي',
@@ -125,7 +125,7 @@ function signsOf(number: number, format: string): string | undefined {
   return format.startsWith('ideograph') ? alphabet[(number - 1) % alphabet.length] : repeated(number, alphabet);
 }
 
-/** Writes the number in the same script as the first item, and with at least as many digits. */
+/** Writes the number with the digits of the script of the first item, and with at least as many digits as the first item. */
 function likeFirst(number: number, first: string): string {
   const digits = /\p{Nd}+/u.exec(first)?.[0] ?? '1';
   const one = digits.codePointAt(
@@ -136,7 +136,7 @@ function likeFirst(number: number, first: string): string {
   return text.replace(/\d/g, (digit) => String.fromCodePoint(zero + Number(digit)));
 }
 
-/** a … z, aa … zz, aaa. Word processors count in this way, but spreadsheets do not. */
+/** Counts with letters in the way of word processors: a … z, aa … zz, aaa. Spreadsheets count differently. */
 function repeated(number: number, alphabet: string): string {
   const signs = Array.from(alphabet);
   return (signs[(number - 1) % signs.length] ?? '').repeat(Math.ceil(number / signs.length));

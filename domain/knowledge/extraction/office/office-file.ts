@@ -50,7 +50,7 @@ export class OfficeFile {
 
   /**
    * Reads a part without which the main part can still be read.
-   * @returns the part, or undefined if the part cannot be read. The function then also adds a warning
+   * @returns the part, or undefined if the part cannot be read. In this case the function also adds a warning
    * @throws Unreadable too_large, file_corrupt
    */
   async partBeside(name: string): Promise<XmlElement | undefined> {

@@ -77,7 +77,7 @@ function regionsIn(run: readonly Level[], divisions = 0): Region[] {
   return region ? [region] : [];
 }
 
-/** Drops the single lines above the first row of a table. */
+/** Removes from a table the lines above its first row that have only one cell. */
 function trimmed(run: readonly Level[]): Level[] {
   const first = run.findIndex(({ segments }) => segments.length > 1);
   return first < 0 ? [] : run.slice(first);
@@ -111,7 +111,7 @@ function columnsOf(run: readonly Level[]): Column[] {
   return [];
 }
 
-/** @returns the columns that a segment covers, or else the column in which it begins */
+/** @returns the columns that a segment covers; if it covers none, the column in which it begins */
 function placesOf(segment: Segment | undefined, columns: readonly Column[]): number[] {
   if (!segment) return [];
   const slack = segment.size * 0.3;
@@ -191,7 +191,7 @@ function rowsOf(run: readonly Level[], columns: readonly Column[]): Row[] {
 
 /**
  * Vertical distances in letter sizes. `line` is the maximum distance between two lines of one cell. Two segments in different columns
- * belong to the same row if their distance is smaller than `beside`. They are not on the same line if a cell is centred vertically.
+ * belong to the same row if their distance is smaller than `beside`. Such a distance occurs if a cell is centred vertically.
  */
 const steps = { line: 1.5, beside: 0.75 } as const;
 

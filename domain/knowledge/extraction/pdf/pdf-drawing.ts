@@ -8,7 +8,7 @@ import { letterOf, textOfString, type FontCodes } from './letters/pdf-letters.ts
 export interface Glyph {
   text: string;
   x: number;
-  /** The baseline of the letter's line. */
+  /** The vertical position of the letter's baseline. */
   y: number;
   /** The distance from this letter to the next letter. */
   width: number;
@@ -163,7 +163,7 @@ export function drawingOf(source: PageSource): Drawing {
   let at = identity;
   const marks: Mark[] = [];
   const fontNames = new Map<Glyph, string>();
-  /** The depth of nested masks. Letters inside masks are invisible. */
+  /** The number of masks around the current position. Letters inside masks are invisible. */
   let masks = 0;
 
   const moveBy = (x: number, y: number) => {
@@ -355,9 +355,8 @@ function codesOf(all: Map<string, FontCodes>, name: string): FontCodes {
 }
 
 /**
- * A font whose codes have several bytes, and for which the file names no letters. pdf.js then uses each code as a letter, but the code is
- * only the number of a shape in the font. This function detects such a font: its first numbers are control characters, which never occur in
- * text.
+ * Detects a font whose codes have several bytes and mean no letters. Such a code is only the number of a shape in the font, but pdf.js uses
+ * it as the code of a letter. The first numbers are then control characters, which never occur in text.
  */
 function newCodes(): FontCodes {
   let isIdentity = true;

@@ -21,7 +21,7 @@ export interface Page {
    */
   pictures: Picture[];
   warnings: SourceWarningCode[];
-  /** The number of characters. */
+  /** The number of characters on the page. */
   length: number;
 }
 
@@ -62,7 +62,7 @@ export async function pdfReader(document: PDFDocumentProxy): Promise<PdfReader> 
   };
 }
 
-/** Transforms the file's coordinates, which annotations use, to the coordinates of the page as shown. */
+/** Converts the coordinates of the file, which annotations use, to the coordinates of the page as shown. */
 function shownPlace({ view, rotate }: PDFPageProxy): (x: number, y: number) => [number, number] {
   const [left = 0, bottom = 0, right = 0, top = 0] = view;
   switch (((rotate % 360) + 360) % 360) {

@@ -13,7 +13,7 @@ import { notesOf, withNotes } from './notes.ts';
 import { pdfReader, type Page } from './pdf-page.ts';
 
 /**
- * @param bytes the bytes of the file. They are transferred, so the reader may take them over
+ * @param bytes the bytes of the file. The caller can no longer use them afterwards
  * @param options.onPage a function that is called with the number of pages that were read and the number of all pages
  * @param options.pages the pages to read, from 1 and in order; if absent, all pages are read
  * @returns the number of pages of the file

@@ -50,8 +50,8 @@ export function taggedBlocks(page: TaggedPage): { blocks: Block[]; untold: numbe
   const reader = new TagReader(byMark, page);
   reader.read(page.root);
   const rest = linesOf(own.filter(({ mark }) => mark === undefined || !named.has(mark)));
-  // If the structure lacks a value of the page's form, the structure is not used. Only its position on the page shows its place in the
-  // reading order.
+  // If the structure lacks a value of the page's form, the structure is not used. The reading order of this value follows only from its
+  // position on the page.
   if ([...page.values.keys()].some((id) => !reader.used.has(id) && !reader.used.has(annotationPrefix + id)))
     return undefined;
   const blocks: Block[] = rest.length > 0 ? [...reader.blocks, { kind: 'lines', lines: rest }] : reader.blocks;
@@ -119,7 +119,7 @@ class TagReader {
     if (readings.has(role)) return;
     if (notes.has(role)) this.#later.push(node);
     else if (inline.has(role)) for (const child of node.children ?? []) this.#child(child);
-    // The number or bullet of a list item is already in the line. So the first block of the item continues this line.
+    // The line already contains the number or bullet of the list item. So the first block of the item continues this line.
     else if (role === 'LBody' || (this.#isAtItem() && isParagraph(role)))
       for (const child of node.children ?? []) this.#child(child);
     else this.#block(node);

@@ -6,12 +6,12 @@ import type { SectionBuilder } from '../sections.ts';
 import { TableBuilder } from '../table.ts';
 
 const delimiters = [',', ';', '\t', '|'] as const;
-/** The number of characters at the beginning of the file from which the delimiter is detected. */
+/** The delimiter is detected from this number of characters at the beginning of the file. */
 const sample = 50_000;
 
 /** @throws Unreadable too_large */
 export function readCsv(text: string, into: SectionBuilder): void {
-  const [line = '', said] = /^sep=(.)\r?\n/i.exec(text) ?? []; // this line tells Excel the delimiter
+  const [line = '', said] = /^sep=(.)\r?\n/i.exec(text) ?? []; // in this line, the file names its delimiter for Excel
   const content = text.slice(line.length);
   const delimiter = said ?? delimiterOf(content.slice(0, sample));
   const table = new TableBuilder();

@@ -1,4 +1,4 @@
-/** Detects Markdown in a text of unknown type by a heading, a code fence or a link. It reads the text once. */
+/** Detects whether a text of unknown type is Markdown: whether it has a heading, a code fence or a link. The text is read only once. */
 
 const lineSign = /^(?:#{1,6} \S|```|~~~)/m;
 const longestLabel = 200;

@@ -88,7 +88,7 @@ export function kindOfText(text: string, says: string | null): TextKind {
 }
 
 /**
- * The minimum length of a full line. A program breaks a line because it is full. A shorter line belongs to a list, a poem or an address.
+ * The minimum length of a full line. Programs break a line when it is full. A shorter line belongs to a list, a poem or an address.
  */
 const shortestFullLine = 50;
 /** The maximum length of a line. A longer line is a whole paragraph. */

@@ -8,8 +8,8 @@ export interface Cue {
   fromMs: number;
   toMs: number;
   /**
-   * The settings for the position of the cue on the picture, in the form of WebVTT, such as `line:0 align:start`. This text is usually
-   * empty.
+   * The settings for the position of the cue on the picture, in the form of WebVTT, such as `line:0 align:start`. Usually a cue has no
+   * settings.
    */
   settings: string;
   /** The lines of the cue in the form of WebVTT: with WebVTT tags, and `&amp;` instead of `&`. */

@@ -14,7 +14,10 @@ export class DocxFields {
     return this.#open.every((hasResult) => hasResult);
   }
 
-  /** @param mark `w:fldChar` @returns the words that the field itself shows: the state of a form's check box or choice */
+  /**
+   * @param mark `w:fldChar`
+   * @returns the words that the field itself shows, such as the state of a check box or the chosen entry of a list
+   */
   read(mark: XmlElement): string {
     const type = mark.attributes['w:fldCharType'];
     if (type === 'separate' && this.#open.length > 0) this.#open[this.#open.length - 1] = true;

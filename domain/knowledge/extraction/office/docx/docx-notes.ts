@@ -28,7 +28,7 @@ export class Notes {
 
   /**
    * @param parts the part of the file with the notes; undefined if it is absent
-   * @param sections the last `w:sectPr` of the document
+   * @param sections the last `w:sectPr` of the document, which contains the format of the marks
    */
   constructor(parts: Record<NoteKind | 'settings', XmlElement | undefined>, sections: XmlElement | undefined) {
     const contentsOf = (kind: NoteKind) =>

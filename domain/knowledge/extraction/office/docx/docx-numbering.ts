@@ -13,11 +13,11 @@ interface Level {
   /** Whether the words follow the number without a space, as in 第一章潮. After a sign, as in `1.`, a space always follows. */
   isClose: boolean;
   /**
-   * An item of this level or of a higher level restarts the count. Levels are counted from 1. 0 means that no item restarts the count.
-   * Undefined means that an item of any higher level restarts it.
+   * The number of a level. An item of that level, or of a higher level, restarts the count of this level. Levels are counted from 1. 0
+   * means that no item restarts the count. Undefined means that an item of any higher level restarts it.
    */
   restart: number | undefined;
-  /** Whether all numbers in the pattern are written as decimal digits. */
+  /** Whether the numbers of all levels in the written form are decimal digits. */
   isDecimal: boolean;
   isHidden: boolean;
   style: string | undefined;

@@ -1,7 +1,7 @@
 /** Reads the styles of a Word file: the properties that paragraphs and letters inherit from their styles and base styles. */
 import { childOf, childrenOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 
-/** The list and level of a style or a paragraph. */
+/** The list and the level to which a style or a paragraph belongs. */
 export interface ListPlace {
   list: string;
   /**
@@ -49,7 +49,7 @@ export class Styles {
     this.language = childOf(root, 'w:docDefaults', 'w:rPrDefault', 'w:rPr', 'w:lang')?.attributes['w:val'] ?? 'en';
   }
 
-  /** @returns the style and its base styles. The nearest style is first, and each style occurs once */
+  /** @returns the style itself, and then its base styles. Each style occurs only once */
   *chainOf(id: string | undefined, type: 'paragraph' | 'character' | 'table'): Generator<{ id: string; style: Style }> {
     const visitedStyles = new Set<string>();
     let next = id ?? this.#defaults.get(type);

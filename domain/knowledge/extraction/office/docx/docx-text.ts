@@ -50,7 +50,7 @@ export async function readDocx(file: OfficeFile, main: MainPart, into: SectionBu
 interface OpenParagraph {
   words: Words;
   properties: XmlElement | undefined;
-  /** The blocks that float beside the paragraph, such as text boxes. */
+  /** The blocks that float beside the paragraph, such as text boxes. They are read after the paragraph. */
   after: Block[];
   hasHidden: boolean;
 }
@@ -159,7 +159,7 @@ class DocxReader {
     }
   }
 
-  /** An empty content control shows only a prompt for the author, such as "Enter text", which is not read. */
+  /** Whether the element is an empty content control. It only shows a prompt for the author, such as "Enter text", which is not read. */
   #isPlaceholder(element: XmlElement): boolean {
     return element.name === 'w:sdt' && isOn(childOf(element, 'w:sdtPr', 'w:showingPlcHdr'));
   }
@@ -283,7 +283,7 @@ class DocxReader {
     around: { properties: XmlElement | undefined; isDecorative: boolean },
   ): void {
     const alternative = alternativeText(own) || alternativeText(around.properties);
-    around.properties = undefined; // the alternative text is written once
+    around.properties = undefined; // so that the alternative text is written only once
     if (around.isDecorative || isDecorative(own)) return;
     if (alternative === '') this.#into.warn('picture_without_text');
     else open.words.add(pictureWords(alternative));
@@ -302,12 +302,12 @@ class DocxReader {
 }
 
 /**
- * Some programs move letters of normal size by a few half points to improve the look. So letters count as raised or lowered only if they
- * move at least this number of half points.
+ * To improve the look of a text, some programs raise or lower letters of normal size by a few half points. So letters count as raised or
+ * lowered only if they move at least this number of half points.
  */
 const leastRise = 3;
 
-/** @param hasOwnSize whether the letters have their own size, which may be smaller than the size of their neighbours */
+/** @param hasOwnSize whether the letters have a size of their own, which may be smaller than the size of the letters around them */
 function riseOf(
   align: XmlElement | undefined,
   position: XmlElement | undefined,

@@ -1,6 +1,6 @@
 /**
  * Reads PowerPoint files in the order of their slides. A slide is a page with its title, its text and the speaker's notes, in this order.
- * Hidden slides have a number but are not read.
+ * Hidden slides are counted, but are not read.
  */
 import { childOf, childrenOf, descendantsOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import { indexingRules } from '../../../indexing/indexing.policy.ts';
@@ -152,7 +152,7 @@ class SlideReader {
     if (!isMedia && !isDecorative(properties)) content.pictures.push({ alternative });
   }
 
-  /** A frame around a table, a chart, a diagram or an embedded document. */
+  /** Reads a frame, which contains a table, a chart, a diagram or an embedded document. */
   #readFrame(frame: XmlElement, content: Shown): void {
     const data = childOf(frame, 'a:graphic', 'a:graphicData');
     for (const child of childrenOf(data)) {

@@ -10,7 +10,7 @@ export interface FontCodes {
 /** Bullets of the fonts Symbol and Wingdings, which use private code points. */
 const symbols = new Map(Object.entries({ '\uF0B7': '•', '\uF0A7': '▪', '\uF06C': '•', '\uF0D8': '➢', '\uF0FC': '✓', '\uF0A8': '☐', '\uF0FE': '☒', '\uF02D': '-', '\uF0E0': '→' })); // prettier-ignore
 
-/** Characters that are not letters: controls, the replacement character, private-use code points. */
+/** Matches characters that stand for no letter: control characters, the replacement character, and private-use code points. */
 const unknown = /[\p{Cc}\p{Co}\uFFFD-\uFFFF]/u;
 /**
  * Characters that are only special forms of other letters: ligatures, forms of Arabic and Hebrew letters, vertical signs, and Chinese
@@ -18,7 +18,7 @@ const unknown = /[\p{Cc}\p{Co}\uFFFD-\uFFFF]/u;
  */
 const shapes = /[\uFB00-\uFDFF\uFE10-\uFE19\uFE30-\uFE48\uFE70-\uFEFC\u2F00-\u2FD5]/;
 
-/** Codes of TeX's bitmap fonts in the Cork encoding. Such fonts have no names for their letters. */
+/** The letters for the codes of TeX's bitmap fonts in the Cork encoding. Such fonts have no names for their letters. */
 const cork = new Map(Object.entries({ '\u0010': '“', '\u0011': '”', '\u0012': '„', '\u0013': '«', '\u0014': '»', '\u0015': '–', '\u0016': '—', '\u0019': 'ı', '\u001B': 'ff', '\u001C': 'fi', '\u001D': 'fl', '\u001E': 'ffi', '\u001F': 'ffl' })); // prettier-ignore
 
 /**
@@ -51,7 +51,7 @@ export function isRightToLeft(text: string): boolean {
   return rightToLeft.test(text) && !/^\p{N}+$/u.test(text);
 }
 
-/** Whether the text consists of marks, which are above or below the letter before them. */
+/** Whether the text consists only of marks. A mark is above or below the letter before it. */
 export function isMark(text: string): boolean {
   return /^\p{M}+$/u.test(text);
 }
@@ -65,7 +65,7 @@ export function textOfString(raw: string): string {
   return raw;
 }
 
-/** Kana. Small kana above other letters show how to read these letters. */
+/** Matches kana. Small kana above other letters show how to read these letters. */
 export function isKana(text: string): boolean {
   return /^[\p{Script=Hiragana}\p{Script=Katakana}ー]+$/u.test(text);
 }

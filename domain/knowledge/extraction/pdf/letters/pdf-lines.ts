@@ -93,7 +93,7 @@ function rowsOf(letters: Iterable<Letter>): Row[] {
   return rows;
 }
 
-/** A drop cap is larger than the text by at least this factor. */
+/** A letter counts as a drop cap if it is larger than the text by at least this factor. */
 const initialFactor = 1.7;
 
 function continues(row: Row, letter: Letter): boolean {
@@ -231,14 +231,14 @@ function isApart(before: Cluster, cluster: Cluster, isTyped: boolean, spacedFrom
   const gap = cluster.x - before.x - before.width;
   if (spacedFrom !== undefined) return gap > spacedFrom;
   if (isTyped) return true;
-  const isBeside = before.level !== cluster.level; // raised and lowered letters are smaller than their neighbours
+  const isBeside = before.level !== cluster.level; // raised and lowered letters are smaller than the letters beside them
   const size = isBeside ? Math.max(before.size, cluster.size) : Math.min(before.size, cluster.size);
   const isTight = isUnspaced(cluster.text) || isUnspaced(before.text.slice(-1));
   return gap > size * (isTight ? gaps.unspaced : gaps.blank);
 }
 
 /**
- * @returns if letters are spaced as in "H e a d i n g", the smallest gap that divides two words; undefined for words without such spaces
+ * @returns the smallest gap that divides two words, if the letters of words are spaced as in "H e a d i n g"; undefined for normal words
  */
 function blankGapOf(solid: readonly Cluster[]): number | undefined {
   const least = 4;

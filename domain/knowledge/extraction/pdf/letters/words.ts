@@ -33,7 +33,7 @@ export function wordsOf(texts: Iterable<string>): Words {
   return { hyphenated, whole };
 }
 
-/** The maximum length of a hyphenated word that is looked up. Longer texts are not real words. */
+/** The maximum length of a hyphenated text that is looked up in the words of the document. A longer text is not a real word. */
 const longestWord = 100;
 const hyphens = '-\u2010\u00AD';
 const softHyphen = '\u00AD';
@@ -76,8 +76,8 @@ function lastLetter(text: string): string {
 }
 
 /**
- * The words that join two compound words with a common part: "Haupt- und Nebensaison", "first- or second-class". The hyphen before such a
- * word stays.
+ * The words between two compound words with a common part: "Haupt- und Nebensaison", "first- or second-class". A hyphen before such a word
+ * stays.
  */
 const joinsWords = new Set('und oder bis and or to y o e ou et u'.split(' '));
 /** A part of a divided word counts as a word of its own only if it has at least this length. Shorter parts are often syllables. */

@@ -97,14 +97,14 @@ export interface RetentionJob {
     deps: { db: Database; vault: Vault; storage: ObjectStore; readsScans?: boolean },
     now: Date,
   ) => Promise<{ rows: Readonly<Record<string, number>>; more: boolean }>;
-  /** Whether the job waits for another service. Such jobs run after all other jobs. */
+  /** Whether the job waits for an external service. Such jobs run after all other jobs. */
   waitsForOthers?: true;
 }
 
 /**
  * Writes and commits the consequences of facts. If a relay dies before it removes the facts, a different relay passes the same facts again.
  * So a second call with the same facts must change nothing.
- * @returns the result for each fact
+ * @returns the result of each fact
  * @throws the error of one of the facts. The error does not say which fact caused it, so the caller must then pass the facts one by one
  */
 export type FactConsumer = (
@@ -115,7 +115,7 @@ export type FactConsumer = (
 ) => Promise<readonly FactResult<CausedWorkflow>[]>;
 
 export interface ConsumerOptions extends FanOutOptions {
-  /** The factor by which waits of automations are shortened. Without it, the factor is 1. */
+  /** The factor by which waits of automations are shortened. If absent, the factor is 1. */
   waitSpeed?: number;
 }
 
@@ -125,7 +125,7 @@ export interface ConsumerOptions extends FanOutOptions {
  */
 export type CausedWorkflow = DeliveryRun;
 
-/** The functions and tables with which one context takes part in this work. */
+/** The part of one context in this work. */
 export interface ContextParts {
   /**
    * The kinds of mail that the context requests. Each kind names the rows that such a mail is about, and decides whether the mail may still
@@ -137,9 +137,9 @@ export interface ContextParts {
    * counts.
    */
   mediaUses: MediaUseRules;
-  /** Erases the data about a student. Null if the context stores no data about students. */
+  /** The function that erases the data about a student; null if the context stores no data about students. */
   eraseStudent: EraseStudent | null;
-  /** Applies a new e-mail address. Null if the context stores no addresses. */
+  /** The function that applies a new e-mail address; null if the context stores no addresses. */
   changeEmail: ChangeEmail | null;
   retention: readonly RetentionJob[];
   factConsumers: readonly FactConsumer[];
@@ -434,7 +434,7 @@ export const mediaUses: AllMediaUseRules = answersOf<MediaUseKind, MediaUseRule>
 
 /**
  * @returns a function that finds the only entry for a name
- * @throws Error if no context has an entry for a name, or if two contexts have one
+ * @throws Error if no context has an entry for a name, or if two contexts have an entry for the same name
  */
 export function answersOf<Name extends string, Answer>(
   names: readonly Name[],

@@ -12,7 +12,7 @@ export interface VaultDeps extends DatabaseDeps {
   vault: Vault;
 }
 
-/** The dependencies of functions that show students with signed URLs of their pictures. */
+/** The dependencies of functions that return students together with signed URLs of the students' pictures. */
 export interface StudentDeps extends VaultDeps {
   storage: ObjectStore;
 }

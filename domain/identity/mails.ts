@@ -1,4 +1,4 @@
-/** The mails about a person's own account. */
+/** Defines the mails about a person's own account. */
 import { aboutRecipient, type MailKinds } from '../mail/kinds.ts';
 
 export const accountMails = {

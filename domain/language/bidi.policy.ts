@@ -21,7 +21,7 @@ export function isolated(value: string, direction: Direction): string {
   return isForeign ? `${isolateStart}${value}${isolateEnd}` : value;
 }
 
-/** Matches an inserted value. The value does not affect the direction of the text around it. */
+/** Matches a value that was inserted as an isolate. Such a value does not affect the direction of the text around it. */
 const isolate = /\u2068[^\u2068\u2069]*\u2069/g;
 
 /** @returns the direction of the first letter outside isolates; undefined for a text without letters */

@@ -36,8 +36,8 @@ export function isOffered(tag: string): tag is OfferedLanguage {
 
 /**
  * @param tag any text, such as a BCP 47 tag in any case
- * @returns the offered language that a reader of this language understands, if any. It is the same language, or another variant of it, such
- * as `pt-BR` for `pt`
+ * @returns the offered language that a reader of this language understands, if any. This is the language of the tag, or another variant of
+ * that language, such as `pt-BR` for `pt`
  */
 export function nearestLanguage(tag: string): OfferedLanguage | undefined {
   const lowerCaseTag = tag.toLowerCase();

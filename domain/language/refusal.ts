@@ -1,4 +1,4 @@
-/** Refusals that students read on the screen. All other refusals are for the programmer of a client. */
+/** Refusals that students read on the screen. All other refusals address the programmer of a client. */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { DomainError, type ErrorHeaders } from '../../platform/core/errors.ts';
 import type { MessageArguments, MessageKey } from './arguments.ts';
@@ -16,7 +16,7 @@ export type PlainRefusalKey = {
 export type RefusalWords = PlainRefusalKey | ((wording: Wording) => string);
 
 interface RefusalDetails extends ErrorHeaders {
-  /** The message for programmers and administrators; if absent, the English words are used. */
+  /** The message for programmers and administrators; if absent, the English text of the message is used. */
   readonly technical?: string;
 }
 

@@ -8,7 +8,7 @@ import { isolated, type Direction } from './bidi.policy.ts';
 import { catalogues, directionOf, type OfferedLanguage } from './languages.ts';
 import type { MessageArguments, MessageKey } from './arguments.ts';
 
-/** Messages without arguments are written without values. */
+/** A call for a message without arguments passes no values. */
 type ArgumentsOf<Key extends MessageKey> = Key extends MessageKey
   ? keyof MessageArguments[Key] extends never
     ? []
@@ -33,7 +33,7 @@ export interface Wording {
   zone(at: Date, timeZone: string): string;
 }
 
-/** Tags in messages would be read as elements. Words that people wrote are plain text. */
+/** Treats tags in messages as plain text. Without this option, the parser would read them as elements. */
 const asText = { ignoreTag: true } as const;
 
 const wordings = new Map<OfferedLanguage, Wording>();
@@ -107,7 +107,7 @@ function createWording(language: OfferedLanguage): Wording {
 
 interface Format {
   format: IntlMessageFormat;
-  /** The arguments that only choose between texts. Messages never show them. */
+  /** The arguments that only choose between variants of the message. The message never shows their values. */
   selectors: ReadonlySet<string>;
 }
 
@@ -124,7 +124,7 @@ function selectorsIn(elements: readonly MessageFormatElement[]): string[] {
   });
 }
 
-/** It is slow to create a format. All clubs together use some tens of the about 400 zones. */
+/** Caches formats, because creating a format is slow. There are about 400 time zones, but all clubs together use only a few dozen. */
 const dateFormats = new Map<string, Intl.DateTimeFormat>();
 
 function dates(locale: string, timeZone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {

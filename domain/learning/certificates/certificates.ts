@@ -67,7 +67,7 @@ export async function issueOnCompletion(
 
 /**
  * Issues a certificate by hand and records `certificate.issued`. The administrator decides whether the course was completed.
- * @param draw the source of codes
+ * @param draw draws a random code
  * @throws DomainError not_found (no such student or course), certificate_exists
  */
 export async function issueCertificate(
@@ -133,8 +133,8 @@ interface Issue extends Pair {
 }
 
 /**
- * The caller has locked the student, and has found no certificate of this course. So if the insertion conflicts with an existing row,
- * another certificate has the same code. Then the function draws another code.
+ * The caller has locked the student, and has found no certificate of this course. So an insertion conflicts only with another certificate
+ * that has the same code. Then the function draws a new code.
  */
 async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Date): Promise<Id> {
   const { clubId, studentId, courseId, student, course, priority } = issue;
@@ -209,7 +209,7 @@ const certificateWithdrawn = () =>
 const certificateRevoked = () => new RefusalToPerson('certificate_revoked', 'refusal.certificate_revoked');
 
 /**
- * Runs before actions that need a valid certificate.
+ * Refuses an action that needs a valid certificate, if the certificate is withdrawn or revoked.
  * @throws DomainError certificate_withdrawn, certificate_revoked
  */
 export function requireValid({ withdrawnAt, revokedAt }: CertificateRow): void {
@@ -218,8 +218,8 @@ export function requireValid({ withdrawnAt, revokedAt }: CertificateRow): void {
 }
 
 /**
- * Locks the student's row, even of a removed student, then reads the certificate. While the lock lasts, no other transaction can change the
- * certificate.
+ * Locks the row of the certificate's student, even if the student was removed, and then reads the certificate. While the lock lasts, no
+ * other transaction can change the certificate.
  * @throws DomainError not_found, also for the certificate of another club; certificate_withdrawn
  */
 async function lockCertificate(tx: Transaction, clubId: Id, certificateId: Id): Promise<CertificateRow> {

@@ -36,8 +36,8 @@ export function readCode(text: string): string | undefined {
 const shortestPart = 4;
 
 /**
- * @returns the part of a code that a search text may be, without separators. It is undefined if the text is too short, or cannot be a part
- * of a code
+ * @returns the search text without separators, if it can be a part of a code; undefined if the text is too short or cannot be a part of a
+ * code
  */
 export function readPartOfCode(text: string): string | undefined {
   const part = withoutSeparators(text);

@@ -90,8 +90,8 @@ export interface CertificateFilter extends PageRequest {
 }
 
 /**
- * @returns a page of the club's certificates, including withdrawn certificates, newest first. If `q` is present, the page is part of the
- *   newest 1,000 matches
+ * @returns a page of the club's certificates, including withdrawn certificates, newest first. If `q` is present, the pages contain only the
+ * newest 1,000 matches
  */
 export async function listCertificates(
   db: Queries,
@@ -166,7 +166,8 @@ export async function verifyCertificate(
 }
 
 /**
- * @param typed the code in any spelling. A text that cannot be a code is looked up too, so that its answer takes the same time
+ * @param typed the code in any spelling. The function runs the query even for a text that cannot be a code, so that every answer takes the
+ * same time
  * @throws DomainError not_found: the same answer for a mistyped and an unknown code
  */
 export async function findCertificateByCode(db: Queries, typed: string): Promise<CertificateRow> {

@@ -23,7 +23,7 @@ export interface CertificateWords {
   qrCode(url: string): string;
 }
 
-/** @param language the BCP 47 tag of the certificate's language @returns the words in the offered language that is nearest to this tag */
+/** @param language the BCP 47 tag of the certificate's language @returns the words, in the offered language that is nearest to this tag */
 export function certificateWords(language: string): CertificateWords {
   const wording = wordingIn(languageOf(language));
   const { say, day } = wording;

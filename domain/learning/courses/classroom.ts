@@ -116,7 +116,7 @@ export async function findVisibleLesson(
 
 /**
  * Like `findVisibleLesson`, with a shared lock on the lesson's course, so that no transaction unpublishes or removes a part of it. The
- * caller locks the student first, so that the access does not change either.
+ * caller locks the student first, so that the student's access cannot change either.
  * @throws DomainError not_found
  */
 export async function lockVisibleLessonForShare(
@@ -128,8 +128,8 @@ export async function lockVisibleLessonForShare(
   const lockedCourse = await tx.one<{ id: Id }>(sql`SELECT id FROM courses
       WHERE id = (SELECT course_id FROM lessons WHERE club_id = ${reader.clubId} AND public_id = ${publicId}) FOR SHARE`);
   const lesson = await findVisibleLesson(tx, reader, publicId, now);
-  // Before this transaction locked the course, the public id may have moved to a lesson of another course. The caller did not ask for that
-  // lesson, so the answer is 404.
+  // Before this transaction locked the course, an administrator may have given the public id to a lesson of a different course. The caller
+  // did not ask for that lesson, so the answer is 404.
   if (lesson.courseId !== lockedCourse?.id) throw noLesson();
   return lesson;
 }

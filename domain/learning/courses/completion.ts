@@ -16,16 +16,16 @@ import { wakeRunsOf } from '../../watches/watches.ts';
 import { awardPoints } from '../engagement/points.ts';
 
 /**
- * `completeLesson` calls this function before it completes a lesson that is not completed yet. Higher contexts pass a function that may
- * refuse the completion. The student and the course are locked during the call.
+ * `completeLesson` calls this function before it completes a lesson that is not completed yet. A higher context passes this function, and
+ * can refuse the completion with it. The student and the course are locked during the call.
  * @throws DomainError the reason of the refusal. In this case nothing is written
  */
 export type RequireCompletable = (tx: Transaction, reader: Reader, lessonId: Id) => Promise<void>;
 
 /**
  * Completes a lesson. Only the student's first completion of the lesson records `lesson.completed` and awards the points. Every call also
- * checks whether the student has now completed the course ({@link judgeCourse}), even if the lesson was completed before. After
- * administrators have withdrawn a lesson, a run makes this check for all students (DEC-153, `judging.ts`).
+ * checks whether the student has now completed the course ({@link judgeCourse}), even if the lesson was completed before. If an
+ * administrator withdraws a lesson, a separate run makes this check for all students (DEC-153, `judging.ts`).
  * @throws DomainError not_found if the student does not see the lesson, and the errors of `requireCompletable`. After an error nothing is
  *   written
  */

@@ -108,9 +108,9 @@ export async function findCourse(db: Queries, clubId: Id, courseId: Id): Promise
 }
 
 /**
- * Locks the course's row until the transaction ends. So changes of the course, its modules and its lessons run one after another. A change
- * also waits for each transaction that is checking a completion, because such a transaction holds a shared lock on the course.
- * @returns the data that was read after the lock
+ * Locks the course's row until the transaction ends. So all changes of the course, its modules and its lessons run one after another. A
+ * change also waits for every transaction that checks a completion, because that transaction holds a shared lock on the course.
+ * @returns the course, which is read after the lock was taken
  * @throws DomainError not_found
  */
 export async function lockCourse(

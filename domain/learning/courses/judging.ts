@@ -16,8 +16,8 @@ export interface JudgingDeps extends Pick<AddressedDeps, 'db' | 'publicUrl'> {
 export type CourseCompletionStep = { done: true; outcome: 'judged' } | { done: false; at?: number };
 
 /**
- * The number of students that one step reads, and the number of completed students after which a step ends. These limits keep a step short:
- * other upkeep waits less than a second for it.
+ * The number of students that one step reads, and the number of course completions after which a step ends. These limits keep a step short,
+ * so that other upkeep waits less than a second.
  */
 export const judging = { lookedAt: 500, judged: 50 } as const;
 
@@ -82,9 +82,10 @@ async function readPage(db: Database, courseId: Id, after: Id | null): Promise<{
 }
 
 /**
- * Checks the student by the current state, with the locks of a completion. A lesson that is published again, an ended access or a removed
- * student prevents the completion. Each student has a separate transaction, so that no other transaction waits for a whole page.
- * @returns the beginning of the student's access, if it is in the future
+ * Checks the student by the current state, with the locks of a completion. The course is not completed if a lesson was published again, if
+ * the student's access has ended, or if the student was removed. Each student has a separate transaction, so that no other transaction
+ * waits for a whole page.
+ * @returns the time at which the student's access begins, if that time is in the future
  */
 async function judgeStudent(
   { db, publicUrl }: JudgingDeps,
@@ -103,7 +104,7 @@ async function judgeStudent(
   });
 }
 
-/** @returns the beginning of the student's next access to the course */
+/** @returns the time at which the student's next access to the course begins */
 async function findBeginning(tx: Transaction, studentId: Id, courseId: Id, now: Date): Promise<Date | undefined> {
   const row = await tx.one<{ begins: Date | null }>(sql`
     SELECT min(enrollment.starts_at) AS begins

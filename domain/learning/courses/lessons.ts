@@ -121,8 +121,8 @@ export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: I
   await db.transaction(async (tx) => {
     const { courseId, publishedAt } = await lockLesson(tx, clubId, lessonId);
     // Also locks the lesson, because a transaction that publishes an automation with this lesson locks only the lesson, and not its course.
-    // This lock does not block inserts of foreign keys to the lesson. A stricter lock could deadlock: an update of the index inserts such
-    // keys while it holds the club's lock, and this function later waits for the club's lock.
+    // This lock does not block inserts of foreign keys to the lesson. A stricter lock could cause a deadlock: an update of the search index
+    // inserts such keys while it holds the club's lock, and this function later waits for the club's lock.
     await tx.run(sql`SELECT FROM lessons WHERE id = ${lessonId} FOR NO KEY UPDATE`);
     await requireUnnamed(tx, 'lesson', lessonId);
     if (publishedAt !== null) await noteCourseChanged(tx, courseId, now);

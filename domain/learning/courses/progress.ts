@@ -16,7 +16,10 @@ export interface Progress {
   completedAt: Date | null;
 }
 
-/** The columns of the progress. A statement adds them to columns of `courses course`, together with `joinProgress`. */
+/**
+ * The columns of a student's progress. A statement selects them in addition to columns of `courses course`, and joins their tables with
+ * `joinProgress`.
+ */
 export const progressColumns = columns(CourseCompletion, ['completedAt'], 'completion').and<Progress>(
   sql`counted.lessons AS "lessonCount", counted.completed AS "completedLessonCount"`,
 );

@@ -117,8 +117,8 @@ export async function levelsPassed(tx: Transaction, clubId: Id, studentId: Id, p
 }
 
 /**
- * @returns `level` is the highest level that the student has reached and for which `points` are still enough. `next` is the lowest level
- * that needs more than `points`
+ * @returns `level` is the highest level that the student has reached and that needs at most `points`. `next` is the lowest level that needs
+ * more than `points`
  */
 export async function levelsAround(
   db: Queries,

@@ -12,9 +12,9 @@ import { presentTag, tagsOf } from './tags.ts';
 /** The part of the standing that students see. */
 export interface OwnStanding {
   points: number;
-  /** The highest reached level whose points the student still has. */
+  /** The highest level that the student has reached and for which the student still has enough points. */
   level: LevelRow | undefined;
-  /** The lowest level above the points. */
+  /** The lowest level that needs more points than the student has. */
   next: LevelRow | undefined;
 }
 

@@ -18,7 +18,8 @@ export interface FontFile {
 export interface Family {
   readonly name: string;
   /**
-   * Returns the files that may contain a letter for a code point, with the best file first. Only the cmap of a file shows whether it does.
+   * Returns the files that may contain a letter for a code point, with the best file first. Only the cmap of a file shows whether the file
+   * really contains it.
    * @param codePoint a Unicode scalar value
    */
   filesFor(codePoint: number): readonly FontFile[];

@@ -1,7 +1,9 @@
 /** Handles events that prove that a mail was sent, even if the row of the mail says that it was not sent (CAMP-14). */
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
-/** The time of the earliest event that only a sent mail can have; null without such an event. It reads columns of `mails`. */
+/**
+ * SQL for the time of the earliest event that proves that the mail was sent; null if there is no such event. It reads columns of `mails`.
+ */
 export const provenAt: Sql = sql`least(delivered_at, bounced_at, soft_bounced_at, complained_at, opened_at, clicked_at, machine_opened_at, machine_clicked_at)`;
 
 /**

@@ -30,7 +30,7 @@ export function mailsOfDay({ plan, createdAt }: PacedClub, warmUp: readonly numb
 /** The limits of the first day, the second day and so on. After the last day there is no limit. */
 export interface WarmUps {
   clubs: readonly number[];
-  /** The limits of a club's own mail domain. The first day is the day of its first proof. */
+  /** The limits of a club's own mail domain. The first day is the day on which the domain was first proven. */
   domains: readonly number[];
 }
 

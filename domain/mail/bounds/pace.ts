@@ -23,8 +23,8 @@ interface PacedMail extends Claim {
 }
 
 /**
- * Takes a slot and records it in the mail's row in one transaction, so a retry takes no second slot. If the mail must wait, the function
- * extends the validity of the mail's token by the length of the wait.
+ * Reserves a slot and records it in the mail's row in one transaction, so a retry reserves no second slot. If the mail must wait, the
+ * function extends the validity of the mail's token by the length of the wait.
  * @param warmUp see `mailsOfDay`
  * @returns true if the mail is sent now; false if it waits, after its lease was released
  * @throws LeaseLost; nothing was written

@@ -10,14 +10,15 @@ export const codeTries = 5;
 export const wrongCodesADay = 20;
 
 /**
- * The limits of wrong codes in one day (UTC) for requests whose mail the service withheld. Such requests send no mail, so an attacker can
- * make many of them. Therefore they have separate limits. A single network cannot use up the limit of an account.
+ * The limits of wrong codes in one day (UTC) for requests whose mail the service withheld. Such a request sends no mail, so an attacker can
+ * make many requests. Therefore these requests have separate limits. The limit of one network is lower than the limit of an account, so one
+ * network cannot use up the account's limit.
  */
 export const withheldTriesADay = { account: 100, network: 25 } as const;
 
 /**
  * @param wrongCodes the account's wrong codes of today, this code included
- * @returns the number of remaining tries that a request needs, so that this try is allowed
+ * @returns the number of tries that a request must still have, so that this try is allowed
  */
 export function triesNeeded(wrongCodes: number): number {
   return wrongCodes > wrongCodesADay ? codeTries : 1;

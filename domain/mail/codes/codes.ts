@@ -31,9 +31,9 @@ export interface FoundCode {
 }
 
 /**
- * Tries a code. The function counts each try before it compares the code, even if several tries run at the same time. So the caller must
- * commit the transaction after every result. For an address without an account, the function runs the same statements. For an unknown club,
- * it writes nothing.
+ * Tries a code. The function counts each try before it compares the code, so that tries at the same time cannot exceed the limit. The
+ * caller must commit the transaction after every result, or the count is lost. If the address has no account, the function runs the same
+ * statements. If the club is unknown, the function writes nothing.
  * @returns undefined for an invalid code
  */
 export async function tryCode(
@@ -89,7 +89,7 @@ export async function deleteCodeFailures(
     WHERE address_key = ${addressKey} OR address_key BETWEEN ${first} AND ${last}`);
 }
 
-/** Counts a try for each key. On a new day, each count starts again. @returns the counts by key, in hexadecimal */
+/** Counts a try for each key. On a new day, each count starts again. @returns the counts; each key is written in hexadecimal */
 async function countTry(
   tx: Transaction,
   clubId: Id,

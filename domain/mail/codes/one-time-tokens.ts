@@ -20,8 +20,8 @@ export const tokenLifetimeMs = {
   student_code: 10 * minute,
   /**
    * The service never mails this token. The token stores the password of the last repeated sign-up. So a sign-in with this password gets
-   * the same answer as a sign-in with the password of a first sign-up. The password of a first sign-up is stored without a time limit,
-   * so this token must last very long.
+   * the same answer as a sign-in with the password of a first sign-up. The password of a first sign-up never expires, so this token must
+   * last very long.
    */
   student_sign_up_again: 365 * 24 * hour,
   administrator_verify_email: 24 * hour,
@@ -35,7 +35,7 @@ const newestOnly: ReadonlySet<TokenPurpose> = new Set(['student_sign_up_again', 
 
 export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
 
-/** The error is the same for every token that cannot be spent (ACC-4). */
+/** The error for every token that cannot be used (ACC-4). The error does not say why. */
 export const tokenGone = () => new RefusalToPerson('token_gone', 'refusal.token_gone');
 
 /**
@@ -61,7 +61,7 @@ export async function issueToken(
 }
 
 /**
- * Issues a token for each of these students in one statement. It cannot issue codes.
+ * Issues a token for each of these students in one statement. This function cannot issue codes.
  * @returns the ids of the tokens, in the order of the students
  */
 export async function issueTokens(
@@ -185,15 +185,15 @@ export async function invitationOfToken(tx: Transaction, token: string, now: Dat
   return owner.invitationId;
 }
 
-/** Deletes all tokens of a person after a new address, a new password or the person's removal. */
+/** Deletes all tokens of a person. The service calls it after the person gets a new address or password, or is removed. */
 export async function withdrawTokensOf(tx: Transaction, owner: TokenOwner): Promise<void> {
   const [column, ownerId] = ownerColumn(owner);
   await tx.run(sql`DELETE FROM one_time_tokens WHERE ${raw(column)} = ${ownerId}`);
 }
 
 /**
- * An expired token stays for this time, in milliseconds, because the clocks of processes differ and a mail may wait for its last
- * attempt.
+ * The time for which an expired token is kept, in milliseconds. The clocks of processes differ, and a mail with the token may still wait
+ * for its last attempt.
  */
 const expiredForMs = 86_400_000;
 /** The number of tokens in a batch. */

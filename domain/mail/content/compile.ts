@@ -1,6 +1,6 @@
 /**
  * Compiles an e-mail's content into HTML and plain text, once for all recipients. A slot marks each value that differs between recipients.
- * The compiler of MJML rearranges text in double braces, so slots replace the variables before it runs.
+ * Slots replace the variables before the MJML compiler runs, because that compiler rearranges text in double braces.
  */
 import { escapeHtml } from '../../../platform/core/text/text.policy.ts';
 import { noBranding, type Branding } from '../../branding/branding.ts';
@@ -33,9 +33,9 @@ export interface CompiledEmail {
   text: Piece[];
   /** The writing direction of the language; absent in an e-mail of an old release, which is left to right. */
   direction?: Direction;
-  /** The target addresses of the links, each once. */
+  /** The target addresses of the links, without duplicates. */
   links: string[];
-  /** The ids of the library images, each once. */
+  /** The ids of the library images, without duplicates. */
   images: string[];
 }
 
@@ -165,7 +165,7 @@ function mjmlOf(
     .split(/\r?\n/)
     .map((line) => escapeHtml(line))
     .join('<br>');
-  // The parts are created in the order of the document, because slots are numbered as they are added.
+  // The parts are created in the order of the document, because each new slot gets the next number.
   const preview = preheader === undefined ? undefined : escapeHtml(slots.template(preheader));
   const body = blocks.map((block) => blockMjml(block, { slots, widths, direction })).join('\n');
   const footer = `<p${dirAttribute(clubName + address, direction)}>${escapeHtml(clubName)}<br>${address}</p>
@@ -212,7 +212,7 @@ function blockMjml(block: EmailBlock, { slots, widths, direction }: Place): stri
   }
 }
 
-/** @param direction the direction of the document; a block of the other direction gets a `dir` attribute */
+/** @param direction the direction of the document; a block with the opposite direction gets a `dir` attribute */
 function proseHtml(prose: readonly Prose[], slots: Slots, direction: Direction): string {
   return prose.map((block) => blockHtml(block, slots, dirAttribute(wordsOf([block]), direction))).join('');
 }

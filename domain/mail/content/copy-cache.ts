@@ -1,6 +1,6 @@
 /**
- * A cache of rendered e-mail copies. Each copy is rendered once for all readers, and again only after a change of the e-mail. The reason is
- * that reads have no rate limit, and that a page without sign-in also shows copies.
+ * A cache of rendered e-mail copies. Each copy is rendered once for all readers, and again only after the e-mail has changed. The cache is
+ * needed because reads have no rate limit, and a page without sign-in also shows copies.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';

@@ -1,5 +1,5 @@
 /**
- * The content of an e-mail, as a designer writes it. Rows and responses contain it in the contract's form, so the fields have the
+ * The content of an e-mail, as a designer writes it. Rows and responses contain the content in the contract's form, so its fields have the
  * contract's names.
  */
 export interface EmailContent {

@@ -14,11 +14,11 @@ export interface EmailToJudge {
   path: string;
   /** The ids of the library's ready images that the content uses as a `media_id`. */
   images: readonly Id[];
-  /** The reason why an image cannot have a picture for e-mails, by its `media_id`. Absent if there is no such image. */
+  /** Why an image has no version that e-mails can show, by the image's `media_id`. Absent if every image has such a version. */
   imageProblems?: Readonly<Record<Id, MailPictureProblem>> | undefined;
 }
 
-/** The data from which the copies of an e-mail are rendered. The e-mail has no problems. */
+/** The data from which the copies of an e-mail are rendered. The e-mail must have no problems. */
 export interface CopiesToMake {
   content: EmailContent;
   letterhead: Letterhead;

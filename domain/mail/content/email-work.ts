@@ -21,7 +21,7 @@ const emailThreadRules = {
   workMs: 10_000,
   maxHeapMb: 512,
   maxBuffersMb: 64,
-  /** The number of tasks of a thread. After that, a new thread replaces it. */
+  /** The number of tasks that a thread does before a new thread replaces it. */
   uses: 200,
 } as const;
 
@@ -42,7 +42,7 @@ async function inThread(clubId: Id, order: EmailOrder): Promise<EmailResults | u
  * in a thread.
  */
 const judgedHere = 20_000;
-/** The most recent results. Each read of a draft and each step before the sending needs the result again. */
+/** Caches the most recent results, because every read of a draft and every step before the sending needs the result again. */
 const judgements = new LRUCache<string, FoundProblems<ContentProblem>[]>({ max: 1_000 });
 
 /**

@@ -4,7 +4,7 @@ import type { Direction } from '../../language/bidi.policy.ts';
 /** Compiles MJML to HTML. The compiler is large, so it is loaded for the first e-mail. */
 export async function mjmlToHtml(mjml: string): Promise<string> {
   const { default: mjml2html } = await import('mjml');
-  // The document has no web fonts, because every reader's mail program would fetch them from a third party.
+  // The document uses no web fonts, because the reader's mail program would fetch them from a third party.
   const { html, errors } = await mjml2html(mjml, { validationLevel: 'soft', fonts: {}, keepComments: true });
   if (errors.length > 0) throw new Error(`MJML reported ${errors.length} errors in the document of an e-mail`);
   // The compiler does not accept `text-align: start`, so this function writes that style into the compiled HTML. Outlook ignores the style,

@@ -3,12 +3,11 @@
  */
 import MarkdownIt, { type Token } from 'markdown-it';
 
-/** The deepest nesting of lists. */
+/** The maximum nesting depth of lists. */
 const deepestLists = 10;
 /**
- * The deepest nesting that the parser reads. The parser omits deeper content. Each list counts as two levels (the list and its item), so
- * even the
- * deepest allowed lists stay below this limit.
+ * The nesting depth to which the parser reads. The parser omits deeper content. Each list counts as two levels (the list and its item), so
+ * even the deepest allowed lists stay below this limit.
  */
 const maxNesting = 2 * deepestLists + 4;
 const markdown = new MarkdownIt('zero', { maxNesting }).enable([

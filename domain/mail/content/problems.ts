@@ -28,7 +28,7 @@ export type ContentProblemCode =
 
 type TextField = Exclude<keyof EmailBlock, 'kind' | 'level'>;
 
-/** The fields of each kind of block, and whether each is required. */
+/** The fields of each kind of block, and whether each field is required. */
 const fieldsOf: Readonly<
   Record<EmailBlock['kind'], Readonly<Partial<Record<TextField | 'level', 'required' | 'optional'>>>>
 > = {
@@ -64,11 +64,11 @@ export function firstOf<Problem>(all: Iterable<Problem>): FoundProblems<Problem>
   return { problems, count };
 }
 
-/** The facts about the images that an e-mail names. */
+/** Data about the images that an e-mail names. */
 interface KnownImages {
-  /** Whether an id is a ready image of the club's library. */
+  /** Returns whether the id belongs to a ready image in the club's library. */
   isImage: (mediaId: Id) => boolean;
-  /** The reason why an image cannot have a picture for e-mails, by the image's id; absent if no problem is known. */
+  /** Why an image has no version that e-mails can show, by the image's id; absent if no problem is known. */
   imageProblems?: Readonly<Record<Id, MailPictureProblem>> | undefined;
 }
 
@@ -179,7 +179,10 @@ const parsedTexts = new LRUCache<string, ReadProse>({
   sizeCalculation: ({ links }, text) => text.length + links.join('').length,
 });
 
-/** @param text a Markdown text whose variables have no problems @returns whether its lists are too deep, and its links */
+/**
+ * @param text a Markdown text whose variables have no problems
+ * @returns whether the text's lists are nested too deep, and the text's links
+ */
 function readProse(text: string): ReadProse {
   const cached = parsedTexts.get(text);
   if (cached) return cached;
@@ -189,7 +192,10 @@ function readProse(text: string): ReadProse {
   return facts;
 }
 
-/** Removes the fallbacks of variables, which may contain spaces. Markdown must see each variable as one word, as in the compiled text. */
+/**
+ * Removes the fallbacks of variables, which may contain spaces. The Markdown parser must see each variable as one word, as it does in the
+ * compiled text.
+ */
 const shortVariables = (text: string) =>
   parseTemplate(text)
     .parts.map((part) => (typeof part === 'string' ? part : `{{${part.variable}}}`))

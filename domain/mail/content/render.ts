@@ -6,7 +6,7 @@ import type { CompiledEmail, Piece, Slot } from './compile.ts';
 import { parseTemplate, type Variable, type VariableName } from './variables.policy.ts';
 
 export interface RecipientCopy {
-  /** The recipient's values. A value that is absent or empty becomes the author's fallback. */
+  /** The recipient's values. The author's fallback replaces a value that is absent or empty. */
   values: Readonly<Partial<Record<VariableName, string>>>;
   /** Returns the address of a link by its index. */
   linkUrl: (link: number) => string;

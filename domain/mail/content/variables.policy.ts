@@ -1,8 +1,8 @@
 /** Variables in the texts of an e-mail: `{{student_first_name|there}}`. */
 
 /**
- * The variables. A variable with `isStudent` contains the student's name. If the recipient has no name and the author gave no fallback, a
- * word for a student replaces the variable. The name of an unconfirmed account is not used, because anyone could have typed it at the
+ * The variables. A variable with `isStudent` contains the student's name. If the recipient has no name and the author wrote no fallback, a
+ * word such as "student" replaces the variable. The name of an unconfirmed account is not used, because anyone could have typed it at the
  * sign-up.
  */
 export const variables = {
@@ -28,7 +28,10 @@ export interface VariableProblem {
 
 const names = Object.keys(variables) as VariableName[];
 
-/** The maximum number of problems of a text that quote the text. Further problems are reported without the quote. */
+/**
+ * The maximum number of problems of one text that are reported with a quotation of the text. Further problems are reported without a
+ * quotation.
+ */
 const shownProblems = 100;
 
 /**

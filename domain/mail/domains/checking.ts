@@ -32,7 +32,9 @@ export async function checkMailDomain(deps: MailDomainDeps, clubId: Id, now: Dat
   return readMailDomain(deps, clubId);
 }
 
-/** Queries DNS without holding a connection to Postgres. Then it records the result, unless a later check has already recorded one. */
+/**
+ * Queries DNS without holding a connection to Postgres. Then it records the result, unless a later check has already recorded its result.
+ */
 async function check({ db, mailDomains }: MailDomainDeps, { id }: MailDomain, now: Date): Promise<void> {
   const current = await db.manager.findOneBy(MailDomain, { id });
   const states = current && (await statesOf(mailDomains, current));
@@ -48,7 +50,7 @@ async function check({ db, mailDomains }: MailDomainDeps, { id }: MailDomain, no
   });
 }
 
-/** The time limit for all records together, because a caller may wait for the result. */
+/** The time limit for the queries of all records together. It is short, because a caller may wait for the result. */
 const allRecordsMs = 10_000;
 
 /** @returns the state of each record by its kind; undefined if a name server did not answer */

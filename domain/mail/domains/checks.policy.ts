@@ -6,11 +6,11 @@ const day = 24 * hour;
 
 /** The interval of checks. */
 const everyMs = day;
-/** At first, an unproven domain is checked more often, because its club is probably publishing the records. */
+/** The intervals of the first checks of an unproven domain. They are shorter, because the club is probably just publishing the records. */
 const atFirst = { everyMs: hour, forMs: 3 * day };
-/** The wait after a check that no name server answered. */
+/** The time until the next check, if no name server answered the last check. */
 const unansweredMs = hour;
-/** A proven domain is no longer proven if no name server answers for this time. */
+/** A proven domain becomes unproven if no name server answers for this length of time. */
 const longestSilenceMs = 3 * day;
 
 /** The stored results of a domain's checks. */

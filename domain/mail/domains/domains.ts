@@ -17,7 +17,7 @@ import { recordsOf, type DomainRecordKind, type DomainRecordState } from './reco
 /** The settings for all clubs' mail domains. */
 export interface MailDomainSettings {
   resolveText: ResolveText;
-  /** The platform's own address. A club cannot set the domain of this address. */
+  /** The platform's own e-mail address. A club cannot use the domain of this address as its own. */
   platformAddress: string;
   /** The daily limits of mails for a new club and for a new domain. */
   warmUps: WarmUps;
@@ -112,7 +112,7 @@ export async function setMailDomain(
   });
 }
 
-/** Removes the club's domain. Its mails are sent from the platform's domain again. @throws DomainError not_found */
+/** Removes the club's domain. After that, the club's mails are sent from the platform's domain again. @throws DomainError not_found */
 export async function removeMailDomain({ db }: Pick<VaultDeps, 'db'>, clubId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     if (!(await removeFrom(tx, clubId, now))) throw notFound('mail domain');

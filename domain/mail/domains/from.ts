@@ -1,6 +1,6 @@
 /**
- * The sender address of a club's mails: an address of its own domain while that domain is proven, otherwise the platform's address
- * (CAMP-40).
+ * The sender address of a club's mails: an address in the club's own domain while that domain is proven, and otherwise the platform's
+ * address (CAMP-40).
  */
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
 import type { Id } from '../../../platform/core/ids.ts';

@@ -69,7 +69,7 @@ export function spfState(texts: readonly string[], include: string): DomainRecor
 }
 
 /**
- * `ok` if the domain has one policy. The policy may demand strict or relaxed alignment. The signature satisfies both, because it is for
+ * `ok` if the domain has one policy. The policy may demand strict or relaxed alignment. Our signature satisfies both, because it names
  * exactly this domain.
  */
 export function dmarcState(texts: readonly string[]): DomainRecordState {
@@ -80,7 +80,10 @@ export function dmarcState(texts: readonly string[]): DomainRecordState {
   return policies.length === 1 && ['none', 'quarantine', 'reject'].includes(action) ? 'ok' : 'wrong';
 }
 
-/** @returns the names that may have the domain's policy, nearest first; the policy of a parent domain also applies to its subdomains */
+/**
+ * @returns the domain names under which the policy may be published, nearest first; the policy of a parent domain also applies to its
+ * subdomains
+ */
 export function dmarcNames(domain: string): string[] {
   const labels = domain.split('.');
   return labels.slice(0, -1).map((_, from) => `_dmarc.${labels.slice(from).join('.')}`);

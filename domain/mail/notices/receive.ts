@@ -34,7 +34,7 @@ function requireToken({ token }: MailNoticeDeps, received: string): void {
 }
 
 /**
- * Receives events in our own format. It reads the body only after it has found the token correct.
+ * Receives events in our own format. It checks the token before it reads the body.
  * @throws DomainError not_configured, not_found, malformed_request, invalid_request
  */
 export async function receiveMailEvents(

@@ -28,7 +28,7 @@ const mailColumns = columns(Mail, [
 ]);
 type MailColumns = RowOf<typeof mailColumns>;
 
-/** The column with the time of the earliest event of a kind. */
+/** For each kind of event, the column with the time of the mail's earliest event of that kind. */
 const columnOf = {
   delivered: 'deliveredAt',
   bounced: 'bouncedAt',
@@ -52,7 +52,7 @@ export interface RecordedEvents {
 }
 
 /**
- * Records events. Repeated events change nothing, and the order does not matter: for each kind the earliest time stays.
+ * Records events. Repeated events change nothing. The order of the events does not matter, because each kind keeps only its earliest time.
  * @param events the events, at most a few thousand
  */
 export async function recordEvents(db: Database, events: readonly MailEvent[], now: Date): Promise<RecordedEvents> {

@@ -5,8 +5,8 @@ import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
 /**
- * After this number of soft bounces without a delivered mail between them, the service suppresses the address, as if the address did not
- * exist.
+ * After this number of soft bounces in a row, without a delivered mail between them, the service suppresses the address. It treats the
+ * address as if it did not exist.
  */
 export const softBouncesBeforeSuppression = 5;
 

@@ -18,8 +18,8 @@ import { recordWithRetries } from './record-outcome.ts';
  */
 export const mailLeaseSeconds = 90;
 /**
- * After this time a page claims no more mails. So a worker that stops waits only for the mails that are already claimed, and the activity
- * ends within its time limit.
+ * After this time a page claims no more mails. So a worker that shuts down waits only for the mails that are already claimed, and the
+ * activity ends within its time limit.
  */
 const pageLimitMs = 10_000;
 /**
@@ -31,7 +31,7 @@ const unreachedBeforePause = 20;
 export interface HandOverDeps {
   /** The mail server. A mail is claimed only when a connection is idle, so that no claimed mail waits while its lease runs. */
   smtp: Pick<SmtpHandOver, 'connections' | 'onConnection' | 'handOver'>;
-  /** Tests end the process at these points: `mail_claimed`, `mail_handed_over`, `mail_recorded`. */
+  /** Tests kill the process at these points: `mail_claimed`, `mail_handed_over`, `mail_recorded`. */
   failpoint: (name: string) => Promise<void>;
 }
 
@@ -46,7 +46,10 @@ interface Page<Candidate, Claimed> {
   /** Claims several mails in one statement: one mail for each idle connection. */
   claim: (candidates: readonly Candidate[]) => Promise<readonly ClaimOf<Claimed>[]>;
   compose: (claimed: Claimed) => HandedMessage;
-  /** Records the outcome. If the record was already committed, a repeated call changes nothing. @returns whether the page continues */
+  /**
+   * Records the outcome. If the record was already committed, a repeated call changes nothing.
+   * @returns whether the page may claim and send more mails
+   */
   record: (claimed: Claimed, answer: HandOver) => Promise<boolean>;
 }
 

@@ -4,7 +4,7 @@ import { sqlStateOf } from '../../../platform/infra/postgres/errors.ts';
 
 /** The time limit of all tries. */
 const recordLimitMs = 120_000;
-/** SQL states of errors that every retry would repeat: data, constraints, syntax. */
+/** SQL states of errors for which a retry is useless: errors of data, constraints and syntax. */
 const isOurFault = /^(22|23|42)/;
 
 /**

@@ -43,7 +43,7 @@ export async function setSender(
 ): Promise<RecordOf<'MailSender'>> {
   const { from_name: fromName, reply_to: replyTo = null, tracking = 'all', mails_per_minute: rate = 600 } = input;
   const postalAddress = input.postal_address.replaceAll(/\r\n?/g, '\n').trim();
-  // A new bucket is full. An existing bucket keeps its content.
+  // A new token bucket starts full. An existing bucket keeps its tokens.
   return db.transaction(async (tx) => {
     await tx.run(sql`INSERT INTO mail_senders
         (club_id, from_name, reply_to, postal_address, tracking, mails_per_minute, allowance, allowance_at, updated_at)

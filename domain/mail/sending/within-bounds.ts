@@ -22,7 +22,7 @@ interface Wait {
 }
 
 /**
- * Takes as many mails from the club's limits as the club may send now, and puts back the mails that were not handed over.
+ * Reserves as many mails as the club may send now, and returns the reserved mails that were not handed over.
  * @param most the number of mails that wait
  * @param send hands over at most `granted` mails
  */

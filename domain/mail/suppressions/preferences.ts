@@ -90,7 +90,7 @@ async function preferencesOf(db: Queries, clubId: Id, addressKey: Buffer | null)
   return subscriptions ?? { campaigns: true, automations: true, digests: true };
 }
 
-/** Unsubscribes. A mail that no worker has claimed yet is not sent any more. @throws DomainError not_found */
+/** Unsubscribes. From then on, the service sends only mails that a worker has already claimed. @throws DomainError not_found */
 export async function unsubscribe(
   deps: VaultDeps & Pick<AddressedDeps, 'publicUrl'>,
   clubId: Id,
@@ -132,7 +132,7 @@ export async function readPreferences(
   return preferencesOf(db, student.clubId, await keyOf({ db, vault }, student));
 }
 
-/** Changes the kinds of mail that the student gets, in one transaction. A kind that is absent stays as it is. */
+/** Changes the kinds of mail that the student gets, in one transaction. A kind that `input` does not name stays as it is. */
 export async function setPreferences(
   { db, vault }: VaultDeps,
   student: Subscriber,

@@ -14,7 +14,7 @@ import { renderMail, standardText, type MailContext } from './rendering.ts';
 
 type OwnTextDeps = Pick<AddressedDeps, 'db' | 'publicUrl'>;
 
-/** The key of a text. */
+/** Identifies a text of a club. */
 export interface MailTextName {
   clubId: Id;
   template: ClubMailTemplate;

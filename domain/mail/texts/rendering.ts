@@ -13,7 +13,7 @@ import { mailTemplates, type MailVariable, type Template } from './templates.ts'
 export interface MailContext {
   /** The recipient's name; empty if the account is not confirmed. */
   name: string;
-  /** The club that the mail is about; empty if it is about the person's own account. */
+  /** The name of the club that the mail is about; empty if the mail is about the person's own account. */
   clubName: string;
   /** The address of the page that the mail links to, with its token. */
   link: string;
@@ -21,7 +21,7 @@ export interface MailContext {
   code: string;
   /** The address of the webhook endpoint that the mail is about. */
   endpointUrl: string;
-  /** The lesson of the reviewed assignment. */
+  /** The title of the lesson to which the reviewed assignment belongs. */
   lessonTitle: string;
   /** The mentorship session that the mail is about; undefined for other mails. */
   session?: SessionWords;
@@ -81,7 +81,7 @@ export function renderMail(
   };
 }
 
-/** @returns the catalogue's text in the form of a club's text, with variables instead of values */
+/** @returns the catalogue's text, in the form in which a club writes a text: with variables instead of values */
 export function standardText(template: MailTemplate, wording: Wording): OwnText {
   const { withReason }: Template = mailTemplates[template];
   const variableNames: MailContext = {
@@ -156,7 +156,7 @@ function wordsOfClub(template: MailTemplate, own: OwnText, context: MailContext,
     parseVariables(text, variablesOf(template), (name) => fallbackOf(name, wording)).parts.map((part) =>
       fillPart(part, values, wording),
     );
-  // A paragraph of a single variable is omitted if the variable has no value.
+  // A paragraph that consists of a single variable is omitted if the variable has no value.
   const paragraphs = own.text
     .split(/\n{2,}/)
     .map(partsOf)
@@ -247,7 +247,7 @@ interface Link {
 
 const hasWords = (paragraph: Paragraph) => paragraph.some((part) => part === linkMark || part.trim() !== '');
 
-/** A paragraph that is only a link becomes a button. */
+/** A paragraph that consists only of a link becomes a button. */
 const isButton = (paragraph: Paragraph) =>
   paragraph.includes(linkMark) && paragraph.every((part) => part === linkMark || part.trim() === '');
 

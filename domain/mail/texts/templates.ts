@@ -6,7 +6,7 @@ import type { Priority } from '../../../entities/facts/values.ts';
 import type { MailTemplate } from '../../../entities/mail/values.ts';
 import type { TokenPurpose } from '../../../entities/mail/values.ts';
 
-/** The variables of a text. A text must contain its `link` or `code`, because the mail is useless without it. */
+/** The variables of a text. A text must contain its variable `link` or `code`, because the mail is useless without the link or the code. */
 export type MailVariable =
   | 'name'
   | 'club'
@@ -22,7 +22,7 @@ export type MailVariable =
 export interface Template {
   /** The purpose of the token in the mail; absent if the mail has no token. */
   purpose?: TokenPurpose;
-  /** The urgency of the mail. In most cases a person waits for it. */
+  /** How urgent the mail is. Most of these mails are urgent, because a person waits for them. */
   priority: Priority;
   /** The variables of the text, in addition to the link or code, the name and the club. */
   variables?: readonly MailVariable[];
@@ -32,16 +32,19 @@ export interface Template {
    * Whether the club sends the mail on its own initiative, perhaps to people who do not know the club. A daily limit then applies (DEC-65).
    */
   paced?: true;
-  /** Whether the mail is sent to the student's former address, which the request names. */
+  /** Whether the mail is sent to the student's former address. The request for the mail contains this address. */
   toFormerAddress?: true;
   /**
    * True if the hourly limit of an address does not apply. Something else limits the number of these mails. For example, each review needs
    * a submission of the student, and LIM-10 limits bookings.
    */
   uncapped?: true;
-  /** The path in the classroom or the dashboard. `{token}` becomes the token, and `{id}` the id of the row that the mail is about. */
+  /**
+   * The path of the linked page in the classroom or the dashboard. The token replaces `{token}`, and the id of the row that the mail is
+   * about replaces `{id}`.
+   */
   path: string;
-  /** The site of the linked page. */
+  /** The site to which the linked page belongs. */
   site: 'classroom' | 'dashboard';
   /** Whether the mail contains a code to type instead of a link. */
   withCode?: true;

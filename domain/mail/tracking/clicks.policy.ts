@@ -19,8 +19,8 @@ export interface KnownClick {
 /**
  * @param known the recorded clicks of the mail
  * @param click `machine` is true if the headers of the visit name a machine
- * @returns `machine`: whether a machine clicked. `turned`: the recorded clicks that counted as clicks of people, but must now count as
- * clicks of a machine
+ * @returns `machine`: whether a machine clicked. `turned`: the recorded clicks that counted as clicks of a person until now, and from now
+ * on count as clicks of a machine
  */
 export function judgeClick(
   known: readonly KnownClick[],

@@ -1,6 +1,6 @@
 /** Recognizes visits of machines to the addresses in a mail. Such visits do not show that the recipient read the mail (CAMP-13). */
 
-/** The checked parts of a request for a picture or a link. No part of the request is stored. */
+/** The parts of a request for a picture or a link that are checked. The service stores no part of the request. */
 export interface Visit {
   method: string;
   /** @returns the value of a header; empty if the header is absent */

@@ -1,6 +1,6 @@
 /**
- * Counts the mails of a club to an address. Also counts, separately, the requests for addresses that get no mail (DEC-141). Requests of
- * other clubs do not change the counts of this club.
+ * Counts the mails that a club sends to an address. A separate count is kept of the requests for addresses that get no mail (DEC-141). The
+ * counts of each club are separate.
  */
 import type { MailTemplate } from '../../../entities/mail/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -48,7 +48,7 @@ export async function withheldAddresses(
 /**
  * Counts the requests for an address that caused no mail. Either the address has no account, or its account does not get this mail. These
  * requests do not use up the limit of mails that can be sent.
- * @returns whether the service must write nothing for the next such request
+ * @returns whether the limit is reached, so that the service must write nothing for the next such request
  */
 export async function hadEnoughRequests(
   db: Queries,

@@ -29,17 +29,17 @@ export interface MailRequest {
   clubId: Id | null;
   recipient: Recipient;
   /**
-   * The recipient's case-folded address. The limits count the mails for this address, for any account or invitation. When the mail is sent,
-   * it goes to the current address of the account. Only a template for a former address is sent to the address here.
+   * The recipient's case-folded address. The limits count all mails to this address, no matter for which account or invitation. When the
+   * mail is sent, it goes to the current address of the account. Only a template for a former address is sent to the address here.
    */
   email: string;
   /** The webhook endpoint that the mail is about. */
   endpointId?: Id;
   /** The review that the mail is about. One mail is sent for each review. */
   reviewId?: Id;
-  /** The mentorship session that the mail is about. Each template is mailed once for each time to which the session is set. */
+  /** The mentorship session that the mail is about. For each start time of the session, each template is mailed only once. */
   session?: { id: Id; sequence: number; former?: FormerTime };
-  /** The urgency of the mail; if absent, the priority of the template is used. */
+  /** The priority of the mail; if absent, the priority of the template is used. */
   priority?: Priority;
 }
 
@@ -61,7 +61,8 @@ export async function requestMail(tx: Transaction, vault: Vault, request: MailRe
 }
 
 /**
- * Requests a mail that the club sends on its own initiative, like {@link requestMail}. Above the limit the mail waits, and is sent later.
+ * Requests a mail that the club sends on its own initiative, like {@link requestMail}. If the daily limit is reached, the mail waits and is
+ * sent later.
  * @returns the time until which the mail waits; null if it is sent now
  */
 export async function requestInvitation(
@@ -99,8 +100,8 @@ async function requestOrWithhold(tx: Transaction, vault: Vault, request: MailReq
 }
 
 /**
- * Invites many students of a club, as bulk mail. The number of statements is constant, because the caller holds locks that other
- * transactions of the club wait for.
+ * Invites many students of a club, as bulk mail. The number of statements does not grow with the number of students, because other
+ * transactions of the club wait for the caller's locks.
  * @param students the students with their case-folded addresses, each student once
  */
 export async function requestInvitations(
@@ -153,8 +154,8 @@ export async function imitateRequest(
 
 /**
  * Deletes a student's current and former addresses from the club's mails, and all keys of these addresses. This includes the keys in mails
- * that were requested before the account existed. The next step of an unsent mail to these addresses cancels the mail. Mails of other clubs
- * keep their keys, because the limits count these mails.
+ * that were requested before the account existed. If a mail to one of these addresses is not sent yet, the next step of that mail cancels
+ * it. Mails of other clubs keep their keys, because the limits of those clubs count the mails by key.
  */
 export async function deleteAddressesOf(
   tx: Transaction,

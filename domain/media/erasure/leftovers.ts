@@ -16,7 +16,9 @@ export interface Leftover {
   uploadExpiresAt?: Date | null;
 }
 
-/** Records an object for a later erasure. The caller does this in the transaction after which no row names the object any more. */
+/**
+ * Records an object for a later erasure. The caller calls this function in the transaction that removes the last row that names the object.
+ */
 export async function recordLeftover(
   tx: Transaction,
   { clubId, key, erasesAt, uploadExpiresAt = null }: Leftover,
@@ -27,13 +29,16 @@ export async function recordLeftover(
     VALUES (${key}, ${clubId}, ${erasesAt}, ${arrivesUntil}) ON CONFLICT (object_key) DO NOTHING`);
 }
 
-/** The limits of a round: the number of objects, and the time after which it starts no further object. */
+/** The limits of one round: the number of objects, and the time after which the round starts no further object. */
 const objectsPerRound = 100;
 const roundMs = 10_000;
-/** The wait after the store did not answer. */
+/** The time until the next try, if the store did not answer. */
 const retryMs = 5 * 60_000;
 
-/** Erases one round of due objects. Repeated and parallel rounds are harmless, because an erased object can be erased again. */
+/**
+ * Runs one round, which erases objects that are due. Repeated and parallel rounds are harmless, because an erased object can be erased
+ * again.
+ */
 export async function eraseLeftovers(
   { db, storage }: MediaDeps,
   now: Date,

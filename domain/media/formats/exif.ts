@@ -1,6 +1,9 @@
-/** The orientation of a photo, from its Exif. Cameras store the pixels in the orientation of their sensor. */
+/**
+ * Reads the orientation of a photo from its Exif data. Cameras store the pixels in the orientation of their sensor, and the photo's
+ * orientation in Exif.
+ */
 
-/** The mark that starts the Exif of a JPEG. Other formats do not need this mark, but readers accept it in them too. */
+/** The bytes that start the Exif data of a JPEG. Other formats do not need these bytes, but programs accept them in other formats, too. */
 const mark = 'Exif\0\0';
 const orientationTag = 0x0112;
 const shortType = 3;

@@ -1,4 +1,7 @@
-/** Detects the type of a file by its content. The announced type is used only for texts, because their content does not show the type. */
+/**
+ * Detects the type of a file by its content. The type that the caller announced is used only for texts, because the content of a text does
+ * not show its type.
+ */
 import type { MediaKind, MediaPurpose } from '../../../entities/media/values.ts';
 import { archiveTypeOf, type Read } from './archive-type.ts';
 import { imageTypeOf, measureImage } from './image.ts';
@@ -17,7 +20,7 @@ import { playedFileOf, type PlayedFile } from './played-file.ts';
 import { beginsAsSvg } from './svg-root.ts';
 import { isText, isTextInOtherUnits } from './text-content.ts';
 
-/** The bytes that are read at each end of a document. Images are small, so they are read whole. */
+/** The number of bytes that are read at each end of a document. Images are small, so the whole image is read. */
 const pieceBytes = 64 * 1_024;
 /** A PDF starts within this many bytes. PDF readers skip the bytes before the start. */
 const pdfHeadBytes = 1_024;
@@ -38,7 +41,7 @@ export interface IdentifiedFile {
 
 export type Finding = IdentifiedFile | { sizeBytes: number; error: MediaError };
 
-/** The facts about a file before its content is read. */
+/** The properties of a file that are known before its content is read. */
 export interface ArrivedFile {
   sizeBytes: number;
   purpose: MediaPurpose;
@@ -77,12 +80,12 @@ async function typeOf(read: Read, sizeBytes: number, announced: string): Promise
   if (image) return { is: image };
   if (isAvif(head)) return { is: 'image/avif' };
   const begins = head.subarray(0, pdfHeadBytes).indexOf('%PDF-');
-  // The mark of a PDF may also stand inside a text. So a file that was announced as a text is a PDF only if it starts with the mark.
+  // A text may also contain the bytes that mark a PDF. So a file that was announced as a text is a PDF only if it starts with these bytes.
   if (begins === 0 || (begins > 0 && !isTextType(announced))) return { is: 'application/pdf' };
   const kind = kindOf(announced);
   // The directory of an archive can be long, so it is not read if an image, audio or video was announced.
   const archive = kind === 'document' ? await archiveTypeOf(read, sizeBytes, head) : undefined;
-  // The content decides about documents. A plain archive is accepted only if it was announced as one.
+  // The content decides about documents. A plain archive is accepted only if the caller announced an archive.
   if (archive && (archive !== 'application/zip' || announced === archive)) return { is: archive };
   const played = kind === 'audio' || kind === 'video' ? await playedFileOf(read, sizeBytes) : undefined;
   if (played) {

@@ -100,8 +100,8 @@ export async function updateFolder(
 
 /**
  * Deletes an empty folder. If the folder contains files or folders, their foreign keys prevent the deletion, even if a file moves into the
- * folder at the same time. The function does not lock the tree, because that could deadlock: a transaction that moves a file holds the
- * folder's lock, and may wait for other locks.
+ * folder at the same time. The function does not lock the tree, because that lock could cause a deadlock: a transaction that moves a file
+ * holds the folder's lock, and may wait for other locks.
  * @throws DomainError not_found, folder_not_empty
  */
 export async function deleteFolder({ db }: DatabaseDeps, clubId: Id, folderId: Id): Promise<void> {
@@ -118,7 +118,11 @@ export async function deleteFolder({ db }: DatabaseDeps, clubId: Id, folderId: I
     });
 }
 
-/** Locks a folder before a file is put into it. Afterwards the file's foreign key protects the folder. @throws DomainError not_found */
+/**
+ * Locks a folder before a file is put into the folder, so that no other transaction deletes the folder. After that, the file's foreign key
+ * protects the folder.
+ * @throws DomainError not_found
+ */
 export async function requireFolder(tx: Transaction, clubId: Id, folderId: Id): Promise<void> {
   const folders = await tx.rows(
     sql`SELECT 1 FROM media_folders WHERE id = ${folderId} AND club_id = ${clubId} FOR KEY SHARE`,
@@ -139,8 +143,8 @@ type Tree = ReadonlyMap<Id, Id | null>;
 
 /**
  * Reads and locks the club's tree of folders. Until the transaction ends, other transactions can only delete empty folders. The function
- * takes an advisory lock and does not lock the club's row. A lock of that row could deadlock: a transaction that moves a file holds a
- * folder's lock, and may wait for the club's row.
+ * takes an advisory lock and does not lock the club's row. A lock of that row could cause a deadlock: a transaction that moves a file holds
+ * a folder's lock, and may wait for the club's row.
  */
 async function lockTree(tx: Transaction, clubId: Id): Promise<Tree> {
   await tx.run(sql`SELECT pg_advisory_xact_lock(hashtextextended('media folders ' || ${clubId}::text, 0))`);

@@ -10,16 +10,16 @@ const addressCharacters = 2_048;
 
 interface Site {
   hosts: readonly string[];
-  /** Returns the video's id in an address of the site; undefined for another page. */
+  /** Returns the video's id from an address of the site; undefined if the address is not the page of a video. */
   idIn: (address: URL) => string | undefined;
-  /** The pattern of a whole id. */
+  /** The pattern that a whole id matches. */
   id: RegExp;
 }
 
 /** The segments of a path, without empty segments. */
 const segmentsOf = ({ pathname }: URL) => pathname.split('/').filter((segment) => segment !== '');
 
-/** The path segments before a video's id. */
+/** The path segments that can stand before a video's id. */
 const video1Paths = ['embed', 'shorts', 'live', 'v'];
 
 const sites: Readonly<Record<'videosite1' | 'videosite2', Site>> = {
@@ -42,7 +42,7 @@ const sites: Readonly<Record<'videosite1' | 'videosite2', Site>> = {
   },
   videosite2: {
     hosts: ['vimeo.com', 'www.vimeo.com', 'player.vimeo.com'],
-    // In the id of an unlisted video, a key follows the number of the video.
+    // The id of an unlisted video consists of the video's number and a key.
     id: /^\d{1,19}(?:\/[0-9a-f]{1,40})?$/,
     idIn(address) {
       const segments = segmentsOf(address);

@@ -11,7 +11,7 @@ import { syncSources } from '../../knowledge/sources.ts';
 import { findMedia, type LibraryReader } from './library.ts';
 import type { LibraryDeps } from '../media.ts';
 
-/** The columns of the content. The other columns belong to the record, and do not change. */
+/** The columns that describe the content. The other columns describe the record, and do not change. */
 const contentColumns = [
   'object_key',
   'provider',
@@ -72,9 +72,9 @@ export async function replaceMedia(
 }
 
 /**
- * Exchanges the renditions of two files. Both files may have the same version, so all versions become negative during the exchange. Both
- * files also get the higher fence of the two. Keys of renditions contain the fence, and no later claim may write to an existing key
- * (MED-22).
+ * Exchanges the renditions of two files. Both files may have renditions of the same version, so all versions become negative during the
+ * exchange. Both files also get the higher one of their two fencing tokens. Keys of renditions contain the fencing token, and no later
+ * claim may write to an existing key (MED-22).
  */
 async function exchangeRenditions(tx: Transaction, mediaId: Id, withId: Id): Promise<void> {
   await tx.run(sql`

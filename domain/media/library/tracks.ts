@@ -1,4 +1,7 @@
-/** Subtitles of the library's videos and sounds. They are stored as WebVTT for players, and agents read them with their times (MED-33). */
+/**
+ * Subtitles of the library's videos and sounds. The service stores subtitles as WebVTT for players. Agents read the subtitles with their
+ * times (MED-33).
+ */
 import { Readable } from 'node:stream';
 import { MediaTrack } from '../../../entities/media/media-track.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -19,7 +22,7 @@ import { recordLeftover } from '../erasure/leftovers.ts';
 import { mediaRules } from '../media.policy.ts';
 import { presentTrack, trackType, type MediaDeps } from '../media.ts';
 
-/** The key of a track: a file and a language. */
+/** Identifies a track by its file and its language. */
 export interface TrackName {
   clubId: Id;
   mediaId: Id;

@@ -36,7 +36,7 @@ export interface ProcessingDeps {
   db: Database;
   storage: ObjectStore;
   readers: FileReaders;
-  /** Receives each error that the file did not cause. The file is tried again after such an error. */
+  /** Receives each error that the file did not cause. After such an error, the step tries the file again. */
   onFault: (error: unknown) => void;
   /** Receives the outcome of each file. */
   onOutcome: (outcome: ProcessingOutcome) => void;
@@ -51,12 +51,12 @@ export type ProcessingOutcome = 'ready' | 'failed' | 'removed';
 
 export type ProcessingStep =
   | { done: true; outcome: ProcessingOutcome; error?: MediaError }
-  /** If `for` is absent, the file waits for another try. */
+  /** If `for` is absent, the file waits for its next try. */
   | { done: false; at: number; faults: number; for?: ProcessingWait };
 
 /**
  * The reason why a ready file waits. `turn`: the file waits for its next step. `place`: the video waits for a free permit. `disk`: the disk
- * has no room. `addresses`: the signed addresses of an agent image's original have not expired yet.
+ * has too little room for the video. `addresses`: the signed addresses of an agent image's original have not expired yet.
  */
 export type ProcessingWait = 'turn' | 'place' | 'disk' | 'addresses';
 
@@ -69,7 +69,7 @@ export interface StepWatcher {
 }
 
 /**
- * Runs one step for the file. A repeated call finds the step finished or claimed.
+ * Runs one step for the file. A repeated call changes nothing if the step is finished, or if a worker has claimed it.
  * @param now Unix milliseconds
  * @throws StoreAway; Error if Postgres is not available for a long time. Any other fault, such as a broken connection, is recorded in the
  *   row and tried again
@@ -143,7 +143,7 @@ async function workOn(
   now: Date,
 ): Promise<Waits> {
   const { db, storage } = deps;
-  // In every earlier try the process died.
+  // All earlier tries ended because the process died.
   if (claim.faultCount >= processingRules.maxFaults) {
     await abandon(deps, claim, now);
     return undefined;
@@ -182,7 +182,7 @@ async function workOn(
   return isContinued ? 'turn' : undefined;
 }
 
-/** Completes a ready file: its checksums, its renditions, and the results of newer rules (MED-30). */
+/** Adds what a ready file still lacks: its checksums, its renditions, and the results of newer rules (MED-30). */
 async function complement(
   deps: ProcessingDeps,
   claim: FileClaim,
@@ -230,7 +230,10 @@ async function reexamine(
   return 'error' in finding || finding.kind !== claim.kind ? undefined : finding;
 }
 
-/** Returns whether existing renditions stay. If a video has colours that an MP4 must not have, its renditions are made again. */
+/**
+ * Returns whether the file keeps its existing renditions. The renditions of a video are made again if the video has colours that an MP4
+ * must not have.
+ */
 function keepsRenditions(
   { kind, purpose, renditions, examined }: FileClaim,
   finding: IdentifiedFile | undefined,
@@ -271,7 +274,7 @@ async function picturesOf(
   return result;
 }
 
-/** Makes the missing pictures of an image: those for screens, and the picture for e-mails. Existing pictures stay. */
+/** Makes the missing pictures of an image: the pictures for screens, and the picture for e-mails. Existing pictures stay. */
 async function picturesOfImage(
   deps: ProcessingDeps,
   claim: FileClaim,
@@ -291,8 +294,8 @@ async function picturesOfImage(
 }
 
 /**
- * Requires that the object still has the recorded size. Another size is a defect and not an outage of the store, so the number of tries is
- * limited.
+ * Requires that the object still has the recorded size. A different size is a defect and not an outage of the store, so the number of tries
+ * is limited.
  * @throws StoreAway
  */
 async function requireSameSize(contents: Pick<Contents, 'size'>, { sizeBytes }: FileClaim): Promise<void> {
@@ -301,7 +304,7 @@ async function requireSameSize(contents: Pick<Contents, 'size'>, { sizeBytes }: 
   if (size !== Number(sizeBytes)) throw anotherSize();
 }
 
-/** Records the end after the last try. A ready file stays ready. @throws LeaseLost, StoreAway */
+/** Records that the last try has failed. A ready file stays ready. @throws LeaseLost, StoreAway */
 async function abandon(deps: ProcessingDeps, claim: FileClaim, now: Date): Promise<void> {
   if (claim.status !== 'ready') return recordFailure(deps.db, claim, 'inspection_failed', now);
   await eraseUnrecorded(deps, claim, []);

@@ -22,14 +22,16 @@ export interface VideoDeps {
   workDirectory: string;
   /** Returns the free bytes of a directory's disk. */
   freeBytes: (directory: string) => Promise<number>;
-  /** The permits for videos of this process. They are limited, so that other files still find a permit (ENG-20). */
+  /** The permits of this process for videos. Their number is limited, so that other files still get a permit (ENG-20). */
   permits: Pick<ClubPermits, 'tryAcquire'>;
 }
 
 /** The reason why a video must wait: ffmpeg cannot be used, the disk has no room, or no permit is free (`place`). */
 export type VideoWait = 'ffmpeg' | 'disk' | 'place';
 
-/** The demuxers by the identified container, so that ffmpeg does not guess. */
+/**
+ * The demuxer for each container that the service identifies. The service names the demuxer, so that ffmpeg does not guess the container.
+ */
 const demuxers: Readonly<Record<string, string>> = {
   'video/mp4': 'mov',
   'video/quicktime': 'mov',
@@ -38,10 +40,10 @@ const demuxers: Readonly<Record<string, string>> = {
 };
 
 /**
- * Makes both renditions, and stores them under keys with the claim's fence.
+ * Makes both renditions, and stores them under keys with the claim's fencing token.
  * @param tell receives the progress
- * @returns the renditions, or the reason to wait. The list of renditions is empty if ffmpeg cannot read the video, or if the video has no
- *   size or is too long
+ * @returns the renditions, or the reason why the video must wait. The list of renditions is empty if ffmpeg cannot read the video, or if
+ * the video has no size or is too long
  * @throws StoreAway, the signal's reason, and our faults
  */
 export async function makeVideo(
@@ -69,7 +71,7 @@ export async function makeVideo(
       const filters = await filtersFor(job, source);
       const work = { ...job, filters };
       const renditions = [...(await picture(storage, claim, work)), ...(await makeMp4(storage, claim, work))];
-      // Another process may have filled the disk. Then the file did not cause the failure.
+      // Another process may have filled the disk. In this case the file did not cause the failure.
       if (renditions.length < 2 && (await freeBytes(workDirectory)) < videoRules.reserveBytes) return 'disk';
       // An update may have removed or broken ffmpeg. In this case, too, the file did not cause the failure.
       return renditions.length < 2 && !(await ffmpeg.look({ anew: true })) ? 'ffmpeg' : renditions;
@@ -107,7 +109,7 @@ async function copy(contents: Pick<Contents, 'stream'>, file: string, signal: Ab
 }
 
 /**
- * Returns the input options, with which ffmpeg reads only the copy. So the content of a file cannot make ffmpeg open another file or
+ * Returns the input options. They allow ffmpeg to read only the copy, so the content of the file cannot make ffmpeg open another file or
  * address.
  */
 function input({ directory, demuxer }: VideoJob): string[] {
@@ -145,7 +147,7 @@ async function picture(storage: Pick<ObjectStore, 'put'>, claim: FileClaim, work
   const output = ['-map', '0:v:0', '-frames:v', '1', '-vf', filters.picture, '-c:v', 'png', '-f', 'image2pipe'];
   const bounds = { ...videoBounds(durationMs), timeMs: videoRules.pictureMs };
   let frame: Buffer | undefined;
-  // A still video may have only one frame.
+  // A video without motion may have only one frame.
   for (const seconds of [at, 0]) {
     const args = ['-ss', String(seconds), ...input(work), ...output, '-y', `file:${file}`];
     const outcome = await ffmpeg.run(args, { bounds, signal });
@@ -171,7 +173,8 @@ async function makeMp4(storage: Pick<ObjectStore, 'put'>, claim: FileClaim, work
 }
 
 /**
- * Returns the output options: H.264 and AAC of the first video and audio stream, without metadata, and playable before the download ends.
+ * Returns the output options. The output has the first video stream as H.264 and the first audio stream as AAC. It has no metadata, and
+ * players can play it before its download ends.
  */
 function mp4Output({ durationMs, filters }: Work): string[] {
   const codec = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '23', '-pix_fmt', 'yuv420p', ...standardColors];

@@ -1,6 +1,6 @@
 /**
- * Files of students that belong to no submission or post yet. A submission or a post keeps its files, and a withdrawal releases them
- * (ASG-9, COMM-15).
+ * Files of students that belong to no submission or post yet. When a submission or a post uses such files, they are kept. When the
+ * submission or the post is withdrawn, they are unsent again (ASG-9, COMM-15).
  */
 import type { MediaPurpose } from '../../../entities/media/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -40,7 +40,10 @@ export async function keepSentFiles(
   return ids;
 }
 
-/** Makes files unsent again. They are removed after some days unless they are sent again. @param which a query for the ids of the files */
+/**
+ * Makes files unsent again. The service removes these files after some days, unless the student sends them again.
+ * @param which a query for the ids of the files
+ */
 export async function releaseFiles(tx: Transaction, purpose: SentPurpose, which: Sql, now: Date): Promise<void> {
   await tx.run(sql`
     UPDATE media SET erases_at = ${unusedUntil(purpose, now)} WHERE id IN (${which}) AND removed_at IS NULL`);

@@ -27,19 +27,22 @@ interface LockedStorage {
   reservedBytes: number;
   limit: number;
   overage: 'billed' | 'refused';
-  /** The number of changes that were rolled up. */
+  /** The number of changes that were added to the totals. */
   changes: number;
 }
 
-/** To lock the club's whole storage, a transaction locks the row of this one kind. This applies to files of every kind. */
+/**
+ * A club's storage has one row for each kind of file. To lock the whole storage, a transaction locks only the row of this kind, for files
+ * of every kind.
+ */
 const [lockedKind] = mediaKinds;
 
 /**
- * Locks the club's storage until the transaction ends, and rolls up its changes. In the order of locks, storage comes after students and
- * files and before the club (docs/explanation/architecture.md#locks).
+ * Locks the club's storage until the transaction ends, and adds its pending changes to the totals. In the order of locks, storage comes
+ * after students and files and before the club (docs/explanation/architecture.md#locks).
  */
 async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> {
-  // This is a separate statement, so that the next statement sees the changes of the transaction that had the lock before.
+  // The lock needs a separate statement. Only then does the next statement see the changes of the transaction that held the lock before.
   await tx.run(sql`INSERT INTO club_storage AS storage (club_id, kind) VALUES (${clubId}, ${lockedKind})
      ON CONFLICT (club_id, kind) DO UPDATE SET bytes = storage.bytes`);
   const row = await tx.one<Terms & { stored: string; held: string; changes: number }>(sql`
@@ -67,9 +70,9 @@ async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> 
  * fails, expires or is removed.
  *
  * Locks the club's storage. The caller may have locked the student and files; it must not have locked the club's row.
- * @param bytes the announced size, or the `Upload-Length` of a resumable upload; 0 if the size is unknown. For an unknown size, one free
+ * @param bytes the announced size, or the `Upload-Length` of a resumable upload; 0 if the size is unknown. If the size is unknown, one free
  * byte is enough
- * @param addressee the kind of person who reads a refusal. A student gets no information about the plan (AUTH-10)
+ * @param addressee the kind of person who reads the refusal. A refusal for a student says nothing about the plan (AUTH-10)
  * @throws DomainError limit_reached, if the plan does not bill overage
  */
 export async function reserveStorage(tx: Transaction, clubId: Id, bytes: number, addressee: Addressee): Promise<void> {
@@ -85,9 +88,9 @@ export async function reserveStorage(tx: Transaction, clubId: Id, bytes: number,
  * overage, the overage is recorded, and no file is refused (BILL-7).
  *
  * Locks the club's storage. The caller holds the lock of the file's row, but not the lock of the club's row. The caller then sets the row's
- * `size_bytes`, which replace the held bytes. The caller must change the row in only one UPDATE. A second UPDATE would check the foreign
- * key to the student again, and would wait for a removal of that student. This removal waits for the file, so both would deadlock
- * (docs/explanation/architecture.md#locks).
+ * `size_bytes`, which replaces the held bytes. The caller must change the row in only one UPDATE. A second UPDATE would check the foreign
+ * key to the student again, and would wait for a removal of that student. This removal waits for the file, so the two transactions would
+ * deadlock (docs/explanation/architecture.md#locks).
  * @param sizeBytes the size that the bucket reports
  * @returns false if the storage has no room. The caller then records the file as failed (`storage_full`), without a size
  */
@@ -112,7 +115,7 @@ export async function admitFile(
 const changesPerRound = 500;
 
 /**
- * Rolls up the changes of clubs that add no files, so that reading a storage stays fast.
+ * Adds the pending changes to the totals of clubs that add no files, so that reading a club's storage stays fast.
  * @returns the number of changes, and whether more changes may exist
  */
 export async function rollUpStorage(db: Database): Promise<{ changes: number; more: boolean }> {

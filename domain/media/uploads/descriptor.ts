@@ -22,7 +22,7 @@ interface UploadingFile {
   objectKey: string | null;
   purpose: MediaPurpose;
   mime: string | null;
-  /** The size in bytes that a signed address of the bucket accepts. */
+  /** The size of the file in bytes. The signed address of the bucket accepts only a file of this size. */
   heldBytes: number;
 }
 

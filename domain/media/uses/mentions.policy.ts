@@ -3,10 +3,10 @@ import type { Id } from '../../../platform/core/ids.ts';
 
 const mention = /(?<![\w-])media:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])/gi;
 
-/** The limit of files that one text may name. */
+/** The maximum number of files that one text may name. */
 export const mostMentions = 100;
 
-/** @returns the ids in lower case, each once, in the order of their first mention */
+/** @returns the ids in lower case, without duplicates, in the order of their first mention */
 export function mediaIdsIn(text: string): Id[] {
   return [...new Set([...text.matchAll(mention)].map(([, id = '']) => id.toLowerCase()))];
 }

@@ -28,11 +28,9 @@ const slotTaken = () => new RefusalToPerson('slot_taken', 'refusal.slot_taken');
 const sessionState = (message: string) => new DomainError('session_state', message);
 
 /**
- * Books a session, or moves a session to another time. The function checks the slot while it holds the lock of the mentorship's row. If
- * concurrent bookings concern several mentorships of one mentor, exclusion constraints of the database refuse a session that overlaps
- * another session. If the
- * session moves to another mentor, the former mentor gets a mail
- * (MENT-11).
+ * Books a session, or moves a session to another time. The function checks the slot while it holds the lock of the mentorship's row. The
+ * database also refuses a session that overlaps another session of the mentor. This exclusion constraint is needed for concurrent bookings
+ * in different mentorships of one mentor. If the session moves to another mentor, the former mentor gets a mail (MENT-11).
  * @param input.replaces the session to move, which the student has booked in the same mentorship. The session keeps its id
  * @throws DomainError not_found (the mentorship does not exist, or the session to move does not exist), feature_not_in_plan,
  * booking_limit_reached, slot_taken; invalid_request, when no session begins at that time; too_late_to_cancel, when the session can no
@@ -85,7 +83,7 @@ export async function bookSession(
 const exclusionViolation = '23P01';
 
 /**
- * Cancels a session of the student. A canceled session stays as it is.
+ * Cancels a session of the student. If the session is already canceled, nothing changes.
  * @throws DomainError not_found, too_late_to_cancel
  */
 export async function cancelOwnSession(
@@ -107,7 +105,7 @@ export async function cancelOwnSession(
 
 /**
  * Changes the topics of a session. This is allowed until the session begins.
- * @param agenda an empty text removes the value
+ * @param agenda the new topics. An empty text removes the topics
  * @throws DomainError not_found, session_state
  */
 export async function setAgenda(
@@ -149,7 +147,10 @@ export async function rateSession(
   });
 }
 
-/** The club cancels a session before its end. A canceled session stays as it is. @throws DomainError not_found, session_state */
+/**
+ * Cancels a session for the club, before the end of the session. If the session is already canceled, nothing changes.
+ * @throws DomainError not_found, session_state
+ */
 export async function cancelSession(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -169,7 +170,7 @@ export async function cancelSession(
 }
 
 /**
- * Records whether the student came to a session that has begun. It is safe to repeat this function.
+ * Records whether the student came to a session that has begun. A repeated call has no further effect.
  * @throws DomainError not_found, session_state (the session is canceled, or has not begun)
  */
 export async function setNoShow(
@@ -288,7 +289,7 @@ const insertOne = prepared<
      booked_at, looks_at, created_at, updated_at) VALUES (${value.id}, ${value.clubId}, ${value.mentorshipId}, ${value.mentorId}, ${value.studentId}, ${value.startsAt}, ${value.endsAt}, ${value.busyUntil}, ${value.agenda}, ${value.now}, ${value.now}, ${value.now}, ${value.now})`,
 );
 
-/** The old time of the session causes no conflict, because a row does not conflict with itself. */
+/** The new time may overlap the old time of the same session, because a row does not conflict with itself. */
 async function moveSession(
   tx: Transaction,
   { id, sequence }: LockedSession,

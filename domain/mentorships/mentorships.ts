@@ -132,8 +132,8 @@ export async function createMentorship(
 }
 
 /**
- * Changes the fields that are present. Booked sessions stay as they are (MENT-7).
- * @param input.meeting_url an empty text removes the value
+ * Changes the fields that are present. Sessions that are already booked do not change (MENT-7).
+ * @param input.meeting_url the new address. An empty text removes the address
  * @throws DomainError not_found (no such mentorship, mentor or delivery), feature_not_in_plan (only if the mentorship is published),
  *   public_id_taken, invalid_request
  */

@@ -1,6 +1,6 @@
 /**
- * Computes when sessions of a mentorship may begin, from its hours and the clock of its time zone (MENT-4). It does not consider
- * bookings.
+ * Computes when sessions of a mentorship may begin, from the mentorship's hours and the clock of its time zone (MENT-4). The functions
+ * ignore bookings.
  */
 import { Temporal } from 'temporal-polyfill';
 import type { DatedHours, DayHours, WeeklyHours } from '../../entities/mentorships/values.ts';
@@ -30,10 +30,10 @@ export function bookableTimes({ noticeMinutes, horizonDays }: Offer, now: Date):
 }
 
 /**
- * @returns the beginnings of sessions from `from` (included) to `to` (excluded), in their order. On each day, the first session begins when
- * the mentor's hours begin. The next session begins when the duration and the buffer of the session before it are over, by the clock of the
- * zone. If the clocks skip a time, no session begins at that time. If the clocks show a time twice, one session begins at the first of the
- * two. Each session ends within the hours.
+ * @returns the times from `from` (included) to `to` (excluded) at which sessions begin, in ascending order. On each day, the first session
+ * begins when the mentor's hours begin. The next session begins when the duration and the buffer of the session before it are over, by the
+ * clock of the zone. If the clocks skip a time, no session begins at that time. If the clocks show a time twice, one session begins at the
+ * first of the two. Each session ends before or when the mentor's hours end.
  */
 export function slotsBetween(offer: Offer, from: Date, to: Date): Date[] {
   const starts = new Set<number>();

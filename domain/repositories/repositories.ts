@@ -132,7 +132,7 @@ export async function setItems(
 }
 
 /**
- * Locks the repository's row until the transaction ends, so its changes run one at a time.
+ * Locks the repository's row until the transaction ends, so the changes of the repository run one at a time.
  * @returns its status
  * @throws DomainError not_found
  */
@@ -149,7 +149,7 @@ async function changeCover(tx: Transaction, clubId: Id, repositoryId: Id, mediaI
   if (mediaId === undefined) return;
   const cover = mediaId === 'none' ? [] : [mediaId.toLowerCase()];
   const { items } = await filesOf(tx, repositoryId);
-  const mayBeGone = items.filter((item) => !cover.includes(item)); // an administrator may have deleted a used file by force
+  const mayBeGone = items.filter((item) => !cover.includes(item)); // an administrator may have deleted a used file with `force`
   await useFiles(tx, clubId, repositoryId, [...mayBeGone, ...cover], mayBeGone);
   for (const image of cover) await requireCoverImage(tx, image);
   await tx.manager.update(Repository, { id: repositoryId }, { coverMediaId: cover[0] ?? null });

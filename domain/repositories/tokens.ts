@@ -1,4 +1,7 @@
-/** Download tokens. A token names a repository, a student and its own expiry, and has a MAC of the service. Tokens are not stored (REPO-5). */
+/**
+ * Download tokens. A token names a repository, a student and the time at which the token expires. A MAC proves that this service issued the
+ * token. Tokens are not stored (REPO-5).
+ */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/keys/vault.ts';
 

@@ -1,7 +1,7 @@
 /** Errors that end or restart the processing of a notice. */
 import type { NoticeErrorCode } from '../../../entities/sales/values.ts';
 
-/** A refused notice: an error code, and the path of the fault in the body. It never contains a value from the body. */
+/** The error for a refused notice. It has an error code, and the path of the fault in the body, but never a value from the body. */
 export class NoticeRefusal extends Error {
   readonly code: NoticeErrorCode;
   /** Names from the body's root, joined by dots. Absent if the fault has no single location. */

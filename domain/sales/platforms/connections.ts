@@ -76,7 +76,7 @@ export async function rotateConnection(
   });
 }
 
-/** Stops the receiving of notices. Earlier notices and their results remain. @throws DomainError not_found */
+/** Deletes the connection, so that it receives no more notices. Earlier notices and their results remain. @throws DomainError not_found */
 export async function deleteConnection({ db }: DatabaseDeps, clubId: Id, connectionId: Id, now: Date): Promise<void> {
   const active = { id: connectionId, clubId, deletedAt: IsNull() };
   await db.transaction(async (tx) => {

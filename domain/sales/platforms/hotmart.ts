@@ -23,7 +23,7 @@ const readers: Readonly<Record<string, (notice: Field) => SalesEvent[]>> = {
   PURCHASE_COMPLETE: (notice) => [purchaseOf(notice, 'paid')],
   PURCHASE_REFUNDED: (notice) => [purchaseOf(notice, 'refunded')],
   PURCHASE_CHARGEBACK: (notice) => [purchaseOf(notice, 'chargeback')],
-  // If the notice names no subscription, the event is about a payment slip that was not paid yet.
+  // If the notice names no subscription, the event is about a payment slip that is not paid yet.
   PURCHASE_DELAYED: (notice) => (subscriptionOf(notice).exists ? [lateOf(notice)] : []),
   SUBSCRIPTION_CANCELLATION: (notice) => [canceledOf(notice)],
 };
@@ -43,7 +43,7 @@ export const hotmart: SalesAdapter = {
     const reader = Object.hasOwn(readers, event) ? readers[event] : undefined;
     return reader ? reader(notice) : [];
   },
-  statesTextAmount: () => false, // the decimal amount may be a text
+  statesTextAmount: () => false, // the platform may state the decimal amount as a text
   identify: (body) => ({
     purchaseId: idOf(body, ['data', 'purchase', 'transaction']),
     subscriptionId: idOf(body, ['data', 'subscription', 'subscriber', 'code'], ['data', 'subscriber', 'code']),

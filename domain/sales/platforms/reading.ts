@@ -115,7 +115,9 @@ export function idOf(body: unknown, ...paths: readonly (readonly string[])[]): s
   return undefined;
 }
 
-/** @param name optional: an unreadable name is repaired, or replaced by the part of the address before the @ */
+/**
+ * @param name the buyer's name, which may be absent. An unreadable name is repaired, or the part of the address before the @ replaces it
+ */
 export function buyerOf(email: Field, name: Field): Buyer {
   const address = email.email();
   return { email: address, name: readName(name.stated() ?? '') ?? nameOfAddress(address) };
@@ -123,7 +125,7 @@ export function buyerOf(email: Field, name: Field): Buyer {
 
 /** @returns the visible text, without characters that cannot be stored or shown; undefined if no text remains or if it is a web address */
 function readName(text: string): string | undefined {
-  // Cuts the text first, so that a text of a megabyte takes no more time than a normal name.
+  // Shortens the text first, so that a text of a megabyte takes no more time than a normal name.
   const storable = text
     .slice(0, longestText)
     .replace(/[\p{Cs}\p{Bidi_Control}]/gu, '')

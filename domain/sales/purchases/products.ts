@@ -1,4 +1,4 @@
-/** Products of sales platforms, and the deliveries that a sale of each product grants. */
+/** Products of sales platforms, and the deliveries that each product grants when it is sold. */
 import { requireUnnamed } from '../../watches/watches.ts';
 import { Product } from '../../../entities/sales/product.ts';
 import { ProductDelivery } from '../../../entities/sales/product-delivery.ts';

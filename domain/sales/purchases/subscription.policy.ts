@@ -11,7 +11,7 @@ export interface Cancellation {
   periodEnd: Date | null;
 }
 
-/** A charge that was paid, even if it was undone later. */
+/** A charge that was paid, even if it was refunded or charged back later. */
 export interface Charge {
   /** The platform's id of the charge. If two charges have the same time, the charge with the greater id counts as later. */
   externalId: string;
@@ -21,8 +21,9 @@ export interface Charge {
 }
 
 /**
- * Returns the access that the subscription should have. If the latest charge was undone, the access is refunded. Otherwise, the newest
- * cancellation after that charge determines the access. If a charge and a cancellation have the same time, the charge counts as earlier.
+ * Returns the access that the subscription should have. If the latest charge was refunded or charged back, the access has the status
+ * "refunded". Otherwise, the newest cancellation after that charge determines the access. If a charge and a cancellation have the same
+ * time, the charge counts as earlier.
  */
 export function targetOf(charges: readonly Charge[], cancellations: readonly Cancellation[]): SaleTarget {
   const latest = charges.toSorted(
@@ -51,8 +52,9 @@ export interface Step {
 }
 
 /**
- * Several cancellations without a charge between them are one step. This step has the time of the first cancellation, and the period end of
- * the newest cancellation. Later notices can only add steps. So the event of each step is recorded once, even if a notice arrives late.
+ * Cancellations that have no charge between them count together as one step. This step has the time of the first cancellation, and the
+ * period end of the newest cancellation. Later notices can only add steps. So the fact of each step is recorded only once, even if a notice
+ * arrives late.
  */
 export function stepsOf(paidAt: readonly Date[], cancellations: readonly Cancellation[]): Step[] {
   // Charges come first in the list, so that a stable sort keeps them before cancellations of the same time.

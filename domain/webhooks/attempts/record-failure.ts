@@ -23,14 +23,14 @@ import type { DeliveryStep } from './state.ts';
 export interface RecordDeps {
   db: Database;
   vault: Vault;
-  /** Returns a number from 0 up to 1, for the jitter of the waits. */
+  /** Returns a random number from 0 to less than 1, for the jitter of the waits. */
   random: () => number;
 }
 
 /**
  * Records a failed attempt, if its claim is still valid (ENG-2).
  * @param answer the failure. Undefined if the attempt was interrupted too often. Such interruptions do not count against the endpoint
- * @returns the state of the delivery; undefined if it must be read
+ * @returns the state of the delivery; undefined if the caller must read the state
  */
 export async function recordFailure(
   { db, vault, random }: RecordDeps,
@@ -49,7 +49,7 @@ export async function recordFailure(
     const { breaker, armed } = answer
       ? afterFailure(endpoint, claim.breakerEpoch, now, overloadMs)
       : { breaker: endpoint, armed: false };
-    // A disabled endpoint has no further failures. Its breaker is reset when it is enabled.
+    // A failure at a disabled endpoint does not count. The breaker is reset when the endpoint is enabled.
     if (endpoint.status !== 'disabled') await writeBreaker(tx, id, claim, endpoint, breaker, now);
     const target = { id: claim.endpointId, clubId: claim.clubId };
     if (endpoint.status !== 'disabled' && answer?.responseStatus === statusGone) {
@@ -81,7 +81,7 @@ export async function recordFailure(
   });
 }
 
-/** The status with which a receiver says that its address is not used any more. */
+/** The HTTP status with which a receiver says that its address is not used any more. */
 const statusGone = 410;
 
 /** @returns milliseconds until the next attempt of the schedule; undefined if there is none */
@@ -99,7 +99,8 @@ async function writeFailure(
   jitter: number,
 ): Promise<DeliveryAfter> {
   const wait = waitAfter(claim, answer, jitter);
-  // An attempt outside the schedule is made once. Its failure fails a recovery, and does not change the state of a resend.
+  // An attempt outside the schedule is made only once. If it fails, a recovered delivery becomes `failed`, but a resend does not change the
+  // state of its delivery.
   const fails = claim.onSchedule ? wait === undefined : claim.trigger === 'recovery';
   // If a manual attempt was requested during this attempt, the manual attempt follows immediately, before any scheduled attempt. If a
   // recovery was requested, the delivery does not fail now, because the attempt of the recovery follows.
@@ -124,7 +125,7 @@ async function writeFailure(
   return delivery;
 }
 
-/** A delivery after its failed attempt. */
+/** The state of a delivery after its attempt has failed. */
 interface DeliveryAfter {
   status: DeliveryStatus;
   dueAt: Date;
@@ -136,7 +137,7 @@ interface DeliveryAfter {
   eventType: DeliveredEventType;
 }
 
-/** @returns the state of the delivery; undefined if it must be read */
+/** @returns the state of the delivery; undefined if the caller must read the state */
 function stepAfterFailure(
   { status, dueAt, createdAt, manual, attempt }: DeliveryAfter,
   now: Date,

@@ -23,7 +23,7 @@ interface StateRow {
   leaseUntil: Date | null;
   createdAt: Date;
   attempt: number;
-  /** The manual attempt that was requested or interrupted. This attempt is due immediately. */
+  /** The kind of the manual attempt that was requested, or that was interrupted. Such an attempt is due immediately. */
   manual: Exclude<AttemptTrigger, 'schedule'> | null;
   parked: boolean;
   endpointStatus: 'enabled' | 'paused' | 'disabled';
@@ -65,17 +65,17 @@ const selectState = prepared<StateRow, { id: Id }>(
 );
 
 /**
- * Returns whether an attempt may be made now. Manual attempts, recoveries and tests do not wait for the breaker (DEL-5). No attempt is
- * made at a paused endpoint.
+ * Returns whether an attempt may be made now. Manual attempts, recoveries and tests do not wait for the breaker (DEL-5). The service makes
+ * no attempt at a paused endpoint.
  */
 function canGo({ endpointStatus, throttled, admitted, manual }: Omit<StateRow, 'leaseUntil'>): boolean {
   return endpointStatus === 'enabled' && (!throttled || admitted || manual !== null);
 }
 
 /**
- * Hands the delivery to its endpoint's gate. The function locks the endpoint before it reads the endpoint. So a transaction that opens the
- * endpoint finds this delivery among the parked deliveries.
- * @returns false if the endpoint was opened before the lock, or if another worker has claimed the delivery
+ * Hands the delivery to its endpoint's gate. The function locks the endpoint before it reads the endpoint. So a transaction that ends the
+ * pause or the throttling finds this delivery among the parked deliveries.
+ * @returns false if the pause or the throttling ended before the lock was taken, or if another worker has claimed the delivery
  */
 function park(db: Database, id: Id, now: number): Promise<boolean> {
   return db.transaction(async (tx) => {
@@ -95,7 +95,7 @@ function park(db: Database, id: Id, now: number): Promise<boolean> {
           AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)`,
     );
     if (parked === 0) return false;
-    // Signals the gate, unless the gate's own timer ends before the gate could admit a delivery.
+    // Signals the gate. No signal is needed if the gate can admit no delivery before its own timer ends.
     if (gate.call) await callGate(tx, gate, new Date(now));
     return true;
   });

@@ -1,4 +1,4 @@
-/** The assignments by which deliveries end without an attempt. */
+/** The SQL assignments that end deliveries without an attempt. */
 import type { CancelReason } from '../../../entities/webhooks/values.ts';
 import { raw, sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 

@@ -20,7 +20,7 @@ type WebhookDelivery = RecordOf<'WebhookDelivery'>;
 
 /**
  * Requests one manual attempt with the same body and `webhook-id`. A pending delivery becomes due now and stays on its schedule. Any other
- * delivery is attempted once, and only a success changes its status.
+ * delivery gets only this attempt, and its status changes only if the attempt succeeds.
  * @throws DomainError not_found, endpoint_not_enabled, payload_purged
  */
 export function resendDelivery(
@@ -38,7 +38,8 @@ export function resendDelivery(
       throw notFound('delivery'); // reads the delivery before the endpoint's state, because 404 comes before 409
     }
     await lockEnabledEndpoint(tx, clubId, endpointId);
-    // An attempt that is already requested becomes due now and keeps its kind, because the kind decides the effect of its failure.
+    // If an attempt is already requested, it becomes due now. The attempt stays a resend or a recovery, because this decides what happens
+    // if the attempt fails.
     const rows = await tx.run(
       sql`UPDATE webhook_deliveries
           SET requested = coalesce(requested, 'manual'), parked_at = NULL, next_attempt_at = ${now}
@@ -55,10 +56,10 @@ export function resendDelivery(
 /**
  * Finds the deliveries that failed since the given time, or that were canceled when the endpoint was disabled. Sets them back to `pending`
  * for one attempt each. The gate releases a few deliveries at a time. A long history is recovered in parts, so that no transaction holds
- * the endpoint's row for long. If a part fails, the next call recovers the rest. Deliveries that a removal or the expiry canceled have no
- * body and stay.
- * @param since the beginning of the time range. A time more than 30 days ago counts as 30 days ago, because the bodies of older deliveries
- *   are deleted
+ * the endpoint's row for long. If a part fails, the next call recovers the rest. Deliveries that were canceled by a removal or an expiry
+ * have no body, so they stay canceled.
+ * @param since the beginning of the time range. A time that is more than 30 days ago counts as 30 days ago, because the bodies of older
+ * deliveries are deleted
  * @returns the number of recovered deliveries
  * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date in the future
  */
@@ -82,12 +83,12 @@ export async function recoverDeliveries(
   }
 }
 
-/** The number of deliveries recovered in one transaction. A larger number would lock the endpoint's row for seconds. */
+/** The maximum number of deliveries that one transaction recovers. A larger transaction would lock the endpoint's row for seconds. */
 const recoveryBatch = 2_000;
 
 /**
- * @param ended the range of the times at which deliveries ended. Every part except the first has an upper limit, so that a delivery that
- *   fails again is not found twice
+ * @param ended the range of the times at which deliveries ended. The range of every part except the first has an upper limit, so that a
+ * recovered delivery that fails again is not found a second time
  */
 async function recoverSome(
   tx: Transaction,

@@ -27,7 +27,7 @@ export async function wakeSuccessor(
   await wake(tx, 'webhookDelivery', [{ ...delivery, ...(keepsPriority && { priority }) }], now);
 }
 
-/** Wakes many runs as bulk, because released, canceled or purged deliveries must not overtake new facts (ENG-15). */
+/** Wakes many runs as bulk, because deliveries that were released, canceled or purged must not overtake new facts (ENG-15). */
 export async function wakeManyDeliveries(
   tx: Transaction,
   deliveries: readonly DeliveryToWake[],

@@ -15,7 +15,8 @@ export function newSecret(): string {
  */
 export function signingKeyOf(secret: string): Buffer {
   const key = Buffer.from(secret.slice(secretPrefix.length), 'base64');
-  // Node decodes invalid base64 silently. So a damaged secret would give a key that is too short, and signatures that no receiver accepts.
+  // Node decodes invalid base64 silently. So a damaged secret would become a key that is too short, and no receiver would accept the
+  // signatures.
   if (!secret.startsWith(secretPrefix) || key.length !== secretBytes)
     throw new TypeError('The text is not a webhook secret.');
   return key;

@@ -20,21 +20,24 @@ import { withFirstAttempts, type FirstAttemptLanes, type FirstAttempts } from '.
 import { insertEvents, readPending, type NewDelivery, type PlannedEvent } from './insert-deliveries.ts';
 
 export interface FanOutOptions extends FirstAttemptLanes {
-  /** The facts that other consumers still need. They must not be removed. */
+  /** The facts that other consumers still need. The fan-out must not remove these facts. */
   neededByOthers?: ReadonlySet<Id>;
 }
 
 /** The run of a delivery that must be started. */
 export interface DeliveryRun extends Run {
-  /** The endpoint to whose limit of local first attempts this attempt counts. Absent if the attempt must not run in the relay's process. */
+  /**
+   * The endpoint of the delivery, if its first attempt may run in the relay's process. The attempt then counts for the endpoint's limit of
+   * such attempts.
+   */
   localAttemptAt?: Id;
-  /** The claim of the first attempt, which already has a permit. */
+  /** The claim of the first attempt. This attempt already has a permit. */
   claimed?: ClaimedDelivery;
 }
 
 /**
- * Inserts the event and its deliveries in one transaction. A repetition changes nothing and returns the same result. Therefore another
- * relay can finish the work of a relay that died between the commit and the start.
+ * Inserts the event and its deliveries in one transaction. A repeated call changes nothing and returns the same result. So if a relay dies
+ * after the commit and before it starts the runs, another relay can finish the work.
  * @returns the deliveries that need a run; an empty list if the student was removed before the fan-out
  */
 export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise<readonly NewDelivery[]> {
@@ -104,7 +107,7 @@ async function fanOutAlone(db: Database, fact: FactToTell, context: FanOutContex
   });
 }
 
-/** @returns the results by fact. Facts whose student another transaction has locked are left out */
+/** @returns the results by the id of the fact. The function leaves out a fact if another transaction has locked the student of the fact */
 async function fanOutTogether(
   db: Database,
   facts: readonly ClaimedFact[],
@@ -122,7 +125,7 @@ async function fanOutTogether(
   });
 }
 
-/** @returns the result for each audience */
+/** @returns the result for each audience, in the order of the audiences */
 async function fanOutTo(tx: Transaction, audiences: readonly Audience[], context: FanOutContext): Promise<FannedOut[]> {
   const planned = await planEvents(tx, audiences, context);
   const claimedAt = performance.now();
@@ -143,7 +146,7 @@ async function fanOutTo(tx: Transaction, audiences: readonly Audience[], context
   return results.map(({ fact, deliveries }) => ({ deliveries, isRemoved: removed.has(fact.id) }));
 }
 
-/** Assembles the bodies, and acquires permits for first attempts. */
+/** Assembles the bodies of the events, and acquires permits for first attempts. */
 async function planEvents(
   tx: Transaction,
   audiences: readonly Audience[],
@@ -162,7 +165,7 @@ async function planEvents(
   });
 }
 
-/** @returns the claims that the insert has written, by delivery. The permits of all other deliveries are released */
+/** @returns the claims that the insert has written, by the id of the delivery. The function releases the permits of all other deliveries */
 function claimsOf(
   { fact, body, deliveries }: PlannedEvent,
   isClaimable: (deliveryId: Id) => boolean,
@@ -190,7 +193,7 @@ const newDelivery = ({ id, endpoint }: PlannedEvent['deliveries'][number]): NewD
   healthy: endpoint.healthy,
 });
 
-/** Removes the facts that need no further work. @returns their ids */
+/** Deletes the facts that need no further work. @returns their ids */
 async function removeFinished(
   tx: Transaction,
   results: readonly { fact: FactToTell; deliveries: readonly NewDelivery[] }[],

@@ -9,7 +9,7 @@ import { lockDeliveries } from '../deliveries/deliveries.ts';
 import { ending } from '../deliveries/ending.ts';
 import { callGate, columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../deliveries/wakes.ts';
 
-/** The number of deliveries canceled in one transaction. A larger number would lock the endpoint's row for seconds. */
+/** The maximum number of deliveries that one transaction cancels. A larger transaction would lock the endpoint's row for seconds. */
 const cancelBatch = 2_000;
 
 /**
@@ -40,8 +40,8 @@ export async function closeEndpoint(
 }
 
 /**
- * Cancels unsent deliveries and manual attempts, without a `cancel_reason`, and wakes their workflows so that they end. An attempt in
- * flight is still recorded.
+ * Cancels unsent deliveries and manual attempts, without a `cancel_reason`, and wakes their workflows so that they end. If an attempt is in
+ * flight, its result is still recorded.
  * @returns whether more deliveries must be canceled
  */
 export async function cancelSome(tx: Transaction, endpointId: Id, now: Date): Promise<boolean> {

@@ -7,7 +7,7 @@ import { isOffered, nearestLanguage, offeredLanguages, type OfferedLanguage } fr
 
 /**
  * @param acceptLanguage the header of a request; empty if it has none
- * @returns the preferred offered language, or null
+ * @returns the offered language that the reader prefers; null if no language of the header is offered
  */
 export function acceptedLanguage(acceptLanguage: string): OfferedLanguage | null {
   for (const tag of new Negotiator({ headers: { 'accept-language': acceptLanguage } }).languages()) {
@@ -17,7 +17,7 @@ export function acceptedLanguage(acceptLanguage: string): OfferedLanguage | null
   return null;
 }
 
-/** @returns the tag in the catalogue's spelling @throws DomainError invalid_request, with the offered tags */
+/** @returns the tag, spelled as in the catalogues @throws DomainError invalid_request, with the offered tags */
 export function requireOffered(tag: string): OfferedLanguage {
   if (isOffered(tag)) return tag;
   throw new DomainError(

@@ -29,7 +29,7 @@ export interface Wording {
   moment(at: Date, timeZone: string): string;
   /** @returns a time such as `2 March at 09:00`, for lists that name the zone once; the offset is added if the hour occurs twice */
   shortMoment(at: Date, timeZone: string): string;
-  /** @returns a name such as `Central European Time`, or the IANA name if the language has no word for it */
+  /** @returns a name such as `Central European Time`, or the IANA name if the language has no name for the zone */
   zone(at: Date, timeZone: string): string;
 }
 
@@ -73,7 +73,7 @@ export function formatterOf<Key extends string>(
   };
 }
 
-/** @returns the locale of dates and numbers */
+/** @returns the locale in which dates and numbers are written */
 function localeOf(language: OfferedLanguage): string {
   const catalogue: { messages: unknown; locale?: string } = catalogues[language];
   return catalogue.locale ?? language;
@@ -155,10 +155,10 @@ function offsetIfTwice(locale: string, timeZone: string, at: Date): string | und
 const partOf = (format: Intl.DateTimeFormat, at: Date) =>
   format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? '';
 
-/** Clocks are set back by at most three hours (Antarctica/Troll: two), usually by half an hour or one hour. */
+/** The clocks of a zone are set back by at most three hours: by two hours in Antarctica/Troll, and usually by half an hour or one hour. */
 const setBackMinutes = [30, 60, 120, 180] as const;
 
-/** Whether the zone's clocks show this date and time twice, because they are set back. */
+/** Whether the zone's clocks show this date and time twice, because the clocks are set back. */
 function occursTwice(at: Date, zone: string): boolean {
   const clock = dates('en-GB', zone, { dateStyle: 'short', timeStyle: 'short' });
   const clockTime = clock.format(at);

@@ -47,8 +47,8 @@ function drawCode(): string {
 
 /**
  * Issues a certificate when a student has just completed a course, and records `certificate.issued`. It does so only if the course has the
- * setting to issue certificates. An existing certificate stays unchanged. The transaction that records the completion calls this function
- * once.
+ * setting to issue certificates. If the student already has a certificate of the course, nothing changes. Each transaction that records a
+ * completion calls this function once.
  * @param publicUrl the address of this service, without a slash at the end
  * @throws DomainError not_found (no such student or course)
  */
@@ -116,7 +116,7 @@ async function readPrint(db: Queries, { clubId, studentId, courseId }: Pair): Pr
   return print;
 }
 
-/** @returns the warnings of CERT-5, as JSON */
+/** @returns the warnings about letters that cannot be printed (CERT-5), as JSON */
 function warningsOf(student: { name: string }, { courseTitle, clubName }: Print): string {
   const texts = { student_name: student.name, course_title: courseTitle, club_name: clubName };
   const fields = certificateTexts.filter((field) => hasLettersWithoutFont(texts[field]));

@@ -20,7 +20,7 @@ import type { Reader } from '../../identity/student-ref.ts';
 type ClassroomCourse = RecordOf<'ClassroomCourse'>;
 type ClassroomCourseOutline = RecordOf<'ClassroomCourseOutline'>;
 
-/** A condition on `courses course`. */
+/** A condition on `courses course`. It is true if the student sees the course. */
 const visibleTo = ({ clubId, id }: Reader, now: Date) => sql`course.club_id = ${clubId} AND course.status = 'published'
   AND ${hasAccessToCourse(sql`course.id`, id, now)}`;
 
@@ -32,7 +32,7 @@ type CourseRow = RowOf<typeof courseColumns>;
 const lessonColumns = columns(Lesson, ['id', 'publicId', 'title', 'content', 'points'], 'lesson')
   .and(columns(Course, { courseId: 'id', coursePublicId: 'publicId', courseTitle: 'title' }, 'course'))
   .and<{
-    /** The time of the first completion. Null if the lesson is not completed now. */
+    /** The time at which the student first completed the lesson. Null if the lesson is not completed now. */
     completedAt: Date | null;
   }>(sql`CASE WHEN progress.completed THEN progress.first_completed_at END AS "completedAt"`);
 /** A lesson that the student sees. */
@@ -115,8 +115,8 @@ export async function findVisibleLesson(
 }
 
 /**
- * Like `findVisibleLesson`, with a shared lock on the lesson's course, so that no transaction unpublishes or removes a part of it. The
- * caller locks the student first, so that the student's access cannot change either.
+ * Finds a lesson like `findVisibleLesson`, and takes a shared lock on the lesson's course. So no other transaction can unpublish or remove
+ * a part of the course. The caller locks the student first, so that the student's access cannot change either.
  * @throws DomainError not_found
  */
 export async function lockVisibleLessonForShare(

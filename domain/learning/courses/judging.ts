@@ -1,6 +1,6 @@
 /**
- * The run that completes a course for students who send no completion request. A course may be completed for them because a lesson was
- * withdrawn or access was restored (DEC-153).
+ * The run that completes a course for students who send no completion request. Such a student may have completed the course because a
+ * lesson was withdrawn, or because the student's access was restored (DEC-153).
  */
 import { bulk } from '../../../entities/facts/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -30,8 +30,9 @@ interface Look {
 
 /**
  * The step of `course-completion/<course>`. It reads the next page of students who have completed a published lesson, in the order of their
- * ids. If a student has completed all published lessons, the step checks whether the course is completed. A change of the course during the
- * run begins a new pass. The step may be repeated, or run twice at the same time, because each student completes a course only once.
+ * ids. If a student has completed all published lessons, the step checks whether it can complete the course for this student. A change of
+ * the course during the run begins a new pass. The step may be repeated, or run twice at the same time, because each student completes a
+ * course only once.
  * @param now Unix milliseconds
  */
 export async function judgeCompletions(deps: JudgingDeps, courseId: Id, now: number): Promise<CourseCompletionStep> {
@@ -82,9 +83,9 @@ async function readPage(db: Database, courseId: Id, after: Id | null): Promise<{
 }
 
 /**
- * Checks the student by the current state, with the locks of a completion. The course is not completed if a lesson was published again, if
- * the student's access has ended, or if the student was removed. Each student has a separate transaction, so that no other transaction
- * waits for a whole page.
+ * Checks the current state of one student, under the same locks as a completion. The course is not completed if a lesson was published
+ * again, if the student's access has ended, or if the student was removed. Each student has a separate transaction, so that no other
+ * transaction waits for a whole page.
  * @returns the time at which the student's access begins, if that time is in the future
  */
 async function judgeStudent(

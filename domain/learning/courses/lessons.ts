@@ -114,7 +114,7 @@ export async function updateLesson(
 }
 
 /**
- * Removes a lesson, with its comments, from its course. The row and its `public_id` stay, because events name them.
+ * Removes a lesson, with its comments, from its course. The row and its `public_id` stay in the database, because events name them.
  * @throws DomainError not_found, in_use (an automation names the lesson)
  */
 export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: Id, now: Date): Promise<void> {

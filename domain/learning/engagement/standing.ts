@@ -47,7 +47,7 @@ function presentOwnStanding({ points, level, next }: OwnStanding): RecordOf<'Own
   };
 }
 
-/** Deletes the tags, points and levels of a removed student, without an event. */
+/** Deletes the tags, points and levels of a removed student, and records no fact. */
 export async function purgeStudentFromStanding(tx: Transaction, studentId: Id): Promise<void> {
   for (const table of ['student_tags', 'student_levels', 'point_awards'])
     await tx.run(sql`DELETE FROM ${raw(table)} WHERE student_id = ${studentId}`);

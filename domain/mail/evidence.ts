@@ -8,8 +8,7 @@ export const provenAt: Sql = sql`least(delivered_at, bounced_at, soft_bounced_at
 
 /**
  * The SET clauses of an UPDATE of `mails`, after an event has proved that the mail was sent. They change the status to `sent`. If a worker
- * is
- * still handing the mail over, the status stays, because that worker records the result.
+ * is still handing the mail over, they do not change the status, because that worker records the result.
  * @param at the time of the event
  */
 export const sentByEvidence = (at: Sql): Sql => sql`

@@ -42,8 +42,8 @@ export interface MailSubject {
 }
 
 /**
- * Reads the rows that a mail is about, with one statement. It runs when a worker claims the mail, so the mail always describes the
- * current rows.
+ * Reads the rows that a mail is about, with one statement. The statement runs when a worker claims the mail, so the mail always describes
+ * the current rows.
  * @returns undefined if the mail must not be sent any more
  */
 export type MailKind = (db: Queries, mail: MailRow, now: Date) => Promise<MailSubject | undefined>;
@@ -52,7 +52,7 @@ export type MailKind = (db: Queries, mail: MailRow, now: Date) => Promise<MailSu
 export type MailKinds = Readonly<Partial<Record<MailTemplate, MailKind>>>;
 
 /**
- * A mail that is only about its recipient, its token and its club. It reads no other rows, and is sent as long as the recipient has an
- * address.
+ * A kind of mail that is only about its recipient, its token and its club. For such a mail, no other rows are read, and the mail is sent as
+ * long as the recipient has an address.
  */
 export const aboutRecipient: MailKind = async () => ({});

@@ -3,7 +3,9 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
-/** An empty bucket becomes full in this number of seconds if no mail is taken from it. Every bucket has room for at least one mail. */
+/**
+ * The number of seconds in which an empty bucket becomes full, if no mail is taken from it. Every bucket has room for at least one mail.
+ */
 const fullAfterSeconds = 10;
 
 /**
@@ -31,7 +33,7 @@ export async function takeAllowance(
   return { granted: row.granted, nextInMs: Math.max(0, Math.ceil(((1 - row.remaining) / row.rate) * 1_000)) };
 }
 
-/** Returns reserved mails that were not sent to the bucket. */
+/** Puts the mails that were reserved but not sent back into the bucket. */
 export async function returnAllowance(db: Queries, clubId: Id, mails: number): Promise<void> {
   if (mails > 0) await db.run(sql`UPDATE mail_senders SET allowance = allowance + ${mails} WHERE club_id = ${clubId}`);
 }

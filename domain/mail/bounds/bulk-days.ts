@@ -1,4 +1,4 @@
-/** The daily limit of a club's mails of campaigns and automations (CAMP-41). */
+/** The daily limit of mails that a club's campaigns and automations send (CAMP-41). */
 import type { PlanName } from '../../../entities/billing/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';

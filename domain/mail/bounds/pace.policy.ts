@@ -1,6 +1,6 @@
 /**
- * The daily limits of mails that a club sends on its own initiative. A new club or a club that pays nothing may send only few mails
- * (DEC-65).
+ * The daily limits of mails that a club sends on its own initiative. A new club, or a club that pays nothing, may send only few of these
+ * mails (DEC-65).
  */
 import type { PlanName } from '../../../entities/billing/values.ts';
 

@@ -1,6 +1,6 @@
 /**
  * Ids of requests for a code (DEC-61). A request that causes no mail has an id that looks like every other id. The id itself proves that
- * this service issued it for this club and address, so the request needs no row.
+ * this service issued it for this club and address. So the service stores no row for such a request.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -16,8 +16,8 @@ export interface AccountAddress {
 const proofBytes = 5;
 
 /**
- * @returns an id that contains the time of the request. If the id contained the time of its own creation, a caller could see how long the
- * work before it took
+ * @returns an id that contains the time of the request. If the id contained the time at which it was created, a caller could see how long
+ * the service had worked before
  */
 export function codeRequestId(now: Date): Id {
   const bytes = bytesOf(newId());

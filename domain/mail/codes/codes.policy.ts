@@ -1,4 +1,4 @@
-/** The limits of guesses at codes (DEC-61). The functions are pure. */
+/** The limits for guessing codes (DEC-61). The functions are pure. */
 
 /** The maximum number of tries of one request whose code was mailed. */
 export const codeTries = 5;
@@ -17,14 +17,14 @@ export const wrongCodesADay = 20;
 export const withheldTriesADay = { account: 100, network: 25 } as const;
 
 /**
- * @param wrongCodes the account's wrong codes of today, this code included
+ * @param wrongCodes the number of the account's wrong codes of today, including this try
  * @returns the number of tries that a request must still have, so that this try is allowed
  */
 export function triesNeeded(wrongCodes: number): number {
   return wrongCodes > wrongCodesADay ? codeTries : 1;
 }
 
-/** @param wrongCodes the wrong codes of today through withheld requests, this code included */
+/** @param wrongCodes the numbers of wrong codes of today through withheld requests, including this try */
 export function mayTryWithheld(wrongCodes: { account: number; network: number }): boolean {
   return wrongCodes.account <= withheldTriesADay.account && wrongCodes.network <= withheldTriesADay.network;
 }

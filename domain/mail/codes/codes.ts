@@ -76,8 +76,8 @@ export async function spendCode(tx: Transaction, vault: Vault, tried: TriedCode,
 }
 
 /**
- * Deletes the counts of an account's wrong codes. Also deletes the rows of an old release, which counted wrong codes by address, without
- * the club.
+ * Deletes the counts of an account's wrong codes. Also deletes rows that an old release wrote. That release counted wrong codes by address
+ * only, for all clubs together.
  */
 export async function deleteCodeFailures(
   tx: Transaction,
@@ -139,7 +139,7 @@ const keyBytes = 32;
 /**
  * @param clubId the id of the club, in upper or lower case
  * @param addressKey the keyed hash of the address
- * @returns the key under which an account's wrong codes are counted. The same address has another key in each club
+ * @returns the key under which an account's wrong codes are counted. The same address has a different key in each club
  */
 export const codeFailureKey = (clubId: Id, addressKey: Buffer) =>
   createHash('sha256').update(`${clubId.toLowerCase()}:`).update(addressKey).digest();

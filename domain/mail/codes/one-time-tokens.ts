@@ -39,7 +39,8 @@ export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitat
 export const tokenGone = () => new RefusalToPerson('token_gone', 'refusal.token_gone');
 
 /**
- * Issues a token. No row stores the token's text. The text is derived from the token's id, so any later mail can contain it.
+ * Issues a token. The database does not store the token's text. The text is derived from the token's id, so any later mail can contain the
+ * text.
  * @param passwordHash the hash of the unverified password; only for the purposes `…_sign_up_again`
  * @returns the token's id, from which {@link tokenText} derives the text
  */
@@ -139,8 +140,8 @@ export interface SpentToken {
 }
 
 /**
- * Spends a token: the transaction that uses the token deletes it. @throws DomainError token_gone, for a token that is used, expired,
- * unknown or issued for another purpose
+ * Spends a token. The token is deleted in the transaction that uses it.
+ * @throws DomainError token_gone, for a token that is used, expired, unknown or issued for another purpose
  */
 export async function spendToken(
   tx: Transaction,

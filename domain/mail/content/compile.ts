@@ -21,7 +21,7 @@ export type Slot =
   /** An image of the library, by its index in {@link CompiledEmail.images}. */
   | { kind: 'image'; image: number }
   | { kind: 'unsubscribe' }
-  /** The tracking picture, which reports that the mail was opened. It is empty without tracking. */
+  /** The tracking picture, which reports that the mail was opened. The slot is empty if openings are not tracked. */
   | { kind: 'pixel' };
 
 export type Piece = string | Slot;
@@ -104,7 +104,7 @@ class Slots {
     return `${slotStart}${String.fromCharCode(digit + Math.floor(number / base), digit + (number % base))}${slotEnd}`;
   }
 
-  /** @returns the pieces of a finished text, with its slots */
+  /** @returns a finished text, split into its slots and the texts between them */
   pieces(text: string): Piece[] {
     const pieces: Piece[] = [];
     let from = 0;
@@ -202,7 +202,7 @@ function blockMjml(block: EmailBlock, { slots, widths, direction }: Place): stri
       return `<mj-text>${proseHtml(parseMarkdown(slots.template(text)), slots, direction)}</mj-text>`;
     case 'image': {
       const width = widths[block.media_id ?? ''];
-      // The image is not enlarged. The compiler limits it to the width of the column.
+      // The image gets its own width, so that mail programs do not enlarge it. The compiler limits the width to the width of the column.
       return `<mj-image src="${slots.image(block.media_id ?? '')}"${width === undefined ? '' : ` width="${width}px"`} alt="${escapeHtml(slots.template(block.alt ?? ''))}"${block.url === undefined ? '' : ` href="${escapeHtml(slots.link(block.url))}"`} />`;
     }
     case 'button':

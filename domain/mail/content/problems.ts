@@ -1,4 +1,4 @@
-/** The validation of an e-mail's content. A draft may have problems, but an e-mail with a problem is not sent (CAMP-4). */
+/** Validates an e-mail's content. A draft may have problems, but the service sends no e-mail that has a problem (CAMP-4). */
 import { LRUCache } from 'lru-cache';
 import type { MailPictureProblem } from '../../../entities/media/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -170,8 +170,8 @@ interface ReadProse {
 }
 
 /**
- * The size of the cache of parsed texts, in characters. Each read of a draft needs the parsed texts again, and parsing the largest texts
- * takes 0.15 s.
+ * The maximum size of the cache of parsed texts, in characters. Each read of a draft needs the parsed texts again, and parsing the largest
+ * texts takes 0.15 s.
  */
 const cacheCharacters = 10_000_000;
 const parsedTexts = new LRUCache<string, ReadProse>({
@@ -217,7 +217,7 @@ const tooLong = (path: string, text: string, characters: number = contentRules.b
 const variableProblems = (path: string, text: string): ContentProblem[] =>
   parseTemplate(text).problems.map((problem) => ({ path, ...problem }));
 
-/** The problems of a text that becomes a mail header, which must be one line. */
+/** Yields the problems of a text that becomes a mail header. Such a text must have only one line. */
 const lineProblems = (path: string, text: string): ContentProblem[] => [
   ...(/\p{Cc}/u.test(text) ? [{ path, code: 'line_break' as const, message: 'Only one line may stand here.' }] : []),
   ...tooLong(path, text, contentRules.lineCharacters),
@@ -226,7 +226,7 @@ const lineProblems = (path: string, text: string): ContentProblem[] => [
 
 const mailbox = /^[^\s\p{Cc}@<>(),;:\\"[\]]+@[^\s\p{Cc}@<>(),;:\\"[\].]+(?:\.[^\s\p{Cc}@<>(),;:\\"[\].]+)+$/u;
 
-/** Accepts exactly one mailbox, without a name. Any further text could add a recipient or a header to the mail. */
+/** Accepts only a single e-mail address without a name, because any further text could add a recipient or a header to the mail. */
 function addressProblems(path: string, address: string): ContentProblem[] {
   return address.length <= 254 && mailbox.test(address)
     ? []

@@ -1,4 +1,4 @@
-/** A recipient's copy of a compiled e-mail. */
+/** Renders the copy of a compiled e-mail for one recipient. */
 import { escapeHtml } from '../../../platform/core/text/text.policy.ts';
 import { isolated } from '../../language/bidi.policy.ts';
 import type { Wording } from '../../language/wording.ts';
@@ -32,7 +32,7 @@ export function renderEmail(
   };
 }
 
-/** @returns one line for one recipient, such as the preheader; not escaped */
+/** @returns the text of one line for one recipient, such as the preheader. The text is not escaped */
 export function renderLine(line: string, values: RecipientCopy['values'], wording: Wording): string {
   return parseTemplate(line, wording.say('mail.student_without_name'))
     .parts.map((part) => (typeof part === 'string' ? part : valueOf(part, values)))

@@ -1,4 +1,4 @@
-/** The events that mail providers report, and the identification of their mails (CAMP-15). The functions are pure. */
+/** Reads the events that mail providers report, and finds out which mail an event is about (CAMP-15). The functions are pure. */
 import type { Id } from '../../../platform/core/ids.ts';
 
 export const mailEventKinds = ['delivered', 'bounced', 'soft_bounced', 'complained'] as const;
@@ -32,8 +32,8 @@ export function mailIdIn(...texts: readonly (string | undefined)[]): Id | undefi
 }
 
 /**
- * The words before the id at the end of a mail server's reply. SES replies `250 Ok <id>`, and Postfix replies `250 2.0.0 Ok: queued as
- * <id>`.
+ * Matches the id at the end of a mail server's reply, and the words before this id. SES replies `250 Ok <id>`, and Postfix replies `250
+ * 2.0.0 Ok: queued as <id>`.
  */
 const beforeId = /\b(?:ok|queued as|id=)/gi;
 const idAtEnd = /^[:\s]*(?:queued as\s+)?<?([\w.+-]{8,200})>?$/i;

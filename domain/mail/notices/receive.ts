@@ -1,4 +1,7 @@
-/** Receives the notices of mail providers. A notice needs the operator's token; a notice from SNS also needs its signature (CAMP-15). */
+/**
+ * Receives the notices of mail providers. The sender of a notice must know the operator's token. A notice from SNS must also have the
+ * signature of SNS (CAMP-15).
+ */
 import type { BodyOf } from '../../../contract/contract.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Secret } from '../../../platform/core/secret.ts';
@@ -10,7 +13,7 @@ import { readSesReport } from './ses.policy.ts';
 import { readSnsMessage, type SnsGuard } from './sns.ts';
 
 export interface MailNoticeDeps {
-  /** The token in the address for notices; undefined if the operator has not configured one. */
+  /** The token in the address to which providers send notices; undefined if the operator has configured no token. */
   token: Secret | undefined;
   /** The topic of SNS. Undefined if the operator has not configured a topic. */
   sns: SnsGuard | undefined;

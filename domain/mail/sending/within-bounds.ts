@@ -15,7 +15,7 @@ interface BoundsDeps {
   warmUps: WarmUps;
 }
 
-/** The limit that delays the mails, and the time until which it delays them. */
+/** The limit that delays the mails, and the time at which the delay ends. */
 interface Wait {
   waitingFor: 'rate' | 'day';
   until: Date;

@@ -7,7 +7,7 @@ export interface OwnText {
   subject: string;
   /** The paragraphs of the mail, separated by empty lines. */
   text: string;
-  /** The label of the button; null for the label of the catalogue. */
+  /** The label of the button; null if the mail uses the label of the catalogue. */
   action: string | null;
 }
 
@@ -25,7 +25,7 @@ export function isOfClub(template: MailTemplate): template is ClubMailTemplate {
 
 export const clubMailTemplates = (Object.keys(mailTemplates) as MailTemplate[]).filter(isOfClub);
 
-/** @returns the variables of a template; the first variable is required in its text */
+/** @returns the variables of a template. A text for this template must contain the first of these variables */
 export function variablesOf(template: MailTemplate): readonly [needed: MailVariable, ...others: MailVariable[]] {
   const rule: Template = mailTemplates[template];
   return [rule.withCode ? 'code' : 'link', 'name', 'club', ...(rule.variables ?? [])];

@@ -99,7 +99,7 @@ const presentWords = ({ subject, text, action }: OwnText): RecordOf<'MailTextWor
   ...(action !== null && { action }),
 });
 
-/** Example values for a preview in any language. The addresses do not exist. */
+/** Example values for the variables in a preview, in any language. The addresses do not exist. */
 const exampleOf = (clubName: string, timeZone: string): MailContext => ({
   name: 'Ana',
   clubName,

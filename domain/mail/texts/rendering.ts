@@ -28,12 +28,12 @@ export interface MailContext {
 }
 
 export interface SessionWords {
-  /** The mentorship's title; empty if mails must not contain it. */
+  /** The mentorship's title; empty if the title must not appear in mails. */
   title: string;
   startsAt: Date;
   /** The IANA name of the time zone in which the mail shows the start. */
   timeZone: string;
-  /** The person whom the reader meets; empty if mails must not contain the name. */
+  /** The name of the person whom the reader meets; empty if the name must not appear in mails. */
   withWhom: string;
   /** The reason why the session was canceled; empty if no reason was given. */
   reason: string;
@@ -113,8 +113,8 @@ export function standardText(template: MailTemplate, wording: Wording): OwnText 
 }
 
 /**
- * Removes direction isolates. An Arabic text isolates its variables, because variables have Latin names. The values that replace the
- * variables get their own isolates later.
+ * Removes direction isolates. In an Arabic text, each variable is isolated, because variables have Latin names. When values replace the
+ * variables later, each value gets its own isolate.
  */
 const withoutIsolates = (text: string) => text.replaceAll(/[\u2068\u2069]/g, '');
 
@@ -203,7 +203,7 @@ function ownValues(
   };
 }
 
-/** All values that messages of mails may use. */
+/** All values that the messages of mails can contain. */
 type MailValues = UnionToIntersection<MessageArguments[`mail.${MailTemplate}.${'subject' | 'text'}`]>;
 type UnionToIntersection<Union> = (Union extends unknown ? (each: Union) => void : never) extends (
   all: infer All,
@@ -231,7 +231,7 @@ function valuesOf({ clubName, code, endpointUrl, lessonTitle, session }: MailCon
 const momentOf = (session: SessionWords | undefined, wording: Wording) =>
   session === undefined ? '' : wording.moment(session.startsAt, session.timeZone);
 
-/** Returns an option of ICU's `select`. */
+/** Returns the option of ICU's `select` for a text: `no` if the text is empty, otherwise `yes`. */
 const isPresent = (text: string) => (text === '' ? 'no' : 'yes');
 
 type TemplateWithLink = {

@@ -1,6 +1,6 @@
 /**
- * The rules of transactional mails, with one template for each kind of mail. The catalogues in domain/language have the texts, and the
- * contexts read the rows that a mail is about ({@link file://./../kinds.ts}).
+ * The rules of transactional mails, with one template for each kind of mail. The texts of the mails are in the catalogues of
+ * domain/language. The contexts read the rows that a mail is about ({@link file://./../kinds.ts}).
  */
 import type { Priority } from '../../../entities/facts/values.ts';
 import type { MailTemplate } from '../../../entities/mail/values.ts';
@@ -26,7 +26,7 @@ export interface Template {
   priority: Priority;
   /** The variables of the text, in addition to the link or code, the name and the club. */
   variables?: readonly MailVariable[];
-  /** Whether the standard text ends with the reason, if the mail has a reason. */
+  /** Whether the catalogue's text ends with the reason of a cancellation, if the mail has such a reason. */
   withReason?: true;
   /**
    * Whether the club sends the mail on its own initiative, perhaps to people who do not know the club. A daily limit then applies (DEC-65).
@@ -35,8 +35,8 @@ export interface Template {
   /** Whether the mail is sent to the student's former address. The request for the mail contains this address. */
   toFormerAddress?: true;
   /**
-   * True if the hourly limit of an address does not apply. Something else limits the number of these mails. For example, each review needs
-   * a submission of the student, and LIM-10 limits bookings.
+   * True if the hourly limit of an address does not apply to this template, because the number of its mails is already limited. For
+   * example, each review needs a submission of the student, and LIM-10 limits bookings.
    */
   uncapped?: true;
   /**

@@ -24,7 +24,7 @@ const isRecorded = (mailId: Id, trackings: readonly string[], now: Date) => sql`
   AND EXISTS (SELECT FROM mail_senders sender WHERE sender.club_id = mails.club_id AND sender.tracking = ANY(${trackings}))`;
 
 /**
- * Records the first opening of a mail by a person, and the first opening by a machine.
+ * Records when a person first opened a mail, and when a machine first opened it.
  * @throws DomainError not_found, for an invalid token
  */
 export async function recordOpening({ db, vault }: VaultDeps, token: string, visit: Visit, now: Date): Promise<void> {
@@ -93,7 +93,7 @@ async function recordClick(tx: Transaction, { linkId, mailId }: FollowedLink, by
 }
 
 /**
- * Writes clicks. A click that now counts as the click of a machine replaces the click of a person. If the click is already recorded, only
+ * Writes clicks. First deletes the recorded clicks of a person that now count as clicks of a machine. If a click is already recorded, only
  * its times change.
  */
 async function writeClicks(

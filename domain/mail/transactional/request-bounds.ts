@@ -9,15 +9,15 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { requestRules, withheldUntil } from './request-bounds.policy.ts';
 import { mailTemplates } from '../texts/templates.ts';
 
-/** The mails that are counted together: the mails of one club, or the mails about administrators' accounts. */
+/** Identifies the mails that are counted together: the mails of one club, or the mails about administrators' accounts. */
 interface CountedMails {
   clubId: Id | null;
   template: MailTemplate;
 }
 
 /**
- * Counts sent mails, and pending mails at their planned time. Failed and canceled mails do not count. If the token of a pending mail no
- * longer exists, the mail counts only while a worker is sending it.
+ * Counts the mails that were sent, and the pending mails. A pending mail counts at its planned time. Failed and canceled mails do not
+ * count. If the token of a pending mail no longer exists, the mail counts only while a worker is sending it.
  * @param addressKeys the keys of any number of addresses
  * @returns the time until which the next mail to an address is withheld, by the address's key in hexadecimal. An address that is not in
  * this map may get a mail now

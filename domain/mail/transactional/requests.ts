@@ -18,7 +18,7 @@ import { mailTemplates } from '../texts/templates.ts';
 
 export type Recipient = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
 
-/** The time that a session had before it moved to another mentor. */
+/** The time at which a session was planned before it moved to a different mentor. */
 export interface FormerTime {
   startsAt: Date;
   endsAt: Date;
@@ -45,7 +45,7 @@ export interface MailRequest {
 
 /** The result of a request for a mail. */
 interface Requested {
-  /** The token in the mail; null if there is no token or no mail. */
+  /** The id of the token in the mail; null if the mail has no token, or if no mail is sent. */
   tokenId: Id | null;
   /** The time until which the mail is withheld; null if it is sent now. */
   withheldUntil: Date | null;
@@ -54,15 +54,15 @@ interface Requested {
 /**
  * Issues the template's token, if it has one, and requests the mail. If the address has reached its limit (DEC-141), no mail is sent, and
  * the caller gets no error. The answer must not show whether an account exists.
- * @returns the id of the token; null if there is no token or no mail
+ * @returns the id of the token; null if the template has no token, or if no mail is sent
  */
 export async function requestMail(tx: Transaction, vault: Vault, request: MailRequest, now: Date): Promise<Id | null> {
   return (await requestOrWithhold(tx, vault, request, now)).tokenId;
 }
 
 /**
- * Requests a mail that the club sends on its own initiative, like {@link requestMail}. If the daily limit is reached, the mail waits and is
- * sent later.
+ * Requests a mail like {@link requestMail}, but a mail that the club sends on its own initiative. If the daily limit is reached, the mail
+ * waits and is sent later.
  * @returns the time until which the mail waits; null if it is sent now
  */
 export async function requestInvitation(
@@ -102,7 +102,7 @@ async function requestOrWithhold(tx: Transaction, vault: Vault, request: MailReq
 /**
  * Invites many students of a club, as bulk mail. The number of statements does not grow with the number of students, because other
  * transactions of the club wait for the caller's locks.
- * @param students the students with their case-folded addresses, each student once
+ * @param students the students with their case-folded addresses, without duplicates
  */
 export async function requestInvitations(
   tx: Transaction,

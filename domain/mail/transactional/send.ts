@@ -25,7 +25,7 @@ import { mailTemplates, type Template } from '../texts/templates.ts';
 
 export interface OutgoingMail extends RenderedMail {
   to: string;
-  /** The key of the message. It is the same for every attempt, so that mailbox providers show a repeated mail only once. */
+  /** Identifies the message. Every attempt uses the same key, so that mailbox providers show a repeated mail only once. */
   messageKey: Id;
   /** The club's address for replies; absent if the club has no such address. */
   replyTo?: string;
@@ -40,7 +40,7 @@ export interface MailDeps {
   db: Database;
   vault: Vault;
   sendMail: SendMail;
-  /** The contexts' functions that read the rows of each kind of mail. */
+  /** For each kind of mail, the context's function that reads the rows that a mail is about. */
   kinds: Readonly<Record<MailTemplate, MailKind>>;
   links: {
     classroomUrl: string;
@@ -255,7 +255,7 @@ function compose(
  */
 const mailable = (words: string | null) => (words !== null && mayStandInMail(words) ? words : '');
 
-/** @returns null if the person was removed */
+/** @returns the recipient; null if the person was removed */
 function addressOf({ vault }: MailDeps, { id, template, email, sealedAddress }: ClaimedMail): string | null {
   if (!('toFormerAddress' in mailTemplates[template])) return email;
   return sealedAddress && vault.open(sealedAddress, id);

@@ -1,14 +1,14 @@
-/** The rules of files: accepted types and sizes, and how each type is uploaded and shown (MED-2 to MED-4). */
+/** The rules for files: which types and sizes are accepted, and how each type is uploaded and shown (MED-2 to MED-4). */
 import type { MediaKind, MediaPurpose } from '../../entities/media/values.ts';
 
-/** The reasons for which a file fails. */
+/** The reasons why a file gets the status `failed`. */
 export type MediaError =
-  | 'upload_expired' // it never arrived, or no caller completed the upload
-  | 'content_not_allowed' // its content has a type that is not accepted for its purpose
-  | 'not_utf8' // a text that is neither UTF-8 nor UTF-16 with a byte-order mark, or has control characters
+  | 'upload_expired' // the file never arrived, or no caller completed the upload
+  | 'content_not_allowed' // the content of the file has a type that is not accepted for the purpose of the file
+  | 'not_utf8' // the file is a text that is neither UTF-8 nor UTF-16 with a byte-order mark, or that has control characters
   | 'too_large'
-  | 'storage_full' // it is larger than its reservation, and the club's storage has no room for the difference
-  | 'image_broken' // it ends too early, or its size cannot be read
+  | 'storage_full' // the file is larger than its reservation, and the club's storage has no room for the difference
+  | 'image_broken' // the file ends too early, or its size cannot be read
   | 'image_animated'
   | 'image_dimensions'
   | 'inspection_failed'; // all tries to process it failed because of our faults
@@ -83,14 +83,14 @@ export const mediaRules = {
    */
   completionMs: 60 * minuteMs,
   /**
-   * The time between the expiry of an upload address and a further erasure of its removed file. An upload may arrive even after the address
-   * has expired: the bucket's clock may be behind ours, and a request that started in time may still run. Until this erasure, the bytes of
-   * the file count as storage.
+   * The time between the expiry of an upload address and a further erasure of the object, if the file was removed. An upload may arrive
+   * even after the address has expired: the bucket's clock may be behind ours, and a request that started in time may still run. Until this
+   * erasure, the bytes of the file count as storage.
    */
   lateMs: 5 * minuteMs,
   /**
-   * The time after the end of the address at which no upload can arrive any more, even if it is very slow. Until then the object is erased
-   * repeatedly, at growing intervals.
+   * This long after the expiry of an upload address, no upload can arrive any more, even if the upload is very slow. Until then the object
+   * is erased repeatedly, at growing intervals.
    */
   arrivalMs: 24 * 60 * minuteMs,
   /** The maximum number of upload addresses of a library that are still valid and to which no file has been uploaded yet. */
@@ -99,11 +99,11 @@ export const mediaRules = {
   agentImageSide: 8_000,
   /** The maximum number of images that a student has uploaded, or is uploading, and that no question of the student shows. */
   maxUnusedImages: 20,
-  /** The time for which an image is kept after its completion if no question shows the image. */
+  /** The time for which an image is kept after its upload was completed, if no question shows the image. */
   unusedImageMs: 7 * 24 * 60 * minuteMs,
   /** The maximum number of a student's unfinished or ready files that belong to no attempt. */
   maxUnsentFiles: 20,
-  /** The time for which a file without an attempt is kept, after its completion or after the withdrawal of its attempt. */
+  /** The time for which a file that belongs to no attempt is kept, after its upload was completed or its attempt was withdrawn. */
   unsentFileMs: 7 * 24 * 60 * minuteMs,
   /** The maximum number of a student's unfinished or ready files that belong to no post. */
   maxUnsentPostFiles: 20,
@@ -115,7 +115,7 @@ export const mediaRules = {
 
 /** Resumable uploads (MED-26). */
 export const resumableRules = {
-  /** The lifetime of a token. */
+  /** The lifetime of a token for a resumable upload. */
   tokenMs: 24 * 60 * minuteMs,
   /**
    * For this time after the reservation, a client can get new tokens for an upload. Slow uploads need this time: ten gigabytes take a day
@@ -140,7 +140,7 @@ export const expiryRules = {
   keepMs: 30 * 24 * 60 * minuteMs,
   /** The time between the warning to the administrators and the removal of the video. */
   warningMs: 7 * 24 * 60 * minuteMs,
-  /** One mail contains all warnings of a period of this length. */
+  /** One mail contains all warnings that are due within a period of this length. */
   oneWarningMs: 24 * 60 * minuteMs,
   /** The time until the next try, if a removal failed because the file is in use. */
   inUseMs: 24 * 60 * minuteMs,
@@ -179,7 +179,7 @@ export const mostBytes = {
 
 /**
  * Returns how a file is uploaded. `tus`: in parts through our listener (MED-26). `listener`: in one request through our listener, because
- * the size was not announced (MED-29). `bucket`: to a signed address of the bucket, whose signature covers the size.
+ * the size was not announced (MED-29). `bucket`: to a signed address of the bucket. The signature of the address covers the size.
  */
 export type UploadWay = 'tus' | 'listener' | 'bucket';
 
@@ -193,7 +193,7 @@ export function isResumable(mime: string): boolean {
   return kindOf(mime) === 'video';
 }
 
-/** @returns whether a worker keeps the whole file in memory during the processing; only images of at most 20 MB */
+/** @returns whether a worker keeps the whole file in memory while it processes the file. This is true only for images of at most 20 MB */
 export function isReadWhole({ mime, sizeBytes }: { mime: string | null; sizeBytes: string | number | null }): boolean {
   return isImageType(mime ?? '') && Number(sizeBytes) <= mostBytes.library.image;
 }

@@ -1,4 +1,4 @@
-/** Files of a club and of its students: their rows, and the record that callers get (MED-1). */
+/** Files of a club and of its students. Reads the rows of files, and makes the records that callers get (MED-1). */
 import { Media } from '../../entities/media/media.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
@@ -58,7 +58,7 @@ export interface StoredMedia {
   createdAt: Date;
   /** The renditions by role; null if the file has no renditions. */
   renditions: Partial<Record<RenditionRole, { key: string; mime: string }>> | null;
-  /** Whether a worker may still make renditions of a ready file. */
+  /** Whether the file is ready, but a worker may still make renditions of it. */
   isUnfinished: boolean;
   /** The tracks in the order in which they were added. Null if the file has no tracks. */
   tracks: StoredTrack[] | null;
@@ -121,7 +121,7 @@ export const mediaColumns = columns(
   (SELECT jsonb_build_object('language', request.language, 'error', request.error_code)
      FROM media_transcriptions request WHERE request.id = media.id) AS transcription`);
 
-/** The owner of a file: the club's library, or a student. */
+/** Identifies the owner of a file: the club's library, or a student. */
 export interface MediaOwner {
   clubId: Id;
   /** The student who owns the file. Absent if the library owns the file. */

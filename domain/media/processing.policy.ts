@@ -9,7 +9,7 @@ const minuteMs = 60_000;
 export const identificationRules = {
   /** The number of files that a thread identifies before a new thread replaces it. Threads are replaced because they might leak memory. */
   filesPerThread: 100,
-  /** The limit of CPU time for a file. An image of 20 MB takes about 50 ms. */
+  /** The limit of CPU time for the identification of one file. An image of 20 MB takes about 50 ms. */
   workMs: 5_000,
   /** The memory limits of the thread: one for its objects, and one for its buffers, which contain one image and one piece of a file. */
   maxHeapMb: 64,
@@ -18,7 +18,7 @@ export const identificationRules = {
 
 /** The rules for the processing of one file (MED-16). */
 export const processingRules = {
-  /** The lease of a claim. A living worker renews it. */
+  /** The lease of a claim. A worker that still works renews its lease. */
   leaseMs: 10 * secondMs,
   renewalMs: 2_500,
   /**
@@ -49,7 +49,7 @@ export const renditionsPrefix = (objectKey: string) => `${objectKey}.`;
  */
 export const examinationVersion = 1;
 
-/** A size in pixels. A square picture shows only the middle of the longer side. */
+/** A size in pixels. A picture that must be square shows only the middle part of the longer side. */
 interface Box {
   width: number;
   height: number;
@@ -99,7 +99,7 @@ export function getsMp4({ kind, purpose }: { kind: MediaKind; purpose: MediaPurp
 
 /** The limits of ffmpeg for a video, and the properties of its output (MED-24). */
 export const videoRules = {
-  /** 720p, in landscape or portrait format. */
+  /** The size of the output: 720p, in landscape or portrait format. */
   longSide: 1_280,
   shortSide: 720,
   /** The bit rates of the rendition. They limit the size of the file. */
@@ -147,7 +147,7 @@ export function videoBounds(durationMs: number): { timeMs: number; memoryMb: num
 }
 
 /**
- * One permit is kept free for other files, because a video takes minutes.
+ * One permit is kept free for other files, because the processing of a video takes minutes.
  * @returns the number of videos that a worker processes at the same time
  */
 export function videoPermits(cores: number): number {
@@ -158,7 +158,7 @@ const hourMs = 60 * minuteMs;
 
 /** The rules for moving a file to the other bucket (MED-25). */
 export const movingRules = {
-  /** The lease of a claim. A living worker renews it. */
+  /** The lease of a claim. A worker that still works renews its lease. */
   leaseMs: 10 * secondMs,
   renewalMs: 2_500,
   /**
@@ -169,9 +169,9 @@ export const movingRules = {
   /** The time for which clients may cache the target of a public file's permanent address. */
   linkSeconds: 300,
   /**
-   * The time for which the old object of a moved file stays. The time depends on the visibility that the file had before. Signed addresses
-   * of a private file are valid for 20
-   * minutes, and reading the file takes a while. The target of a permanent address may be cached for 5 minutes.
+   * The time for which the old object of a moved file stays in its bucket. The time depends on the visibility that the file had before.
+   * Signed addresses of a private file are valid for 20 minutes, and reading the file takes a while. The target of a permanent address may
+   * be cached for 5 minutes.
    */
   readableMs: { private: hourMs, public: 6 * minuteMs },
 } as const;

@@ -9,7 +9,10 @@ import type { Sql } from '../../platform/infra/postgres/sql.ts';
 export interface MediaUseRule {
   /** A query that returns the title of the record `use.place_id`. */
   title: Sql;
-  /** A condition. While the condition is true, lists show the use, and the file cannot be deleted. If absent, every use is live. */
+  /**
+   * The condition under which a use is live. Lists show only live uses, and a file with a live use cannot be deleted. If the condition is
+   * absent, every use is live.
+   */
   isLive?: Sql;
   /** If true, a live use prevents even a deletion with `force`. */
   blocksForce?: true;

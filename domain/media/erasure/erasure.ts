@@ -26,8 +26,8 @@ const roundMs = 10_000;
 const retryMs = 5 * 60_000;
 
 /**
- * The SET clauses that remove a file. They delete the file's texts and its folder. They also end an upload whose bytes pass through our own
- * listener.
+ * The SET clauses that remove a file. They delete the file's texts and its folder. If the bytes of the file are uploaded through our own
+ * listener, the clauses also end this upload.
  */
 const removal = (
   now: Date,
@@ -102,7 +102,7 @@ export function unusedUntil(purpose: MediaPurpose, now: Date): Date | null {
     agent_image: unusedImageMs,
     assignment: unsentFileMs,
     post: unsentFileMs,
-    avatar: null, // an avatar is in use as soon as it is ready
+    avatar: null, // an avatar counts as used as soon as it is ready
   }[purpose];
   return unusedMs === null ? null : new Date(now.getTime() + unusedMs);
 }
@@ -112,7 +112,10 @@ export async function purgeStudentFromMedia(tx: Transaction, studentId: Id, now:
   await tx.run(sql`UPDATE media SET ${removal(now)} WHERE owner_id = ${studentId} AND removed_at IS NULL`);
 }
 
-/** Removes files of students permanently. Maintenance erases them from the bucket. @param which selects the ids of the files */
+/**
+ * Removes files of students. The removal is final: maintenance erases the files from the bucket.
+ * @param which selects the ids of the files
+ */
 export async function removeFiles(tx: Transaction, which: Sql, now: Date): Promise<void> {
   await tx.run(sql`UPDATE media SET ${removal(now)} WHERE id IN (${which}) AND removed_at IS NULL`);
 }
@@ -173,13 +176,13 @@ export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promis
       WHERE id = ${mediaId} AND erases_at <= ${now} RETURNING object_key AS key`);
   for (const { key } of due) {
     await storage.remove(key);
-    await storage.removeUnder(`${key}.`); // removes the renditions, and received bytes that were too few for a part
+    await storage.removeUnder(`${key}.`); // removes the renditions, and the received bytes that did not fill a whole part
     await db.manager.delete(MediaUpload, { id: mediaId });
   }
   const { lateMs, arrivalMs } = mediaRules;
   const lastArrival = sql`upload_expires_at + ${arrivalMs} * interval '1 millisecond'`;
-  // The object is erased 5, 10, 20, 40 … minutes after the address expires. So if an upload ends some time after the expiry, it is erased
-  // before twice this time has passed.
+  // The object is erased 5, 10, 20, 40 … minutes after the address expires. So a late upload is erased soon. For example, an upload that
+  // ends 15 minutes after the expiry is erased at the latest 30 minutes after the expiry.
   const sinceItsEnd = sql`greatest(2 * (${now}::timestamptz - upload_expires_at), ${lateMs} * interval '1 millisecond')`;
   const again = sql`least(${lastArrival}, upload_expires_at + ${sinceItsEnd})`;
   const isAddressGood = sql`upload_expires_at + ${lateMs} * interval '1 millisecond' > ${now}`;
@@ -192,8 +195,8 @@ export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promis
 }
 
 /**
- * Settles a resumable upload if all its parts have arrived but no call has settled the upload yet. The client may have died, and so may the
- * process that received the last part (MED-26).
+ * Settles a resumable upload if all its parts have arrived but no call has settled the upload yet. This happens if the client died, and the
+ * process that received the last part died, too (MED-26).
  */
 async function settleAtDeadline(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
   const due = await deps.db.one<ArrivingFile>(sql`

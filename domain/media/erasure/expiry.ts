@@ -1,6 +1,6 @@
 /**
- * Videos that expire: a recording in a club whose plan does not host videos, and every video after the plan has lost this feature
- * (MED-10). The run `media-expiry/<id>` warns the club's administrators, and later removes the file.
+ * Videos that expire. A recording expires if the club's plan does not host videos. If a plan loses this feature, every video of the club
+ * expires (MED-10). The run `media-expiry/<id>` warns the club's administrators, and later removes the file.
  */
 import { In } from 'typeorm';
 import { ClubFeatureChange } from '../../../entities/billing/club-feature-change.ts';
@@ -26,7 +26,7 @@ export const neverExpires: Expiry = { expiresAt: null, expiryLooksAt: null };
  * commits. The caller calls this function immediately before it inserts the row.
  * @param recording whether the video is a recording of a live session or a meeting; if the plan does not have the feature, such a recording
  * is accepted and kept for 30 days
- * @returns the columns to insert; if the file expires, the caller wakes the row's run `mediaExpiry`
+ * @returns the columns that the caller must insert. If the file expires, the caller must also wake the row's run `mediaExpiry`
  * @throws DomainError feature_not_in_plan
  */
 export async function requireVideoHosting(
@@ -47,7 +47,7 @@ const expiryFrom = (start: Date): { expiresAt: Date; expiryLooksAt: Date } => {
 
 /** The maximum number of files that one transaction changes. */
 const filesPerTransaction = 500;
-/** The number of clubs in a round. */
+/** The maximum number of clubs in one round. */
 const clubsPerRound = 20;
 
 /**
@@ -81,8 +81,8 @@ async function followPlan(tx: Transaction, clubId: Id, now: Date): Promise<numbe
   const ids = files.map(({ id }) => id);
   await tx.manager.update(Media, { id: In(ids) }, { expiresAt, expiryLooksAt, expiryWarnedAt: null, updatedAt: now });
   if (files.length > 0) await wake(tx, 'mediaExpiry', files, now);
-  // Deletes the row of the change only if the change has been applied to every file. Since this function selected the files, the plan may
-  // have changed twice, and a file may have been added.
+  // Deletes the row of the change only if the change has been applied to every file. After this function selected the files, the plan may
+  // have changed again, and files may have been added.
   await tx.run(sql`
     DELETE FROM club_feature_changes WHERE club_id = ${clubId} AND NOT EXISTS (SELECT FROM media WHERE ${otherwise})`);
   return files.length;
@@ -92,7 +92,7 @@ export type ExpiryStep =
   | { done: true; outcome: 'kept' | 'removed' }
   | { done: false; at: number; waitingFor: 'warning' | 'removal' };
 
-/** @property vault makes keyed hashes of the administrators' addresses */
+/** @property vault computes the keyed hashes of the administrators' addresses */
 export type ExpiryDeps = LibraryDeps & { vault: Vault };
 
 /**
@@ -160,8 +160,8 @@ async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date
 }
 
 /**
- * Sends one mail for all files whose last week starts on the same day. The function locks the club's row. So if two transactions handle two
- * files at the same time, the second transaction sees that the first has sent the warning.
+ * Requests one warning for all files whose last week starts on the same day. The function locks the club's row. So if two transactions
+ * handle two files at the same time, the second transaction sees that the first has sent the warning.
  */
 async function warnOnceADay(tx: Transaction, vault: Vault, clubId: Id, now: Date): Promise<void> {
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);

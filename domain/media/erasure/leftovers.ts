@@ -1,4 +1,4 @@
-/** Objects in the bucket that belong to no file any more: the old objects of moved files, and unused copies (MED-27). */
+/** Erases objects in the bucket that belong to no file any more: the old objects of moved files, and unused copies (MED-27). */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -10,9 +10,9 @@ import type { MediaDeps } from '../media.ts';
 export interface Leftover {
   clubId: Id;
   key: string;
-  /** The time at which the object and its renditions are erased. */
+  /** The time at which maintenance erases the object and its renditions. */
   erasesAt: Date;
-  /** The end of the signed upload address of this object; absent without such an address. */
+  /** The time at which the signed upload address of this object expires; absent if the object has no such address. */
   uploadExpiresAt?: Date | null;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Detects the type of a ZIP archive: an office document, an e-book or a plain archive. The directory at the end of the archive shows the
- * type. If the main part of a document has an unusual name, the function unpacks the two parts that state this name.
+ * type. If the main part of a document has an unusual name, the function unpacks the two parts that contain this name.
  */
 import { Readable } from 'node:stream';
 import { fromRandomAccessReaderPromise, RandomAccessReader, type Entry, type ZipFile } from 'yauzl';
@@ -9,7 +9,7 @@ import type { ArchiveType } from '../media.policy.ts';
 import { contentTypesPart, mainPartOf, packageRelations } from '../../../platform/core/text/office-parts.ts';
 
 const office = 'application/vnd.openxmlformats-officedocument';
-/** The usual names of main parts in Office Open XML. The case of letters does not matter. */
+/** The usual names of main parts in Office Open XML, in lower or upper case. */
 const mainParts: ReadonlyMap<string, ArchiveType> = new Map([
   ['word/document.xml', `${office}.wordprocessingml.document`],
   ['ppt/presentation.xml', `${office}.presentationml.presentation`],
@@ -82,7 +82,7 @@ async function officeTypeOf(zip: ZipFile, failure: () => Error | undefined): Pro
     type ??= mainParts.get(name);
     if (type && entryOf(contentTypesPart)) return type;
   }
-  // Every office document has this part. A plain archive that only contains an office document does not have this part.
+  // Every office document has this part. A plain archive that contains an office document as a file does not have this part.
   if (!entryOf(contentTypesPart)) return undefined;
   const textOf = async (name: string) => unpack(zip, entryOf(name), failure);
   const parts = { relations: await textOf(packageRelations), contentTypes: await textOf(contentTypesPart) };
@@ -99,7 +99,7 @@ async function unpack(
   if (!entry || Math.max(entry.compressedSize, entry.uncompressedSize) > maxNamingBytes) return undefined;
   const parts: Buffer[] = [];
   try {
-    // The stream fails if the part is longer than the archive's directory states.
+    // The stream throws an error if the part is longer than the archive's directory says.
     for await (const part of await zip.openReadStreamPromise(entry)) parts.push(part as Buffer);
   } catch (error) {
     if (failure()) throw error;

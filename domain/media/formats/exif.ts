@@ -10,8 +10,8 @@ const shortType = 3;
 const entryBytes = 12;
 
 /**
- * @param exif the content of the segment or chunk: TIFF data, with or without the mark before it @returns whether width and height must
- * be exchanged (orientation 5 to 8); false if the data cannot be read
+ * @param exif the content of the segment or chunk: TIFF data, with or without the bytes that start the Exif data of a JPEG
+ * @returns whether width and height must be exchanged (orientation 5 to 8); false if the data cannot be read
  */
 export function isRotated(exif: Buffer): boolean {
   try {

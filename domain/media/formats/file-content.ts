@@ -22,7 +22,7 @@ import { isText, isTextInOtherUnits } from './text-content.ts';
 
 /** The number of bytes that are read at each end of a document. Images are small, so the whole image is read. */
 const pieceBytes = 64 * 1_024;
-/** A PDF starts within this many bytes. PDF readers skip the bytes before the start. */
+/** The first bytes of a file, in which a PDF must start. PDF readers skip the bytes before the start of the PDF. */
 const pdfHeadBytes = 1_024;
 
 /** The properties of an accepted file. */
@@ -50,7 +50,7 @@ export interface ArrivedFile {
 }
 
 /**
- * @param read reads bytes of the file. This function never asks it for bytes after the end of the file
+ * @param read a function that reads bytes of the file. It is never called for bytes after the end of the file
  * @throws any error of `read`
  */
 export async function identifyContent(read: Read, { sizeBytes, purpose, announced }: ArrivedFile): Promise<Finding> {
@@ -62,7 +62,8 @@ export async function identifyContent(read: Read, { sizeBytes, purpose, announce
   if (purpose === 'post' && !isImageType(mime) && mime !== 'application/pdf')
     return { sizeBytes, error: 'content_not_allowed' };
   if (isKeptAsPicture(purpose) && !isImageType(mime)) return { sizeBytes, error: 'content_not_allowed' };
-  // A video must be announced as a video, because the plan must include hosting, and the size limit is higher.
+  // A file with video must be announced as a video, because the club's plan must include hosting, and because videos have a higher size
+  // limit.
   if (kindOf(mime) === 'video' && kindOf(announced) !== 'video') return { sizeBytes, error: 'content_not_allowed' };
   if (sizeBytes > maxBytes(purpose, mime)) return { sizeBytes, error: 'too_large' };
   const file = { sizeBytes, mime, kind: kindOf(mime) };
@@ -105,7 +106,7 @@ function isAvif(head: Buffer): boolean {
 
 async function isTextByItsEnds(read: Read, sizeBytes: number, head: Buffer): Promise<boolean> {
   if (sizeBytes <= 2 * pieceBytes) return isText(await read(0, sizeBytes));
-  // The tail must begin at an even offset, so that it does not begin inside a unit of two bytes.
+  // The last bytes must begin at an even offset, so that they do not begin inside a 2-byte unit of UTF-16.
   const tailBytes = pieceBytes - (sizeBytes % 2);
   return isText(head, await read(sizeBytes - tailBytes, tailBytes));
 }

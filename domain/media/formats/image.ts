@@ -14,7 +14,7 @@ export interface ImageProperties {
   isAnimated: boolean;
 }
 
-/** The stored properties of an image, before the rotation. */
+/** The properties of an image as they are stored in the file, before the rotation that the Exif requires. */
 interface ParsedImage extends ImageProperties {
   /** The Exif data; absent if the image has none. */
   exif?: Buffer | undefined;

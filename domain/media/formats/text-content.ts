@@ -23,8 +23,8 @@ export function isText(head: Buffer, tail?: Buffer): boolean {
 
 /**
  * @param isCut whether the file has more bytes after these
- * @returns the reason why {@link isText} refuses the bytes: true if they are UTF-16 without a byte-order mark, or a damaged text that
- * starts with such a mark
+ * @returns true if {@link isText} refuses the bytes because they are UTF-16 without a byte-order mark, or a damaged text that starts with
+ * such a mark
  */
 export function isTextInOtherUnits(head: Buffer, isCut: boolean): boolean {
   if (/^(?:fffe|feff|0000feff)/.test(head.toString('hex', 0, 4))) return true;

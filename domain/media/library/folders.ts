@@ -1,4 +1,4 @@
-/** Folders of a club's library: a tree without cycles, at most ten deep (MED-15). */
+/** Folders of a club's library. They form a tree without cycles that has at most ten levels (MED-15). */
 import { MediaFolder } from '../../../entities/media/media-folder.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
@@ -13,9 +13,9 @@ import type { DatabaseDeps } from '../../deps.ts';
 type Folder = RecordOf<'MediaFolder'>;
 
 export const folderRules = {
-  /** The maximum number of folders of a club. It is limited because the whole tree of folders is read and locked. */
+  /** The maximum number of folders of a club. The number is limited because some functions read and lock the whole tree of folders. */
   folders: 1_000,
-  /** The maximum number of levels. A folder at the top is on level one. */
+  /** The maximum number of levels of the tree. A folder at the top of the library is on level one. */
   depth: 10,
 } as const;
 
@@ -111,7 +111,7 @@ export async function deleteFolder({ db }: DatabaseDeps, clubId: Id, folderId: I
       if (deleted === 0) throw notFound('folder');
     })
     .catch((error: unknown) => {
-      const isNotEmpty = sqlStateOf(error) === '23503'; // the code of a violated foreign key
+      const isNotEmpty = sqlStateOf(error) === '23503'; // the error code of Postgres for a violated foreign key
       throw isNotEmpty
         ? new DomainError('folder_not_empty', 'The folder contains files or folders. Move them out first.')
         : error;
@@ -181,7 +181,7 @@ function nameOf(input: string): string {
 
 const tooDeep = () => new DomainError('folder_too_deep', `Folders have at most ${folderRules.depth} levels.`);
 
-/** @throws DomainError name_taken; names are equal if they differ only in upper and lower case */
+/** @throws DomainError name_taken; two names that differ only in upper and lower case count as equal */
 function rethrowNameTaken(error: unknown): never {
   throw violates(error, 'media_folders_name') || violates(error, 'media_folders_top_name')
     ? new DomainError('name_taken', 'Another folder with the same parent has this name.')

@@ -1,4 +1,4 @@
-/** The media library of a club for its administrators: list, search, read and edit files (MED-11, MED-17). */
+/** The media library of a club for its administrators. They list, search, read and edit files (MED-11, MED-17). */
 import { MediaFavorite } from '../../../entities/media/media-favorite.ts';
 import { screenTypes, type ScreenType } from '../../../entities/media/values.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -26,7 +26,7 @@ export interface LibraryReader {
 /** The dependencies of functions that read files for an administrator. */
 export type LibraryReads = Pick<LibraryDeps, 'storage' | 'mediaUses'> & { db: Queries };
 
-/** The value of a folder's id that means the top of the library. */
+/** The value that a request sends instead of a folder's id for the top of the library. */
 const top = 'top';
 
 interface LibraryRow extends StoredMedia {
@@ -34,7 +34,7 @@ interface LibraryRow extends StoredMedia {
   usageCount: number;
 }
 
-/** The columns of `media`, with the administrator's own favorites. */
+/** The columns of `media`, and whether the file is a favorite of the administrator. */
 const columnsFor = ({ mediaUses }: Pick<LibraryDeps, 'mediaUses'>, { administratorId }: LibraryReader) =>
   mediaColumns.and<Pick<LibraryRow, 'favorite' | 'usageCount'>>(
     sql`EXISTS (SELECT FROM media_favorites favorite WHERE favorite.media_id = media.id AND favorite.administrator_id = ${administratorId}) AS favorite,

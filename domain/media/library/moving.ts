@@ -18,7 +18,7 @@ export interface MovingDeps {
   storage: ObjectStore;
   /** Receives the outcome of each move. */
   onOutcome: (outcome: MoveOutcome) => void;
-  /** Tests stop the process at these points. */
+  /** A point at which tests stop the process. */
   failpoint: (name: 'move_claimed' | 'move_copied' | 'move_recorded') => Promise<void>;
 }
 
@@ -109,7 +109,10 @@ async function claimMove(db: Database, mediaId: Id, now: number): Promise<MoveCl
   });
 }
 
-/** A condition on `media`: the file is ready, not removed and stored by us, so it can be moved as soon as it is not being processed. */
+/**
+ * A condition on `media`. It is true if the file is ready, not removed and stored by us. Such a file can be moved as soon as it is not
+ * being processed.
+ */
 const isMovable = sql`status = 'ready' AND removed_at IS NULL AND object_key IS NOT NULL`;
 
 async function findMovable(db: Queries, { id, visibility }: Pick<MoveClaim, 'id' | 'visibility'>) {
@@ -139,7 +142,7 @@ async function copyAll(
   return storage.copy(file.objectKey, targetKey, headersOf(file.mime, name), signal);
 }
 
-/** Returns the new key of a rendition: the new key of its file, and the suffix of the rendition's old key. */
+/** Returns the new key of a rendition. It consists of the new key of the file and the suffix of the rendition's old key. */
 const renditionAt = (targetKey: string, { objectKey }: MovedFile, key: string) =>
   `${targetKey}${key.slice(objectKey.length)}`;
 
@@ -202,7 +205,7 @@ async function switchTo(
       UPDATE media_renditions SET object_key = ${renditionAt(targetKey, file, key)} WHERE media_id = ${id} AND object_key = ${key}`);
 }
 
-/** Releases an interrupted claim. The next claim records its copy for erasure. */
+/** Releases an interrupted claim. The next claim records the copy of the interrupted claim for erasure. */
 async function release(db: Queries, { id, fence }: Claim): Promise<void> {
   await db.run(
     sql`UPDATE media_moves SET lease_until = NULL WHERE id = ${id} AND fence = ${fence} AND lease_until IS NOT NULL`,

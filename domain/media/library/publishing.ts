@@ -14,9 +14,9 @@ import { mediaColumns, type LibraryDeps, type StoredMedia } from '../media.ts';
 /**
  * Requests that a file becomes public or private. A run then copies the file to the other bucket. If the file already has the requested
  * visibility, nothing changes. If there are several requests, the last request counts.
- * @returns the file, whose `visibility` changes after the move
- * @throws DomainError not_found. It is also thrown for a student's file. media_not_ready: the file is not ready, or the service does not
- * store it. media_archived: an archived file cannot be published
+ * @returns the file. Its `visibility` changes only after the move
+ * @throws DomainError not_found. It is also thrown for a student's file; media_not_ready, if the file is not ready or the service does not
+ * store it; media_archived, if an archived file should be published
  */
 export async function moveMedia(
   deps: LibraryDeps,

@@ -1,6 +1,6 @@
 /**
- * Replaces a file: two files of the library exchange their contents, so all records show the new content, and the old content is not
- * lost (MED-18).
+ * Replaces the content of a file. Two files of the library exchange their contents. So all records show the new content, and the old
+ * content is not lost (MED-18).
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
@@ -34,7 +34,7 @@ const contentColumns = [
 const columnList = (prefix: string) => raw(contentColumns.map((column) => `${prefix}${column}`).join(', '));
 
 /**
- * Exchanges the contents of two files in one transaction. The ids, titles, uses and folders of both files stay. The second file is archived
+ * Exchanges the contents of two files in one transaction. Both files keep their ids, titles, uses and folders. The second file is archived
  * and gets the old content of the first file. A repeated call undoes the exchange.
  * @returns the first file
  * @throws DomainError not_found (if one of the two files does not exist), media_mismatch

@@ -12,7 +12,7 @@ export interface Digest {
 
 /**
  * @param file.sizeBytes the size that the content must have
- * @throws StoreAway; Error if the store has no content, or if the content has another size
+ * @throws StoreAway; Error if the store has no content, or if the content has a different size
  */
 export async function digestWhole(
   contents: Pick<Contents, 'stream'>,

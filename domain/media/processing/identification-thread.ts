@@ -5,7 +5,7 @@
 import { serveThread } from '../../../platform/infra/threads/thread-work.ts';
 import { identifyContent, type ArrivedFile } from '../formats/file-content.ts';
 
-/** The requested bytes of a file. */
+/** The bytes of a file that the thread has requested. */
 export interface Piece {
   offset: number;
   length: number;

@@ -15,7 +15,7 @@ import type { FileClaim } from './claims.ts';
 import type { Digest } from './digest.ts';
 import { recordRenditions, type RenditionResult, type Rendition } from './renditions.ts';
 
-/** Records that the file is ready. If its processing continues, another step is due immediately. @throws LeaseLost */
+/** Records that the file is ready. If a further step must process the file, this step is due immediately. @throws LeaseLost */
 export async function recordReady(
   db: Database,
   claim: FileClaim,
@@ -85,7 +85,7 @@ export async function recordPicture(
 /**
  * Records the parts that were missing from a ready file. Replaced renditions stay in the bucket until their addresses have expired
  * (MED-27).
- * @param claim the file, with the dimensions and the duration of the last examination
+ * @param claim the claimed file, with the dimensions and the duration that the last examination found
  * @param made the new renditions; absent if the file keeps its existing renditions
  * @param dueAt the time at which the missing renditions are due. Before that time, the file is not examined again, even under newer rules
  * @throws LeaseLost
@@ -119,7 +119,7 @@ export async function recordMissing(
   });
 }
 
-/** Records that a ready file must wait before its renditions can be made. No fault is counted. @throws LeaseLost */
+/** Records that a ready file must wait before its renditions can be made. The wait does not count as a fault. @throws LeaseLost */
 export async function recordWait(
   db: Database,
   { id, fence }: FileClaim,
@@ -152,7 +152,7 @@ const checksums = (digest: Digest | undefined): Sql =>
   digest ? sql`sha256 = ${digest.sha256}, crc32 = ${digest.crc32}, fault_count = 0` : sql`fault_count = 0`;
 
 /**
- * @param options.continuesAt the time of the next step; null if the processing has ended
+ * @param options.continuesAt the time at which the next step is due; null if the processing has ended
  * @param options.examined the version of the rules by which the file has now been examined
  */
 async function end(

@@ -30,7 +30,7 @@ export interface Rendition {
   standsStill?: boolean;
 }
 
-/** The result of a function that makes renditions. */
+/** The renditions that a function has made. */
 export interface RenditionResult {
   renditions: readonly Rendition[];
   /** The roles of the existing renditions that the file keeps. */
@@ -48,8 +48,8 @@ interface RenditionDeps {
 
 /**
  * Makes the renditions of an image, and stores them. Their keys contain the fencing token of the claim, so no other claim uses these keys.
- * @returns no renditions if the image cannot be read or has too many pixels
- * @throws StoreAway, and our faults
+ * @returns the renditions; an empty list if the image cannot be read or has too many pixels
+ * @throws StoreAway, and errors that are faults of the service
  */
 export async function makeRenditions(
   { storage, readers }: RenditionDeps,
@@ -149,10 +149,10 @@ export async function recordRenditions(
 }
 
 /**
- * Erases renditions that earlier claims made but did not record. The function runs before the result of this claim is recorded, so that a
- * retry repeats the erasure if the store fails. Recorded renditions and renditions of later claims stay. For a resumable upload, the
- * function also erases received bytes that were too few for a part. It also aborts multipart uploads that no row names because the process
- * that started them died (MED-26).
+ * Erases renditions that earlier claims made but did not record. The function runs before the result of this claim is recorded. So if the
+ * store fails, a retry repeats the erasure. Renditions that are recorded, and renditions of later claims, stay. For a resumable upload, the
+ * function also erases received bytes that did not fill a whole part. It also aborts multipart uploads that no row names because the
+ * process that started them died (MED-26).
  * @throws StoreAway
  */
 export async function eraseUnrecorded(
@@ -170,7 +170,10 @@ export async function eraseUnrecorded(
   if (wasResumable) await storage.endUploads(objectKey).catch(asAway);
 }
 
-/** Erases the renditions of a claim that another claim has replaced. No row names these renditions. Errors of the store are ignored. */
+/**
+ * Erases the renditions of a claim after a later claim has replaced this claim. No row names these renditions. The function ignores errors
+ * of the store.
+ */
 export async function eraseOwn(
   { storage }: Pick<MediaDeps, 'storage'>,
   { objectKey, fence }: FileClaim,

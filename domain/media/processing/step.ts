@@ -41,7 +41,7 @@ export interface ProcessingDeps {
   /** Receives the outcome of each file. */
   onOutcome: (outcome: ProcessingOutcome) => void;
   video: VideoDeps;
-  /** Tests stop the process at these points. */
+  /** A point at which tests stop the process. */
   failpoint: (name: ProcessingFailpoint) => Promise<void>;
 }
 type ProcessingFailpoint = 'file_claimed' | 'file_identified' | 'file_rendered' | 'file_recorded';
@@ -62,7 +62,7 @@ export type ProcessingWait = 'turn' | 'place' | 'disk' | 'addresses';
 
 type Waits = ProcessingWait | undefined;
 
-/** The caller of a step. It receives heartbeats with the progress, and may stop the step. */
+/** The connection of a step to its caller. The step sends heartbeats with its progress, and the caller may stop the step. */
 export interface StepWatcher {
   beat: (progress: string) => void;
   stop: AbortSignal;
@@ -119,14 +119,15 @@ async function handleError(
   if (error instanceof LeaseLost || error instanceof StoreAway || isAborted) {
     const wasOurs = await releaseFile(deps.db, claim);
     if (error instanceof StoreAway && wasOurs && !isAborted) throw error;
-    // If another worker has claimed the file, its object may be empty or missing now. This is not a fault of the store.
+    // If another worker has claimed the file, that worker may have emptied or removed the file's object. So a missing object is not a fault
+    // of the store.
     if (error instanceof LeaseLost || (error instanceof StoreAway && !wasOurs)) await eraseOwn(deps, claim);
     return;
   }
   try {
     if (!(await deferFile(deps.db, claim, now))) await abandon(deps, claim, now);
   } catch (recordError) {
-    // The file was removed, or another worker has claimed it. In both cases the missing content is not a fault.
+    // The file was removed, or another worker has claimed it. In both cases it is not a fault that the content is missing.
     if (recordError instanceof LeaseLost) return;
     deps.onFault(error);
     throw recordError;
@@ -156,7 +157,8 @@ async function workOn(
     return undefined;
   }
   await requireSameSize(stored, claim);
-  // Keeps the content in memory, because a picture is read three times: for the identification, the checksums and the renditions.
+  // Keeps the content of an image in memory, because the content is read three times: for the identification, the checksums and the
+  // renditions.
   const contents = isReadWhole(claim) ? await inMemory(stored, Number(claim.sizeBytes)) : stored;
   if (!contents) throw new Error('The object of an uploaded file is missing in the store');
   const box = keptPictureBox(claim.purpose);
@@ -175,7 +177,7 @@ async function workOn(
   const digest = await digestWhole(contents, claim, signal);
   tell('renditions');
   const result = await picturesOf(deps, claim, finding, contents, signal);
-  // A video is ready in its uploaded form. A later step makes its renditions.
+  // A video is ready without renditions. A later step makes the renditions.
   const isContinued = getsMp4({ kind: finding.kind, purpose: claim.purpose });
   await eraseUnrecorded(deps, claim, result.renditions);
   await recordReady(db, claim, { file: finding, digest, result, isContinued }, now);
@@ -216,7 +218,10 @@ async function complement(
   return undefined;
 }
 
-/** @returns the result of newer rules for a ready image or video; undefined if the file is up to date, or the newer rules refuse it */
+/**
+ * @returns the result of an examination by newer rules, for a ready image or video; undefined if the file was already examined by the
+ * newest rules, or if these rules refuse the file
+ */
 async function reexamine(
   { readers }: ProcessingDeps,
   claim: FileClaim,

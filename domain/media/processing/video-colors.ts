@@ -10,7 +10,7 @@ export interface VideoColors {
   primaries: number;
   transfer: number;
   matrix: number;
-  /** Whether black has the value 0 (full range). In the limited range, black has the value 16 of 255. */
+  /** Whether the video uses the full range, in which black has the value 0. In the limited range, black has the value 16 of 255. */
   isFullRange: boolean;
   hasAlpha: boolean;
 }
@@ -83,7 +83,7 @@ export function colorFilters(
   return [`${scaled}:out_range=pc`, ...changes, `scale=${exact}:${toVideo}`, metadata].join(',');
 }
 
-/** Quotes a value for ffmpeg, first for the options of a filter and then for the filter graph. */
+/** Quotes a value for ffmpeg twice: for the options of a filter, and for the filter graph. */
 function quoted(text: string): string {
   return text.replaceAll(/[\\':]/g, String.raw`\$&`).replaceAll(/[\\'[\],;]/g, String.raw`\$&`);
 }
@@ -137,7 +137,7 @@ const containers: ReadonlySet<number> = new Set([0x18538067, 0x1654ae6b, 0xae, 0
 const [matrixId, rangeId, transferId, primariesId] = [0x55b1, 0x55b9, 0x55ba, 0x55bb];
 const fullRange = 2;
 
-/** @param bytes the head of a Matroska file that ffmpeg has written */
+/** @param bytes the first bytes of a Matroska file that ffmpeg has written */
 function colorsIn(bytes: Buffer): Partial<VideoColors> {
   const values = new Map<number, number>();
   try {

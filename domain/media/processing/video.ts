@@ -73,7 +73,7 @@ export async function makeVideo(
       const renditions = [...(await picture(storage, claim, work)), ...(await makeMp4(storage, claim, work))];
       // Another process may have filled the disk. In this case the file did not cause the failure.
       if (renditions.length < 2 && (await freeBytes(workDirectory)) < videoRules.reserveBytes) return 'disk';
-      // An update may have removed or broken ffmpeg. In this case, too, the file did not cause the failure.
+      // A software update may have removed or broken ffmpeg. In this case, too, the file did not cause the failure.
       return renditions.length < 2 && !(await ffmpeg.look({ anew: true })) ? 'ffmpeg' : renditions;
     });
   } catch (error) {
@@ -89,14 +89,14 @@ interface VideoJob {
   directory: string;
   demuxer: string;
   durationMs: number;
-  /** The size of the rendition. */
+  /** The size of the rendition's picture, in pixels. */
   size: { width: number; height: number };
   signal: AbortSignal;
   tell: (words: string) => void;
 }
 
 interface Work extends VideoJob {
-  /** The filters of each output, for its size and colours. */
+  /** For each output, the filters that set its size and colours. */
   filters: Readonly<Record<'video' | 'picture', string>>;
 }
 
@@ -118,8 +118,8 @@ function input({ directory, demuxer }: VideoJob): string[] {
 }
 
 /**
- * Reads the colours from the first frame. A copy of the stream shows the colours, and a PNG of the frame shows whether it has transparency.
- * If ffmpeg cannot read the frame, the colours are unknown.
+ * Reads the colours from the first frame. A copy of the stream shows the colours, and a PNG of the frame shows whether the frame has
+ * transparency. If ffmpeg cannot read the frame, the colours are unknown.
  */
 async function filtersFor(work: VideoJob, source: Work['size']): Promise<Work['filters']> {
   const { ffmpeg, directory, durationMs, size, signal, tell } = work;
@@ -182,7 +182,7 @@ function mp4Output({ durationMs, filters }: Work): string[] {
   const rate = ['-maxrate', String(videoRules.bitsASecond), '-bufsize', String(2 * videoRules.bitsASecond)];
   const sound = ['-c:a', 'aac', '-b:a', String(videoRules.soundBitsASecond), '-ac', '2', '-ar', '48000'];
   const streams = ['-map', '0:v:0', '-map', '0:a:0?', '-sn', '-dn', '-map_metadata', '-1', '-map_chapters', '-1'];
-  // If the streams are longer than the stated duration of the container, the output is cut at this duration.
+  // If the streams are longer than the duration that the container states, the output ends at that duration.
   const bounds = ['-t', String(durationMs / 1_000 + 1), '-threads', String(videoRules.threads)];
   return [...streams, ...frames, ...rate, ...sound, ...bounds, '-movflags', '+faststart+write_colr', '-f', 'mp4'];
 }

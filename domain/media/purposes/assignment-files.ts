@@ -17,7 +17,7 @@ import { RefusalToPerson } from '../../language/refusal.ts';
  */
 const isUnsent = sql`(erases_at IS NOT NULL OR status <> 'ready')`;
 
-/** @returns a page of the files that count towards a student's limit of 20, newest first */
+/** @returns a page of the files that count for the student's limit of 20 unsent files, newest first */
 export async function listUnsentFiles(
   db: Queries,
   storage: ObjectStore,

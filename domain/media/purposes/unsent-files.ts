@@ -19,7 +19,8 @@ type SentPurpose = Extract<MediaPurpose, 'assignment' | 'post'>;
  * of unsent files can remove such a file during this transaction. That erasure either commits before this function reads the file, or sees
  * that the file is sent.
  * @returns the ids in lower case, in the order of `fileIds`
- * @throws DomainError invalid_file: a file is unknown, not ready, removed, already sent, of another purpose or owner, or named twice
+ * @throws DomainError invalid_file: a file is unknown, not ready, removed or already sent, has a different purpose or owner, or is named
+ * twice
  */
 export async function keepSentFiles(
   tx: Transaction,

@@ -74,8 +74,8 @@ function openUploadOf(db: Queries, id: Id): Promise<{ multipartId: string | null
 }
 
 /**
- * Returns the new `upload_expires_at` of a row of `media` when its upload ends. An upload through our listener ends immediately. An
- * address of the bucket stays valid until it expires.
+ * Returns the value of `upload_expires_at` for a row of `media` whose upload has ended. If the file was uploaded through our listener, the
+ * value is the current time. Otherwise the value does not change, because an address of the bucket stays valid until it expires.
  */
 export function endOfAddress(now: Date): Sql {
   return sql`CASE WHEN EXISTS (SELECT FROM media_uploads WHERE media_uploads.id = media.id)

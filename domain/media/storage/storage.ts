@@ -1,12 +1,12 @@
 /**
  * A club's storage: the bytes of its files and of open reservations, and the limit of its plan. Triggers on `media` count the bytes of the
- * originals, so that no code can forget to count them. A row of `media` counts:
+ * originals, so that no code can forget to count them. For a row of `media`, they count:
  * - `held_bytes` from the reservation until the size is settled, or until the file fails or is removed;
  * - `address_bytes` if the file is gone and the signed address of the upload may still be valid (MED-29);
  * - `size_bytes` after the size is settled, until `erased_at` shows that the bucket has erased the file (MED-20).
  *
- * A transaction that adds bytes locks the club's storage first. A transaction that removes bytes only appends a change, which needs no
- * lock.
+ * A transaction that adds bytes locks the club's storage first. A transaction that removes bytes needs no lock, because it only appends a
+ * row to `club_storage_changes`.
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { mediaKinds, type MediaKind } from '../../../entities/media/values.ts';
@@ -19,7 +19,7 @@ import { limitOf, termsOf, type Terms } from '../../billing/terms.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 
-/** A club's storage while the transaction holds its lock, in bytes. */
+/** A club's storage as a transaction reads it while holding the storage's lock. Amounts are in bytes. */
 interface LockedStorage {
   /** The number of bytes of files. */
   storedBytes: number;
@@ -66,10 +66,10 @@ async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> 
 
 /**
  * Requires room for an announced file. The transaction then holds the lock of the storage, so two reservations cannot take the same bytes.
- * In this transaction the caller inserts the file's row, with `bytes` as `heldBytes`. The row counts these bytes until the file is settled,
- * fails, expires or is removed.
+ * In the same transaction, the caller must insert the file's row with `bytes` as `heldBytes`. The row counts these bytes until the file is
+ * settled, fails, expires or is removed.
  *
- * Locks the club's storage. The caller may have locked the student and files; it must not have locked the club's row.
+ * Locks the club's storage. The caller may hold the locks of the student and of files, but must not hold the lock of the club's row.
  * @param bytes the announced size, or the `Upload-Length` of a resumable upload; 0 if the size is unknown. If the size is unknown, one free
  * byte is enough
  * @param addressee the kind of person who reads the refusal. A refusal for a student says nothing about the plan (AUTH-10)
@@ -84,8 +84,8 @@ export async function reserveStorage(tx: Transaction, clubId: Id, bytes: number,
 }
 
 /**
- * Admits an uploaded file of this size. The reservation's bytes are guaranteed, so only a larger file needs more room. If the plan bills
- * overage, the overage is recorded, and no file is refused (BILL-7).
+ * Admits an uploaded file of this size. The file may always use the bytes of its reservation, so only a file that is larger needs more
+ * room. If the plan bills overage, the overage is recorded, and no file is refused (BILL-7).
  *
  * Locks the club's storage. The caller holds the lock of the file's row, but not the lock of the club's row. The caller then sets the row's
  * `size_bytes`, which replaces the held bytes. The caller must change the row in only one UPDATE. A second UPDATE would check the foreign

@@ -9,8 +9,8 @@ import { presentTranscription } from '../media.ts';
 import { canonicalLanguage, findWithRoom, lockPlayed } from '../library/tracks.ts';
 
 /**
- * Starts a run that makes the track. A repeated request changes nothing while the track is pending, and starts a failed transcription
- * again.
+ * Starts a run that makes the track. If the transcription is pending, a repeated request changes nothing. If the transcription has failed,
+ * a repeated request starts it again.
  * @param deps.makesSubtitles whether the deployment has a program that makes subtitles
  * @throws DomainError not_configured, not_found, invalid_file, invalid_request (the language is invalid), track_exists (an uploaded track
  * exists), too_many_tracks, transcription_pending (a transcription in another language is pending)

@@ -107,7 +107,7 @@ async function fromCopy(
   const bounds = { timeMs: soundTime, memoryMb: soundMemoryMb, fileBytes: soundBytes(file) };
   const demuxer = demuxers[file.mime ?? ''];
   if (demuxer === undefined) return { error: 'no_sound' };
-  // ffmpeg may open only the copy, so the content of the file cannot make it open another file.
+  // ffmpeg may open only the copy, so the content of the copy cannot make ffmpeg open another file.
   const inputOptions = ['-protocol_whitelist', 'file,pipe', '-f', demuxer, '-threads', String(videoRules.threads)];
   const input = [...inputOptions, '-i', `file:${original}`];
   const output = ['-map', '0:a:0', '-vn', '-sn', '-dn', '-ac', '1', '-ar', '16000', '-c:a', 'pcm_s16le', '-f', 'wav'];
@@ -135,8 +135,8 @@ async function fromCopy(
 }
 
 /**
- * Returns the limit of the WAV's size. It has room for a file of unknown duration, and for a file that is slightly longer than its
- * duration.
+ * Returns the maximum size of the WAV. The limit also allows a sound whose duration is unknown, and a sound that is slightly longer than
+ * the stated duration.
  */
 function soundBytes({ durationMs }: SpokenFile): number {
   const ms = durationMs ?? transcriptionRules.mostMs;

@@ -31,7 +31,7 @@ export interface TranscriptionDeps {
    * available or the disk has no room.
    */
   onOutcome: (outcome: TranscriptionOutcome | 'unavailable') => void;
-  /** Tests stop the process at these points. */
+  /** A point at which tests stop the process. */
   failpoint: (name: 'speech_claimed' | 'speech_made' | 'speech_stored' | 'speech_recorded') => Promise<void>;
 }
 
@@ -151,10 +151,9 @@ interface MadeSubtitles {
 }
 
 /**
- * Stores the object, and then the row. Until the row names the object, the object is recorded for erasure. So if the process dies before it
- * writes the row, the object is erased later. If an administrator uploads a track during the transcription, the uploaded track stays. If
- * the content of the file changes
- * (MED-18), the transcription starts again.
+ * Stores the object, and then the row. The object is first recorded for erasure, and this record is deleted when the row names the object.
+ * So if the process dies before it writes the row, maintenance erases the object. If an administrator uploads a track during the
+ * transcription, the uploaded track stays. If the content of the file changes (MED-18), the transcription starts again.
  * @throws LeaseLost
  */
 async function record(
@@ -192,7 +191,7 @@ async function record(
   });
 }
 
-/** Locks the file before its transcription, in the same order as requests do. */
+/** Locks the file before its transcription. Requests lock both in the same order. */
 async function isStillPlayed(tx: Transaction, { id, clubId }: SpokenClaim): Promise<boolean> {
   try {
     await lockPlayed(tx, clubId, id);

@@ -10,8 +10,8 @@ export const transcriptionRules = {
   mostMs: 6 * hour,
   memoryMb: 6_144,
   /**
-   * The limit of CPU time is the time limit multiplied by this number of cores. The limit of CPU time also ends a child process that has
-   * left the process group.
+   * The limit of CPU time is the time limit multiplied by this number of cores. This limit also stops a child process that has left the
+   * process group.
    */
   cores: 16,
   /** The maximum size of the command's temporary files, not including the sound. */

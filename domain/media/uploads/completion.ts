@@ -16,9 +16,9 @@ export interface CompletionDeps extends MediaDeps {
 }
 
 /**
- * Records that a file has arrived, which starts its processing, and waits a moment for the result. The object cannot be replaced after it
- * has arrived. The store accepts only one upload for each key ({@link MediaDeps.storage}, `signPut`), and only the object of a failed or
- * removed file is erased. A file that is too large for its announced type, or for the club's storage, fails immediately.
+ * Records that a file has arrived, which starts the processing of the file. Then it waits a moment for the result. The object cannot be
+ * replaced after it has arrived. The store accepts only one upload for each key ({@link MediaDeps.storage}, `signPut`), and only the object
+ * of a failed or removed file is erased. A file that is too large for its announced type, or for the club's storage, fails immediately.
  * @param chargeChange a function. Only the call of `completeMedia` that changes the row calls `chargeChange`, once. If `chargeChange`
  * throws, the upload stays unchanged
  * @returns the record: `ready`, `failed`, still `processing`, or `uploading` if another call is about to change it

@@ -1,7 +1,7 @@
 /**
- * The lock of a resumable upload. Only one request at a time, in all processes together, may write to an upload. The lock is a lease in the
- * upload's row. A request that waits for the lock sends a NOTIFY, which asks the holder to release the lock. Without the NOTIFY, the
- * request of a client that reconnects would wait for the client's own earlier request, whose connection is dead (MED-26).
+ * The lock of a resumable upload. Only one request at a time may write to an upload, even if several processes receive requests. The lock
+ * is a lease in the upload's row. A request that waits for the lock sends a NOTIFY, which asks the holder to release the lock. Without the
+ * NOTIFY, the request of a client that reconnects would wait for the client's own earlier request, whose connection is dead (MED-26).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MediaUpload } from '../../../entities/media/media-upload.ts';
@@ -32,8 +32,8 @@ export interface UploadLock extends Claim {
 
 export interface UploadLocks {
   /**
-   * @param letGo is called when another request waits for the lock, when the lock is lost, or when the upload has ended @param signal
-   * ends the wait
+   * @param letGo a function that is called when another request waits for the lock, when the lock is lost, or when the upload has ended
+   * @param signal ends the wait
    * @throws UploadLocked, DomainError not_found
    */
   acquire(id: Id, letGo: () => void, signal: AbortSignal): Promise<UploadLock>;

@@ -1,4 +1,4 @@
-/** The rows of uploads through our listener: the owner, the length and the store's id of each upload (MED-26, MED-29). */
+/** Reads and writes the rows of uploads through our listener: the owner, the length and the store's id of each upload (MED-26, MED-29). */
 import type { MediaUpload } from '../../../entities/media/media-upload.ts';
 import type { MediaPurpose, MediaStatus } from '../../../entities/media/values.ts';
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
@@ -25,7 +25,7 @@ export interface UploadedFile {
   isOpen: boolean;
 }
 
-/** @returns undefined for a file that is unknown, removed or failed, or is not uploaded through our listener */
+/** @returns the upload; undefined if the file is unknown, removed or failed, or is not uploaded through our listener */
 export async function findUploadedFile(db: Queries, mediaId: Id): Promise<UploadedFile | undefined> {
   const row = await db.one<
     Omit<UploadedFile, 'length' | 'multipartId'> & { length: string; multipartId: string | null }

@@ -39,7 +39,7 @@ export interface ReservationDeps extends MediaDeps {
 /** The caller's description of a file before the upload. The service checks the description when the file has arrived. */
 export interface AnnouncedFile {
   fileName: string;
-  /** The type of the file. It is one of the types that the contract lists for the purpose. */
+  /** The type of the file. It must be one of the types that the contract lists for the purpose of the file. */
   mime: string;
   /** The size in bytes. Absent if the bytes are sent to our listener, which reads the size from the request (MED-29). */
   sizeBytes?: number;
@@ -158,8 +158,8 @@ export async function reservePostFile(
 }
 
 /**
- * Reserves an upload of a student's picture. An earlier unfinished picture is removed. The current picture stays until the new picture is
- * ready. The function locks the student, as `reserveAgentImage` does.
+ * Reserves an upload of a student's picture. An earlier picture whose upload is not finished is removed. The current picture stays until
+ * the new picture is ready. The function locks the student, as `reserveAgentImage` does.
  * @throws DomainError invalid_request, limit_reached, too_many_images, not_found (the student was removed)
  */
 export async function reserveAvatar(
@@ -250,7 +250,7 @@ function uploadEnd(mime: string, now: Date): Date {
 }
 
 /**
- * Returns a new address or token for a file that has not arrived yet, and extends the upload's time. The service keeps the bytes that were
+ * Returns a new address or token for a file that has not arrived yet, and gives the upload more time. The service keeps the bytes that were
  * already sent.
  * @param chargeChange a function that is called once, before the row changes
  * @throws DomainError not_found (also for a file of another owner), upload_ended, any error of `chargeChange`

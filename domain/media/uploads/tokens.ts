@@ -19,7 +19,7 @@ const labelOf = ({ mediaId, expiresAt }: UploadToken) => `upload:${mediaId}:${se
 
 const secondsOf = (time: Date) => Math.floor(time.getTime() / 1_000);
 
-/** @returns letters, digits, `-` and `_` */
+/** @returns a token that consists of letters, digits, `-` and `_` */
 export function uploadToken(vault: Vault, token: UploadToken): string {
   const time = Buffer.alloc(timeBytes);
   time.writeUIntBE(secondsOf(token.expiresAt), 0, timeBytes);

@@ -11,7 +11,7 @@ import { countOpenUploads } from './open-uploads.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 
-/** A condition on `media`: the file has failed or was removed. */
+/** A condition on `media`. It is true if the file has failed or was removed. */
 const isGone = sql`(status = 'failed' OR removed_at IS NOT NULL)`;
 
 /**

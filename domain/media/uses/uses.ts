@@ -1,4 +1,4 @@
-/** The uses of the library's files. A context writes the rows in the transaction in which its record names a file (MED-14). */
+/** The uses of the library's files by records. When a record names a file, its context writes the use in the same transaction (MED-14). */
 import { MediaUse } from '../../../entities/media/media-use.ts';
 import { mediaUseKinds, type MediaUseKind } from '../../../entities/media/values.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -22,7 +22,7 @@ export interface UsingRecord {
  * archived before the transaction ends.
  * @param mediaIds the ids of the files in any order and case; an id that is listed twice counts once
  * @param mayBeGone the ids of files that may no longer exist in the library. For most records, these are the files that the record used
- * before. For a draft, these are all its files, because the problems of a draft are reported later
+ * before. For a draft, these are all files of the draft, because the service reports the problems of a draft later
  * @param from the record from which this record was copied. An archived file is accepted if that record uses it
  * @throws DomainError not_found (no file of the club's library), media_archived (an archived file that the record did not use)
  */

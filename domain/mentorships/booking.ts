@@ -1,4 +1,4 @@
-/** Booking, moving and canceling sessions. A transaction that changes a student's session locks the student first (ENG-6). */
+/** Books, moves, cancels and rates sessions. A transaction that changes a student's session locks the student first (ENG-6). */
 import { Mentorship } from '../../entities/mentorships/mentorship.ts';
 import { MentorshipSession } from '../../entities/mentorships/mentorship-session.ts';
 import type { SessionCanceler } from '../../entities/mentorships/values.ts';
@@ -31,7 +31,8 @@ const sessionState = (message: string) => new DomainError('session_state', messa
  * Books a session, or moves a session to another time. The function checks the slot while it holds the lock of the mentorship's row. The
  * database also refuses a session that overlaps another session of the mentor. This exclusion constraint is needed for concurrent bookings
  * in different mentorships of one mentor. If the session moves to another mentor, the former mentor gets a mail (MENT-11).
- * @param input.replaces the session to move, which the student has booked in the same mentorship. The session keeps its id
+ * @param input.replaces the session to move, which the student has booked in the same mentorship. After the move, the session has the same
+ * id
  * @throws DomainError not_found (the mentorship does not exist, or the session to move does not exist), feature_not_in_plan,
  * booking_limit_reached, slot_taken; invalid_request, when no session begins at that time; too_late_to_cancel, when the session can no
  * longer be moved
@@ -52,8 +53,8 @@ export async function bookSession(
         input.replaces === undefined ? undefined : await lockOwn(tx, student, { publicId, sessionId: input.replaces });
       await requireFeature(tx, student.clubId, 'community', 'person');
       if (replaced) requireChangeable(replaced, now);
-      // Because of this lock, concurrent bookings of two mentorships of one mentor run one after another. Without the lock, each booking
-      // could wait for a row that the other booking has inserted, which is a deadlock.
+      // Because of this lock, concurrent bookings in two mentorships of one mentor run one after another. Without the lock, a deadlock
+      // could occur: each booking could wait for a row that the other booking has inserted.
       const hasHours = await lockMentor(tx, student, mentorship);
       if (!hasHours || !isOffered(mentorship, startsAt, now))
         throw new RefusalToPerson('invalid_request', 'refusal.slot_gone', {
@@ -170,7 +171,7 @@ export async function cancelSession(
 }
 
 /**
- * Records whether the student came to a session that has begun. A repeated call has no further effect.
+ * Records whether the student came to a session that has begun. If the same value is recorded again, nothing changes.
  * @throws DomainError not_found, session_state (the session is canceled, or has not begun)
  */
 export async function setNoShow(
@@ -328,9 +329,9 @@ async function cancel(
 }
 
 /**
- * Runs in the transaction that moves the session to another mentor. If the former mentor got a mail with the session, this function
- * requests one more mail, which removes the session from the calendar. If the former mentor got no mail yet, no mail to that mentor
- * follows, because the session's run mails only the current mentor.
+ * Requests a mail to the former mentor, in the transaction that moves the session to another mentor. The mail removes the session from the
+ * former mentor's calendar. It is requested only if the former mentor already got a mail about the session. Otherwise the former mentor
+ * gets no mail at all, because the session's run mails only the current mentor.
  */
 async function mailFormerMentor(
   tx: Transaction,

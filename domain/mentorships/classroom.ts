@@ -108,8 +108,8 @@ function requireFirst([mentorship]: readonly SeenMentorship[]): SeenMentorship {
  * left the club.
  * @param input.since the beginning of the time range; now if absent
  * @param input.until the end of the time range; 31 days after `since` if absent
- * @param input.replaces the student's session of this mentorship that will be moved. The time of this session counts as free. An id of a
- * different session is ignored
+ * @param input.replaces the id of the student's session in this mentorship, if the student wants to move a session. The time of this
+ * session counts as free. An id of a different session is ignored
  * @throws DomainError not_found; invalid_request if `until` is not after `since`, or more than 31 days later
  */
 export async function listSlots(
@@ -157,7 +157,7 @@ async function hasMentor(db: Queries, { clubId }: Reader, mentorship: SeenMentor
   return (await db.rows(membershipOf(clubId, mentorship))).length > 0;
 }
 
-/** Locks the mentor's membership. @returns whether the mentor is still a member of the club */
+/** Locks the mentor's membership in the club. @returns whether the mentor is still a member of the club */
 export async function lockMentor(tx: Transaction, { clubId }: Reader, mentorship: SeenMentorship): Promise<boolean> {
   const locking = sql`${membershipOf(clubId, mentorship)} FOR NO KEY UPDATE`;
   return (await preparedRows('lock_mentor', tx, locking)).length > 0;

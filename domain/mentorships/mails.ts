@@ -11,13 +11,13 @@ import type { MailKind, MailKinds, MailRow } from '../mail/kinds.ts';
 
 interface SessionMail {
   /**
-   * The state of the session in which the mail may be sent. `moved away` is a mail to the former mentor. It is sent only before the former
-   * end of the session. `ended` asks for a rating, if the student has not rated the session yet.
+   * The state of the session in which the mail may be sent. A mail for `moved away` goes to the former mentor, and is sent only before the
+   * former end of the session. A mail for `ended` asks the student for a rating, if the student has not rated the session yet.
    */
   sentWhile: 'to come' | 'canceled' | 'ended' | 'moved away';
   /** A mail to the mentor names the student, and is sent only while the recipient is a member of the club. */
   toMentor?: true;
-  /** Whether the mail contains the session as an entry for calendars. */
+  /** Whether the mail contains a calendar entry for the session. */
   calendar?: CalendarEvent['method'];
 }
 

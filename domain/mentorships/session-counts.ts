@@ -11,8 +11,7 @@ import type { ShownStatus } from './sessions.policy.ts';
 
 /**
  * @param filter the status, and a range for the time at which the sessions begin. The range includes `since` and excludes `until`
- * @param conditions the same filter as SQL conditions on `mentorship_sessions session`. They select the sessions that are counted one by
- * one
+ * @param conditions the same filter as SQL conditions on `mentorship_sessions session`, for the sessions that are counted one by one
  * @returns the number of sessions. One statement adds the tallies of whole days and the sessions of the days at both ends
  */
 export async function countSessions(
@@ -49,7 +48,10 @@ const isIn = ({ from, to }: Beginnings): Sql =>
     Number.isFinite(to) ? sql`session.starts_at < ${new Date(to)}` : undefined,
   ]);
 
-/** The subject id of a day's tallies. The ids are in the order of the days. @param day the number of days since 1970; may be infinite */
+/**
+ * Returns the id under which the tallies of a day are stored. The ids sort in the order of the days.
+ * @param day the number of days since 1970; may be infinite
+ */
 const dayId = (day: number): Id =>
   Number.isFinite(day)
     ? day

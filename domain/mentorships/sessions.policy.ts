@@ -39,8 +39,9 @@ export interface DueMail {
 }
 
 /**
- * The mails about the session at its current time, in order. A reminder is omitted if its time has already passed when the session is
- * booked, because the confirmation is enough. When a requested mail is sent, the service checks again whether the mail is still valid.
+ * Returns the mails that belong to the current time of the session, in the order of their due times. A reminder is omitted if its time has
+ * already passed when the session is booked, because the confirmation is enough. When a requested mail is sent, the service checks again
+ * whether the mail is still valid.
  */
 function mailsOf({ status, startsAt, endsAt, bookedAt, canceledAt }: Session): DueMail[] {
   if (status === 'canceled') {

@@ -72,7 +72,7 @@ export async function offerDownload(
   };
 }
 
-/** Checks whether the student has access now. @returns the archive of the token @throws DomainError not_found, media_not_ready */
+/** Checks whether the student has access now. @returns the archive that the token names @throws DomainError not_found, media_not_ready */
 export async function openDownload(db: Queries, token: DownloadToken, now: Date): Promise<Archive> {
   const { repositoryId, studentId } = token;
   const club = await db.one<{ clubId: Id }>(
@@ -162,7 +162,7 @@ async function* readFile(
 }
 
 /**
- * Reads a file whose key has changed since the archive was opened, because the file was published or made private (MED-27).
+ * Reads a file again under its new key. The key changes if the file is published or made private after the archive was opened (MED-27).
  * @throws Error
  */
 async function readMoved(

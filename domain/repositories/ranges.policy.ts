@@ -2,7 +2,7 @@
 
 export type AskedPart =
   | { from: number; length: number; isWhole: boolean }
-  /** The result if the range begins after the end of the archive, or if the range is empty. */
+  /** The result for a range that begins after the end of the archive, or that is empty. */
   | 'unsatisfiable';
 
 /**

@@ -1,4 +1,4 @@
-/** The repositories of a club as its administrators see them: creating, listing, reading, changing, and their files (REPO-3). */
+/** Creates, lists, reads and changes the repositories of a club and their files, for administrators (REPO-3). */
 import { Repository } from '../../entities/repositories/repository.ts';
 import { RepositoryItem } from '../../entities/repositories/repository-item.ts';
 import type { RepositoryStatus } from '../../entities/repositories/values.ts';
@@ -17,7 +17,7 @@ import { setUses } from '../media/uses/uses.ts';
 import { listShown, showOne, type Showing } from './showing.ts';
 
 /**
- * Creates a draft without files.
+ * Creates a repository as a draft without files.
  * @throws DomainError feature_not_in_plan, public_id_taken, not_found (no such cover), media_archived, invalid_request (the cover is not an
  * image)
  */
@@ -144,7 +144,10 @@ async function lockRepository(tx: Transaction, clubId: Id, repositoryId: Id): Pr
   return repository.status;
 }
 
-/** The caller holds the lock of the repository. @param mediaId `none` removes the cover; undefined changes nothing */
+/**
+ * The caller holds the lock of the repository.
+ * @param mediaId the id of the new cover. The value `none` removes the cover, and undefined changes nothing
+ */
 async function changeCover(tx: Transaction, clubId: Id, repositoryId: Id, mediaId: string | undefined): Promise<void> {
   if (mediaId === undefined) return;
   const cover = mediaId === 'none' ? [] : [mediaId.toLowerCase()];

@@ -18,7 +18,9 @@ export interface Showing {
   storage: ObjectStore;
 }
 
-/** The number of files whose URLs are signed in one time slice of some milliseconds. Other requests run between two slices (REPO-4). */
+/**
+ * The number of files whose URLs are signed without a pause. Signing them takes some milliseconds. Then other requests can run (REPO-4).
+ */
 const filesPerSlice = 50;
 
 export type Viewer = 'administrator' | 'student';

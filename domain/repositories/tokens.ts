@@ -26,7 +26,7 @@ const bytesOf = (id: Id) => Buffer.from(id.replaceAll('-', ''), 'hex');
 const idAt = (bytes: Buffer, at: number): Id =>
   bytes.toString('hex', at, at + idBytes).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
-/** @returns letters, digits, `-` and `_` */
+/** @returns a token that consists of letters, digits, `-` and `_` */
 export function downloadToken(vault: Vault, token: DownloadToken): string {
   const time = Buffer.alloc(timeBytes);
   time.writeUIntBE(secondsOf(token.expiresAt), 0, timeBytes);

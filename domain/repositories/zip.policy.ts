@@ -49,8 +49,8 @@ const version64 = 45;
 /** The flag that says that names are in UTF-8. */
 const flags = 0x0800;
 /**
- * The code of the system Unix. Because of this code, readers interpret the attributes as permissions: an ordinary file that everyone may
- * read.
+ * The code of the system Unix. Because of this code, programs read the attributes of a file as Unix permissions. The attributes describe an
+ * ordinary file that everyone may read.
  */
 const madeByUnix = 3 << 8;
 const attributes = (0o100644 << 16) >>> 0;
@@ -184,10 +184,14 @@ function endOf(count: number, start: number, length: number): Buffer {
     .done();
 }
 
-/** A part of a segment: bytes of the format, or a file's content from `from` on. */
+/** A part of a segment: bytes of the ZIP format, or the content of a file from the offset `from` on. */
 export type ZipPart = { bytes: Buffer } | { file: number; from: number; length: number };
 
-/** @param from the first byte @param length the number of bytes. The range must be inside the archive @returns the parts of this range */
+/**
+ * @param from the first byte
+ * @param length the number of bytes. The range must be inside the archive
+ * @returns the parts of segments that make up this range
+ */
 export function partsOf({ segments }: ZipLayout, from: number, length: number): ZipPart[] {
   const end = from + length;
   return segments

@@ -6,7 +6,7 @@ import { isEmail } from '../../../platform/core/text/email.policy.ts';
 import { foldEmail } from '../../../platform/core/text/text.policy.ts';
 
 const longestAddress = 254;
-/** The maximum length of a text that may be a single address with white space around it. */
+/** A text that is longer than this cannot be a single address, even with white space around the address. */
 const longestField = 1_000;
 /** The maximum number of addresses in a body. The body of a sale has only a few. */
 const maxAddresses = 200;
@@ -67,7 +67,7 @@ function addAddressesOf(text: string, addresses: Set<string>): void {
   }
 }
 
-// Each of these patterns is matched against a single character.
+// Each of these patterns is tested on a single character.
 const ofDomain = /[a-z0-9.-]/iu;
 /**
  * The pattern must also match two characters that fold to a listed character: the Kelvin sign, which the flags `iu` include, and U+1FEF, a

@@ -1,4 +1,4 @@
-/** Applies the events of a notice: finds the owner of the sale, then records the purchase and the subscription, in one transaction. */
+/** Applies the events of a notice. In one transaction, it finds the owner of the sale, and records the purchase and the subscription. */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { Product } from '../../../entities/sales/product.ts';
 import { Purchase } from '../../../entities/sales/purchase.ts';
@@ -18,7 +18,7 @@ export interface Ledger {
 }
 
 /**
- * Applies one sales event. Applying the same event twice, or an older event later, changes nothing.
+ * Applies one sales event. If the same event is applied twice, or an older event is applied later, nothing changes.
  * @returns the student of the event, and whether the student was removed. If the student was removed, the function changes nothing and
  * opens no new account
  * @throws NoticeRefusal unknown_product, sale_mismatch; SaleJustTaken; DomainError limit_reached
@@ -67,7 +67,7 @@ async function openOwner(
   const productId = await findProduct(tx, ledger, event.productId);
   const account = { ...event.buyer, openedBy: 'sale', invited: true } as const;
   const { studentId } = await findOrOpenAccount(tx, vault, ledger.clubId, account, now);
-  // While this transaction waited for the lock of the club's count, another transaction may have recorded this sale.
+  // While this transaction waited for the lock on the club's number of students, another transaction may have recorded this sale.
   const [concurrentOwner] = await findKnownOwners(tx, ledger, idsOf(event));
   if (concurrentOwner && concurrentOwner.studentId !== studentId) throw new SaleJustTaken();
   return { studentId, productId: concurrentOwner?.productId ?? productId };

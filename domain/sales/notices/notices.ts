@@ -25,7 +25,7 @@ export interface ReceivedNotice {
   /** The name of the platform from the request's path, unchecked. */
   platform: string;
   token: string;
-  /** Reads the body of the request. It is called only if the token is known. */
+  /** Reads the body of the request. This function is called only if the token is valid. */
   receiveBody: () => Promise<{ raw: Buffer; parse: () => unknown }>;
   /** @returns a header of the request, or an empty text if the header is absent */
   header: (name: string) => string;
@@ -50,15 +50,15 @@ const longestProof = 512;
 
 /**
  * Stores the notice as received and wakes its processing.
- * @throws DomainError not_found, with the same answer for an unknown token, a rotated token, and a token of another platform. In these
- *   cases the body is not read
+ * @throws DomainError not_found if the token is unknown, was replaced by a rotation, or belongs to another platform. The answer is the same
+ * in all three cases, and the body is not read
  * @throws DomainError malformed_request, invalid_request, body_too_large
  */
 export type ReceiveNotice = (received: ReceivedNotice, now: Date) => Promise<void>;
 
 /**
- * @returns a function that stores notices. If notices arrive at the same time, one statement looks up their connections, and one statement
- *   writes them
+ * @returns a function that stores notices. If several notices arrive at the same time, one statement looks up the connections of all these
+ * notices, and one statement writes the notices
  */
 export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
   const connectionOf = gathered((keys: readonly ConnectionKey[]) => forAllClubs(() => findConnections(db, keys)), {
@@ -227,7 +227,7 @@ export async function listNotices(db: Queries, clubId: Id, filter: NoticeFilter)
   return { rows: rows.map(present), total };
 }
 
-/** Drops a byte-order mark, which JSON parsers refuse in a text. */
+/** Removes a byte-order mark, because JSON parsers refuse a text with this mark. */
 const textDecoder = new TextDecoder();
 
 /** @returns the notice with its body as received @throws DomainError not_found */

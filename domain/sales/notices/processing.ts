@@ -1,4 +1,4 @@
-/** The step of a notice: claims it, applies it in one transaction, and records the outcome (ENG-2). */
+/** The step that processes a notice: it claims the notice, applies it in one transaction, and records the outcome (ENG-2). */
 import { SalesConnection } from '../../../entities/sales/sales-connection.ts';
 import { SalesNotice } from '../../../entities/sales/sales-notice.ts';
 import { defineLease, ignoreLostLease, LeaseLost, runStep, type Claim } from '../../../platform/engine/lease.ts';
@@ -87,8 +87,8 @@ async function applyOrFail(deps: NoticeDeps, claimed: ClaimedNotice, now: Date):
 }
 
 /**
- * Two first notices of one sale may arrive at the same time and name two buyers. The transaction that fails tries again, and then sees
- * the other transaction's sale.
+ * Two notices may be the first ones of the same sale, arrive at the same time, and name different buyers. Then one of the two transactions
+ * fails and is tried again. The second try sees the sale that the other transaction has recorded.
  */
 const maxTries = 3;
 
@@ -182,9 +182,9 @@ function refusalOf(error: unknown): NoticeRefusal | undefined {
 }
 
 /**
- * A refusal ends the notice until an administrator replays it. An internal error leaves the notice pending, and is recorded. If the sale is
- * known, the notice's row also gets the student of the sale. This happens even if the notice contains another address. So a removal of the
- * student finds the notice.
+ * Records a failure. After a refusal, the notice is not processed again until an administrator replays it. After an internal error, the
+ * notice stays pending. If the sale is known, the notice's row also gets the student of the sale, even if the notice contains a different
+ * address. So a removal of the student finds the notice.
  */
 async function recordFailure(
   deps: NoticeDeps,

@@ -1,4 +1,4 @@
-/** Currencies by ISO 4217: the existing codes, and the number of decimals of the smallest unit (SALE-5). */
+/** The currencies of ISO 4217: their codes, and how many decimals the amounts of each currency have (SALE-5). */
 import * as iso4217 from 'dinero.js/currencies';
 
 interface Listed {

@@ -1,4 +1,4 @@
-/** The normalized events that the adapters create from notices and the ledger applies. */
+/** The sales events of all platforms in one common form. Adapters create these events from notices, and the ledger applies them. */
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
 
 export interface Buyer {
@@ -7,7 +7,7 @@ export interface Buyer {
 }
 
 interface Sale {
-  /** The time that the notice states. If two notices state different data, the notice with the later time counts. */
+  /** The time that the notice states. If two notices state different data, the data of the notice with the later time counts. */
   at: Date;
   /** The platform's id of the product. */
   productId: string;
@@ -64,13 +64,13 @@ export interface NoticeContent {
   proof: string;
 }
 
-/** The platform's ids of a sale. An id that cannot be read is absent. */
+/** The ids that the platform gives to a sale. An id is absent if it cannot be read. */
 export interface SaleIds {
   purchaseId?: string | undefined;
   subscriptionId?: string | undefined;
 }
 
-/** The format and the meaning of one platform's notices. Each platform is one file in `domain/sales/platforms/`. */
+/** Reads the notices of one platform. Each platform has one adapter, in a file of `domain/sales/platforms/`. */
 export interface SalesAdapter {
   platform: SalesPlatform;
   /** Whether the platform states amounts as decimals, such as 149.5, instead of smallest units. */
@@ -79,7 +79,7 @@ export interface SalesAdapter {
    * The part of the request that contains the proof: the name of a header in lower case, or the query parameter `signature`.
    */
   proofIn: { header: string } | 'signature';
-  /** @returns whether the sender knows the secret that the club got from the platform */
+  /** @returns whether the proof shows that the sender knows the secret that the club got from the platform */
   isProven: (content: NoticeContent, secret: string) => boolean;
   /**
    * @returns the events of the notice; an empty list if the notice does not affect access
@@ -88,6 +88,6 @@ export interface SalesAdapter {
   parse: (body: unknown) => SalesEvent[];
   /** @returns whether the amount is a text. Versions up to 0.2.0 interpreted such a text as smallest units */
   statesTextAmount: (body: unknown) => boolean;
-  /** @returns the ids of the sale, even if the rest of the notice is unreadable, so that a removal finds the notice */
+  /** @returns the ids of the sale, even if the rest of the notice is unreadable. So the removal of a student finds the notice */
   identify: (body: unknown) => SaleIds;
 }

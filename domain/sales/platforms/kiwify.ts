@@ -19,8 +19,8 @@ import { buyerOf, currencyOf, idOf, isText, readNotice, smallestUnitsOf, type Fi
 const zone = '-03:00';
 
 /**
- * The functions that read the notices of each `webhook_event_type`. Other events do not affect access: a payment slip, a refused charge, an
- * abandoned cart.
+ * The functions that read the notices of each `webhook_event_type`. Other events, such as a payment slip, a refused charge or an abandoned
+ * cart, do not affect access.
  */
 const readers: Readonly<Record<string, (notice: Field) => SalesEvent>> = {
   order_approved: (notice) => purchaseOf(notice, 'paid'),

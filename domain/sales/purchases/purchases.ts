@@ -18,7 +18,7 @@ import { salesAdapters } from '../platforms/index.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
 import { SaleJustTaken } from '../notices/refusal.ts';
 
-/** The known owner of a sale. The caller holds the lock of the student. */
+/** The student who owns a sale, and the club, the platform and the product of the sale. The caller holds the lock of the student. */
 export interface SaleOwner {
   clubId: Id;
   platform: SalesPlatform;
@@ -48,8 +48,9 @@ type PurchaseRow = RowOf<typeof purchaseColumns>;
  * Records a purchase notice. If the notice of a refund arrives first, the function also records the payment. It records the facts
  * `purchase.paid` and `purchase.refunded` once each. If the purchase belongs to no subscription, a payment also grants access, and a refund
  * revokes that access.
- * @param subscriptionId the subscription to which this purchase belongs as a charge. In this case the subscription gives the access
- * @returns the subscription that was recorded for this charge. Later notices do not change this subscription
+ * @param subscriptionId the subscription, if this purchase is a charge of a subscription. In this case the subscription grants the access,
+ * and not the purchase
+ * @returns the subscription to which this charge belongs. The first notice of the charge decides this, and later notices do not change it
  * @throws SaleJustTaken
  */
 export async function recordPurchase(
@@ -193,7 +194,7 @@ interface RefundTerms {
   partialRefundEndsAccess: boolean;
 }
 
-/** Reads the product's current setting. */
+/** Reads the product's current setting for partial refunds. */
 async function findRefundTerms(tx: Transaction, productId: Id): Promise<RefundTerms> {
   const terms = await tx.one<RefundTerms>(
     sql`SELECT ${columns(Product, ['partialRefundEndsAccess'])} FROM products WHERE id = ${productId}`,
@@ -220,8 +221,8 @@ function merged(row: PurchaseRow, event: PurchaseEvent & { decimals: number | nu
 }
 
 /**
- * Returns the refunded amount, and whether the refund undoes the sale (ADR 0047). If a refund arrives before its payment, it counts as a
- * full refund at first. It becomes a partial refund if the payment then states a higher amount.
+ * Returns the refunded amount, and whether the refund undoes the sale (ADR 0047). If a refund arrives before its payment, it first counts
+ * as a full refund. When the payment arrives and states a higher amount, the refund becomes a partial refund.
  */
 function refundOf(
   before: PurchaseRow,

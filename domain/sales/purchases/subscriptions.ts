@@ -75,7 +75,7 @@ export async function recordMark(
     });
 }
 
-/** Reads all data from which the state of a subscription is derived. Also reads the last state that was derived before. */
+/** Reads all data from which the state of a subscription is derived. Also reads the state that was stored after the last event. */
 async function readKnown(tx: Transaction, subscriptionId: Id) {
   const charges = await tx.rows<Charge>(
     sql`SELECT ${columns(Purchase, ['externalId', 'paidAt'])}, status <> 'paid' AS undone FROM purchases WHERE subscription_id = ${subscriptionId}`,

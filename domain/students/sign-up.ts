@@ -1,4 +1,4 @@
-/** Sign-up of a student. The answer does not reveal whether the e-mail address is known. */
+/** The sign-up of a student. Its answer does not show whether the e-mail address already has an account. */
 import { grantFreeDeliveries } from '../access/enrollments/enrollments.ts';
 import { claimedALink, claimLink, requireClaimableLink } from '../access/links/claims.ts';
 import { requireRoom } from '../billing/allowances.ts';
@@ -32,8 +32,8 @@ export interface SignUp {
 
 /**
  * Signs a student up. The student gets the free deliveries and the deliveries of the registration link. If the address is already known,
- * the answer is the same, but the student gets no delivery of the link. The mail to a known address says that the address is known, or
- * repeats the confirmation.
+ * the answer is the same, but the student gets no delivery of the link. A known address gets a mail, which says that the address is known,
+ * or asks again for the confirmation.
  * @param clubId the id of an existing club
  * @throws DomainError weak_password, not_found (no such registration code), registration_link_used_up; limit_reached if the plan has no
  *   free seat; rate_limited if the club or the network has too many unconfirmed sign-ups. A sign-up with a valid code never gets
@@ -85,8 +85,8 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
 }
 
 /**
- * Answers a repeated sign-up. If the new password differs from the account's password, the owner must from then on choose a password by a
- * reset (ADR 5).
+ * Answers a repeated sign-up. If the new password differs from the account's password, the account loses its password. The owner must then
+ * choose a new password with a reset (ADR 5).
  */
 async function answerRepeatedSignUp(
   tx: Transaction,

@@ -1,4 +1,4 @@
-/** Students as administrators change them: create, correct, remove. Each change may affect every context. */
+/** The changes that administrators make to students: they create, correct and remove students. Each change may affect every context. */
 import { removedStudentName, Student } from '../../entities/identity/student.ts';
 import type { Role } from '../../entities/clubs/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -86,8 +86,8 @@ export async function updateStudent(
     const moves = input.email !== undefined && foldEmail(input.email) !== current.email;
     if (moves && !mayChangeAddresses.has(by))
       throw new DomainError('role_not_permitted', 'Only an owner or an admin may change the address of a student.');
-    // If the club sets the address of a pending sign-up, the sign-up becomes a student of the club, and retention does not remove the
-    // student.
+    // If the club sets the address of a pending sign-up, the sign-up becomes a student of the club. So the removal of old sign-ups does not
+    // remove this student.
     if (moves) await lockForClub(tx, vault, { clubId, studentId, invited: false }, now);
     const before = await lockStudent(tx, clubId, studentId);
     const name = input.name === undefined ? before.name : plainName(input.name);

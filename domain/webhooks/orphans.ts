@@ -1,7 +1,7 @@
 /**
- * Removes rows whose references do not exist. Events, deliveries, attempts and bodies have no foreign keys, because their checks would
- * cost more than the rows (ADR 38). Each round reads the next part of each table. When a round has reached the end of a table, the next
- * round begins at the start of the table.
+ * Removes rows that refer to a row that does not exist. Events, deliveries, attempts and bodies have no foreign keys, because the checks of
+ * foreign keys would cost more than the rows themselves (ADR 38). Each round reads the next part of each table. When a round has reached
+ * the end of a table, the next round begins at the start of the table.
  */
 import { UpkeepRound } from '../../entities/facts/upkeep-round.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';

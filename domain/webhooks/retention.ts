@@ -91,7 +91,7 @@ export async function retainWebhooks(db: Database, now: Date): Promise<{ rows: R
 /**
  * Drops the events and the deliveries of a week together. The function locks the tables in the same order as the fan-out, because the
  * opposite order could cause a deadlock. The partitions of a week are not dropped if one of its events was fanned out within the retention
- * time. Such a young event can have an old id after an outage, or if a clock was wrong.
+ * time. An event that was fanned out recently can have an old id, after an outage or if a clock was wrong.
  */
 async function dropHistory(db: Database, now: Date): Promise<number> {
   const { events, deliveries } = webhookTables;
@@ -196,8 +196,8 @@ async function removeDeliveries(
     sql`DELETE FROM webhook_attempts WHERE delivery_id = ANY (${deliveryIds}) AND started_at >= ${new Date(oldest - clocksDifferMs)}`,
   );
   await tx.run(sql`DELETE FROM webhook_deliveries WHERE id = ANY (${deliveryIds})`);
-  // In three cases an event is not removed here, but at the end of its own retention: another transaction has locked it, its fact may be
-  // fanned out again, or it is in the oldest partition, whose ids may contain no time.
+  // In three cases an event stays until its own retention ends. Another transaction has locked the event, its fact may be fanned out again,
+  // or the event is in the oldest partition, whose ids may contain no time.
   await tx.run(
     sql`WITH undelivered AS (
        SELECT event.id, event.created_at

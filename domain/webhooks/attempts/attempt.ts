@@ -16,10 +16,10 @@ export interface DeliveryDeps extends RecordDeps {
   post: (message: { url: string; eventId: Id; body: string; secrets: string[] }) => Promise<AttemptAnswer>;
   /** Records successful attempts. A process has only one such writer. */
   recordSuccess: RecordSuccess;
-  /** Is called for each attempt that has ended, before the attempt is recorded. */
+  /** A function that is called for each attempt that has ended, before the attempt is recorded. */
   onAttempt: (attempt: EndedAttempt) => void;
   permits: AttemptPermits;
-  /** A point at which tests can stop the process. */
+  /** A point at which tests stop the process. */
   failpoint: (name: 'claimed' | 'posted') => Promise<void>;
 }
 
@@ -35,7 +35,10 @@ export interface EndedAttempt {
 
 /** The number of times that an interrupted attempt is repeated before it counts as failed. */
 const maxRepetitions = 3;
-/** The maximum number of claims that one step tries. A claim may fail because the endpoint was closed after the step read the state. */
+/**
+ * The maximum number of claims that one step tries. A claim may fail because the endpoint was paused, disabled or throttled after the step
+ * read the state.
+ */
 const maxClaims = 3;
 /** The waits between tries to record an answer, in milliseconds. Most outages of Postgres are shorter than the lease. */
 const recordRetryMs = [100, 400, 1_500, 3_000];
@@ -76,7 +79,7 @@ export async function attemptDelivery(deps: DeliveryDeps, id: Id, now: number): 
 }
 
 /**
- * Makes the due attempt: claims it, posts it and records its outcome.
+ * Makes the attempt that is due: claims the attempt, posts it and records its outcome.
  * @param now Unix milliseconds
  * @returns the state of the delivery after the attempt. Undefined if no attempt was claimed. In the direct lane, also undefined if the
  * function would need another query to read the state

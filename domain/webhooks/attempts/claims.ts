@@ -48,7 +48,7 @@ export interface Claim extends AttemptTarget {
 /** The columns of an endpoint that an attempt needs. */
 export interface AttemptTarget {
   endpointId: Id;
-  /** The breaker's epoch at the claim. A failure of an earlier epoch does not arm the breaker (HOOK-7). */
+  /** The breaker's epoch when the attempt was claimed. A failure of an earlier epoch does not arm the breaker (HOOK-7). */
   breakerEpoch: number;
   url: string;
   secret: Buffer;
@@ -71,7 +71,7 @@ export interface ClaimedDelivery {
  */
 const oldestClaimMs = 5_000;
 
-/** @returns whether the claim is young enough to be posted */
+/** @returns whether the claim is young enough, so that its request may still be sent */
 export const isFresh = ({ claimedAt }: ClaimedDelivery): boolean => performance.now() - claimedAt <= oldestClaimMs;
 
 /** SQL that both kinds of claims use: the claims of fan-outs and the claims of runs. */
@@ -126,9 +126,9 @@ export function firstClaim(
  * Claims the attempt that is due now. One statement writes the lease and the row of the attempt, so both belong to one transaction. An
  * interrupted manual attempt comes first, then a requested attempt, then the next attempt of the schedule. While the endpoint is throttled,
  * a scheduled attempt is made only for the delivery that the gate admitted. A second statement reads the body by its full key. If the first
- * statement read the body, Postgres would plan a read of every partition of bodies each time.
+ * statement also read the body, Postgres would have to plan for every partition of bodies each time.
  * @param now Unix milliseconds
- * @returns undefined if nothing is due, or another worker has claimed the attempt
+ * @returns the claim; undefined if no attempt is due, or if another worker has claimed the attempt
  */
 export async function claimAttempt(source: DataSource, id: Id, now: number): Promise<Claim | undefined> {
   const [row] = await claimDelivery(source, {

@@ -1,4 +1,4 @@
-/** Permits limit the concurrent attempts of one process. `worker/lanes/` implements them. */
+/** Defines the permits that limit the concurrent attempts of one process. `worker/lanes/` implements the permits. */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ClaimedDelivery } from './claims.ts';
 
@@ -40,7 +40,7 @@ export interface FirstAttemptPermits {
 
 /** The lane that makes first attempts in the relay's process, without a run (HOOK-18). */
 export interface DirectLane extends FirstAttemptPermits {
-  /** Waits for a short time if only few permits are free. */
+  /** Waits for a short time if only few permits are free, so that more permits become free. */
   ready(): Promise<void>;
   /** Begins the attempts. Call this function after the commit of the transaction that inserted the attempts. */
   begin(claimed: readonly ClaimedDelivery[]): void;

@@ -12,7 +12,7 @@ export interface WebhookPost {
   body: string;
   /** The secrets, newest first. During a rotation the endpoint has two secrets. */
   secrets: readonly string[];
-  /** The service name in `User-Agent`. */
+  /** The name of the service that the header `User-Agent` contains. */
   serviceName: string;
   /** Aborts the attempt. */
   signal?: AbortSignal;
@@ -23,11 +23,14 @@ export interface WebhookPost {
 }
 
 export interface AttemptAnswer extends Omit<PostAnswer, 'retryAfter'> {
-  /** The receiver's Retry-After on 429 or 503, capped; absent if the response has no Retry-After that can be honoured. */
+  /**
+   * The wait that the receiver asks for with Retry-After in a response with status 429 or 503, limited to the maximum. Absent if the
+   * response has no Retry-After that can be honoured.
+   */
   retryAfterSeconds?: number;
 }
 
-/** @returns a function that makes the request of each attempt, through this egress and with this service name */
+/** @returns a function that makes the request of one attempt */
 export const postThrough =
   (dispatcher: WebhookDispatcher, serviceName: string) =>
   (message: Pick<WebhookPost, 'url' | 'eventId' | 'body' | 'secrets'>): Promise<AttemptAnswer> =>
@@ -36,7 +39,7 @@ export const postThrough =
 /**
  * Makes one attempt.
  * @throws the abort reason of `message.signal`, if the signal ended the attempt before the head of the response arrived
- * @throws Error only for internal errors: a malformed secret or header, no sockets left, a closed dispatcher
+ * @throws Error only for internal errors: a malformed secret or header, a lack of free sockets, or a closed dispatcher
  */
 export async function postWebhook(dispatcher: WebhookDispatcher, message: WebhookPost): Promise<AttemptAnswer> {
   const { wallClock = Date.now, timeLimitMs = deliveryRules.attemptTimeLimitMs, signal } = message;

@@ -54,7 +54,7 @@ export async function recordFailure(
     const target = { id: claim.endpointId, clubId: claim.clubId };
     if (endpoint.status !== 'disabled' && answer?.responseStatus === statusGone) {
       await closeEndpoint(tx, vault, target, 'gone', now);
-      return undefined; // the endpoint was closed, which has canceled the delivery
+      return undefined; // the endpoint was disabled, which has canceled the delivery
     }
     if (endpoint.status !== 'disabled' && mailIsDue(breaker, now)) {
       await mailAdministrators(tx, vault, target, 'webhook_endpoint_throttled', now);
@@ -63,7 +63,7 @@ export async function recordFailure(
     const deadline = failingDeadline({ ...endpoint, failingSince: breaker.failingSince });
     if (endpoint.status === 'enabled' && answer && deadline && deadline <= now) {
       await closeEndpoint(tx, vault, target, 'failing', now);
-      return undefined; // the endpoint was closed, which has canceled the delivery
+      return undefined; // the endpoint was disabled, which has canceled the delivery
     } else if (armed || endpoint.admittedDeliveryId === id || claim.trigger === 'recovery') {
       await callGate(tx, claim, now);
     }
@@ -84,7 +84,7 @@ export async function recordFailure(
 /** The HTTP status with which a receiver says that its address is not used any more. */
 const statusGone = 410;
 
-/** @returns milliseconds until the next attempt of the schedule; undefined if there is none */
+/** @returns the milliseconds until the next attempt of the schedule; undefined if the schedule has no further attempt */
 function waitAfter(claim: Claim, answer: AttemptAnswer | undefined, jitter: number): number | undefined {
   if (!claim.onSchedule) return undefined;
   return waitAfterAttempt(claim.schedulePosition, { jitter, retryAfterSeconds: answer?.retryAfterSeconds });
@@ -111,7 +111,7 @@ async function writeFailure(
         SET lease_until = NULL, in_flight = NULL, direct = false, attempt_count = attempt_count + 1, interruptions = 0,
             schedule_position = ${claim.onSchedule ? claim.schedulePosition : claim.schedulePosition - 1},
             next_attempt_at = CASE WHEN requested IS NULL THEN coalesce(${dueAt}, next_attempt_at) ELSE next_attempt_at END,
-            -- After the end of the lease, another worker may have parked the delivery. A delivery that ends now must not stay parked.
+            -- After the lease has expired, another worker may have parked the delivery. A delivery that ends now must not stay parked.
             parked_at = CASE WHEN requested IS NOT NULL OR (status = 'pending' AND NOT (${failsNow})) THEN parked_at END,
             status = CASE WHEN ${failsNow} THEN 'failed' ELSE status END,
             completed_at = CASE WHEN ${failsNow} THEN ${now} ELSE completed_at END
@@ -119,7 +119,7 @@ async function writeFailure(
   RETURNING status, next_attempt_at AS "dueAt", created_at AS "createdAt", requested IS NOT NULL AS manual,
             attempt_count + 1 AS attempt, event_type AS "eventType"`,
   );
-  // Another worker has claimed the delivery after the end of the lease, and counts this attempt as interrupted. The attempt must not count
+  // After the lease expired, another worker claimed the delivery, and now counts this attempt as interrupted. The attempt must not count
   // twice against the endpoint.
   if (!delivery) throw new LeaseLost();
   return delivery;

@@ -37,7 +37,7 @@ export type RecordSuccess = (id: Id, claim: Claim, answer: AttemptAnswer, now: D
 export const recordHoldsMs = 1_000;
 
 /**
- * @param onBatch receives the number of successes that one statement recorded
+ * @param onBatch a function that receives the number of successes that one statement recorded
  * @returns the writer of a process. The next statement records all successes that arrive during a write. If that statement skips a success,
  * the writer records this success alone.
  */
@@ -73,8 +73,8 @@ async function recordAlone(db: Database, { id, claim, answer, now }: Accepted): 
 /**
  * Records scheduled attempts at healthy endpoints in one statement that waits for no lock. In the rows of these endpoints, only
  * `last_success_at` changes.
- * @returns the status of each delivery; undefined for each delivery that the statement skipped: its endpoint has failures, its claim is
- * lost, a manual attempt is requested, or another transaction holds a row
+ * @returns the status of each delivery; undefined if the statement skipped the delivery. It skips a delivery if the endpoint has failures,
+ * the claim is lost, a manual attempt is requested, or another transaction holds a row
  */
 async function recordTogether(
   db: Database,
@@ -110,7 +110,7 @@ async function recordTogether(
 
 /**
  * The assignments of the UPDATE that records a 2xx response. The delivery has succeeded, even if its endpoint was disabled during the
- * attempt. But if a removal or the expiry canceled the delivery, it stays canceled. If a resend was requested during the attempt, the
+ * attempt. But if the delivery was canceled by a removal or an expiry, it stays canceled. If a resend was requested during the attempt, the
  * resend still follows. If a recovery was requested, no further attempt follows.
  */
 const succeeded = (now: Sql) => sql`

@@ -1,7 +1,6 @@
 /**
- * Reads the state of a delivery. The delivery has ended, or it waits for a time, for the end of a lease, or for its gate. The module also
- * parks a delivery that must wait for
- * its gate (HOOK-4).
+ * Reads the state of a delivery. A delivery either has ended, or waits for a time, for the end of a lease, or for its gate. The module also
+ * parks a delivery that must wait for its gate (HOOK-4).
  */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -32,13 +31,14 @@ interface StateRow {
 }
 
 /**
- * Reads the state of a delivery. Parks a due delivery that must wait, and cancels a delivery that has been pending for 30 days.
+ * Reads the state of a delivery. If the delivery is due but must wait for its gate, the function parks the delivery. If the delivery has
+ * been pending for 30 days, the function cancels it.
  * @param now Unix milliseconds
- * @returns undefined if an attempt may be claimed immediately
+ * @returns the state; undefined if an attempt may be claimed immediately
  */
 export async function readState(db: Database, id: Id, now: number): Promise<DeliveryStep | undefined> {
   const [row] = await selectState(db.source, { id });
-  if (!row) return { done: true, outcome: 'canceled' }; // retention has deleted the delivery with its endpoint
+  if (!row) return { done: true, outcome: 'canceled' }; // maintenance has deleted the delivery together with its endpoint
   if (row.status !== 'pending' && row.manual === null) return { done: true, outcome: row.status };
 
   const waiting = { done: false, attempt: row.attempt } as const;

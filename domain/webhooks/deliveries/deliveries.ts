@@ -105,7 +105,7 @@ function millisecondsOf(text: string): number {
   return /\.\d{3}\d*[1-9]/.test(text) ? at + 1 : at;
 }
 
-/** @returns one delivery with its ended attempts, first to last @throws DomainError not_found */
+/** @returns one delivery with the attempts that have ended, in the order in which they were made @throws DomainError not_found */
 export async function findDelivery(
   db: Queries,
   clubId: Id,

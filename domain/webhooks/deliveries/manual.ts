@@ -1,4 +1,4 @@
-/** Attempts outside the schedule that an administrator requests: a resend or a recovery (DEL-6, STATE-11, STATE-12, STATE-15). */
+/** Handles attempts outside the schedule that an administrator requests: a resend or a recovery (DEL-6, STATE-11, STATE-12, STATE-15). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { WebhookDelivery as Delivery } from '../../../entities/webhooks/webhook-delivery.ts';
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
@@ -35,7 +35,7 @@ export function resendDelivery(
     const delivery = await tx.manager.findOne(Delivery, { select: { id: true, eventType: true }, where });
     if (!delivery) {
       await requireEndpoint(tx, clubId, endpointId);
-      throw notFound('delivery'); // reads the delivery before the endpoint's state, because 404 comes before 409
+      throw notFound('delivery'); // reads the delivery before the endpoint's state, because the error 404 has priority over 409
     }
     await lockEnabledEndpoint(tx, clubId, endpointId);
     // If an attempt is already requested, it becomes due now. The attempt stays a resend or a recovery, because this decides what happens
@@ -87,8 +87,8 @@ export async function recoverDeliveries(
 const recoveryBatch = 2_000;
 
 /**
- * @param ended the range of the times at which deliveries ended. The range of every part except the first has an upper limit, so that a
- * recovered delivery that fails again is not found a second time
+ * @param ended the range of the times at which deliveries ended. Every part except the first has an upper limit. So a recovered delivery
+ * that fails again is not found a second time
  */
 async function recoverSome(
   tx: Transaction,
@@ -112,7 +112,7 @@ async function recoverSome(
     sql`UPDATE webhook_deliveries
         SET status = 'pending', completed_at = NULL, requested = 'recovery', next_attempt_at = ${now}, parked_at = ${now}
       WHERE id = ANY (${ids})
-        -- Checks each delivery again. While the statement waited for the lock, the delivery may have ended in another way, or a removal may
+        -- Checks each delivery again. While the statement waited for the lock, the delivery may have ended differently, or a removal may
         -- have deleted its body.
         AND status IN ('failed', 'canceled') AND cancel_reason IS NULL AND payload_purged_at IS NULL`,
   );

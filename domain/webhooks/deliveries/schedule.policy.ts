@@ -27,7 +27,7 @@ export const deliveryRules = {
   excerptBytes: 2_048,
 } as const;
 
-/** Statuses whose Retry-After is honoured (DEL-2). */
+/** The HTTP statuses for which the service honours a Retry-After (DEL-2). */
 const statusesWithRetryAfter: ReadonlySet<number> = new Set([429, 503]);
 
 /**
@@ -68,7 +68,8 @@ const httpDates = [
  * @param status the status of the response; the header counts only for 429 and 503
  * @param header the value of the header Retry-After: seconds, or an HTTP date
  * @param now Unix milliseconds
- * @returns undefined if the header is absent, and for an invalid value, a negative number, a past date or a date that does not exist
+ * @returns the wait in seconds; undefined if the header is absent, or if its value is invalid, a negative number, a past date or a date
+ * that does not exist
  */
 export function honouredRetryAfter(status: number, header: string | undefined, now: number): number | undefined {
   if (header === undefined || !statusesWithRetryAfter.has(status)) return undefined;

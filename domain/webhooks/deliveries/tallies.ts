@@ -64,7 +64,7 @@ function splitRange({ since, until }: { since: number; until: number }): {
   };
 }
 
-/** Returns the conditions on a column of times. */
+/** Returns the conditions that limit a column of times to a range. */
 function within(column: Sql, { from, to }: Stretch): (Sql | undefined)[] {
   return [
     Number.isFinite(from) ? sql`${column} >= ${new Date(from)}` : undefined,
@@ -104,8 +104,8 @@ export function selection(selectedColumns: Sql, selected: DeliverySelection, ord
 }
 
 /**
- * @returns an SQL expression for the number of selected deliveries: tallies, changes that are not rolled up yet, and edges. One statement
- *   reads all of these values, so they are consistent
+ * @returns an SQL expression for the number of selected deliveries. It adds the tallies, the changes that are not in the tallies yet, and
+ * the deliveries in the edges. One statement reads all of these values, so they are consistent
  */
 export function counting(selected: DeliverySelection): Sql {
   if (selected.since >= selected.until) return sql`0`;

@@ -41,7 +41,7 @@ export async function wakeManyDeliveries(
   );
 }
 
-/** Signals the endpoint's gate. If the gate does not run, this starts the gate. */
+/** Signals the endpoint's gate. If the gate's run does not exist yet, the signal starts it. */
 export async function callGate(
   tx: Transaction,
   { endpointId, clubId }: { endpointId: Id; clubId: Id },

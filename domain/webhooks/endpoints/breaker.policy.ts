@@ -50,7 +50,10 @@ const maxSteps = 16;
 
 export const isThrottled = ({ breakerStep }: Pick<Breaker, 'breakerStep'>): boolean => breakerStep > 0;
 
-/** @param step the number of times that the breaker was armed, from 1 @returns 1 min, 2 min, 4 min … 1 h, in milliseconds */
+/**
+ * @param step the number of times that the breaker was armed, from 1
+ * @returns the length of the hold in milliseconds: 1 minute, 2 minutes, 4 minutes and so on, but at most 1 hour
+ */
 export function holdAfterArming(step: number): number {
   return Math.min(breakerRules.firstHoldMs * 2 ** (step - 1), breakerRules.longestHoldMs);
 }
@@ -134,8 +137,8 @@ export function mailIsDue({ throttledSince, throttleMailedAt }: Breaker, now: Da
 
 /**
  * Returns the time at which an enabled endpoint is disabled because of its failures. This is five days after its first failure since the
- * last accepted delivery. Paused time does not count, so the five days begin again after a pause.
- * @returns undefined for an endpoint without failures
+ * last accepted delivery. Time in which the endpoint is paused does not count, so the five days begin again after a pause.
+ * @returns the time; undefined if the endpoint has no failures
  */
 export function failingDeadline({
   failingSince,

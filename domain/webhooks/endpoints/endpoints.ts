@@ -50,7 +50,7 @@ const listed = (clubId: Id): Sql =>
 
 /**
  * Registers an enabled endpoint. The host name is looked up before any write.
- * @returns the endpoint and its secret, which is shown only here and at a rotation
+ * @returns the endpoint and its secret. Only this answer and the answer to a rotation show a secret
  * @throws DomainError feature_not_in_plan, url_not_allowed, endpoint_limit_reached
  */
 export async function registerEndpoint(
@@ -92,7 +92,7 @@ export async function registerEndpoint(
 }
 
 /**
- * Changes the fields that are present, so that concurrent edits of different fields do not overwrite each other. A new URL is checked in
+ * Changes only the fields that are present. So concurrent edits of different fields do not overwrite each other. A new URL is checked in
  * the same way as at the registration, before any write. Pending deliveries use the new URL.
  * @param input.description the new description. An empty text removes the description
  * @throws DomainError not_found, url_not_allowed

@@ -4,7 +4,10 @@ import { randomBytes } from 'node:crypto';
 const secretPrefix = 'whsec_';
 const secretBytes = 32;
 
-/** @returns a new secret: `whsec_` and 32 random bytes in standard base64 with padding. It is shown once, and stored encrypted. */
+/**
+ * @returns a new secret: `whsec_` and 32 random bytes in standard base64 with padding. The service shows the secret only once, and stores
+ * it encrypted.
+ */
 export function newSecret(): string {
   return secretPrefix + randomBytes(secretBytes).toString('base64');
 }

@@ -1,6 +1,6 @@
 /**
- * Fans out a fact. It reads one body from the current resource, and creates one delivery for each endpoint that subscribed to the type
- * (HOOK-1).
+ * Fans out facts. For each fact, it makes one body from the current data. It then creates one delivery for each endpoint that subscribed to
+ * the fact's type (HOOK-1).
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import {
@@ -49,7 +49,7 @@ export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise
  * Fans out facts. Several facts share one transaction, which does not wait for the lock of a student, and waits only briefly for the lock
  * of an endpoint.
  * @returns the runs of each fact's deliveries; `removed` is set only if this process has a direct lane
- * @throws the error of the transaction, which was rolled back. The caller must then fan out each fact alone
+ * @throws the error of the transaction, after the transaction was rolled back. The caller must then fan out each fact alone
  */
 export async function fanOutFacts(
   db: Database,

@@ -30,7 +30,7 @@ export interface NewDelivery {
 }
 
 /**
- * Inserts the rows that do not exist yet.
+ * Inserts the rows of events and deliveries that do not exist yet.
  * @returns `inserted` contains the ids of all new deliveries. `late` contains only the new deliveries whose event already existed, because
  * their endpoint subscribed after the first fan-out of the event. A late delivery gets the body and the time of the first fan-out, so the
  * caller must not claim its first attempt
@@ -70,7 +70,7 @@ export async function insertEvents(
   return { inserted: new Set(inserted.map(({ id }) => id)), late: new Set(late) };
 }
 
-/** The columns of new events and of their deliveries. */
+/** The values of new events and of their deliveries, by column. */
 interface DeliveryValues {
   now: Date;
   eventIds: readonly Id[];
@@ -82,7 +82,7 @@ interface DeliveryValues {
   areSent: readonly boolean[];
   ids: readonly Id[];
   endpointIds: readonly Id[];
-  /** The position of the event of each delivery, counted from 1. */
+  /** For each delivery, the position of its event in the list of events, counted from 1. */
   places: readonly number[];
   areClaimed: readonly boolean[];
   areDirect: readonly boolean[];

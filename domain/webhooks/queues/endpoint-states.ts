@@ -102,7 +102,8 @@ function changeState(
 }
 
 /**
- * Throws while the queue is still being canceled in parts. If the endpoint were enabled now, the service would send the rest of the queue.
+ * Throws if the queue is long and the gate is still canceling parts of it. If the endpoint were enabled now, the service would send the
+ * rest of the queue.
  */
 async function requireEmptyQueue(tx: Transaction, endpointId: Id): Promise<void> {
   const hasPending = await tx.manager.existsBy(WebhookDelivery, { endpointId, status: 'pending' });

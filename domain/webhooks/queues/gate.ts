@@ -1,6 +1,6 @@
 /**
  * The gate of an endpoint admits one delivery at a time while the endpoint is throttled, and later releases the parked deliveries (HOOK-5,
- * HOOK-6). It is the step of `endpoint-gate/<endpoint id>`.
+ * HOOK-6). This module is the step of the run `endpoint-gate/<endpoint id>`.
  */
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -164,8 +164,8 @@ async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): 
 }
 
 /**
- * Returns whether the admitted delivery is in progress. It is in progress until its attempt is recorded, until its lease has ended, or
- * until it is canceled before its attempt.
+ * Returns whether the admitted delivery is in progress. The progress ends when its attempt is recorded, when its lease expires, or when the
+ * delivery is canceled before its attempt.
  */
 async function isUnderWay(tx: Transaction, deliveryId: Id | null): Promise<boolean> {
   if (deliveryId === null) return false;

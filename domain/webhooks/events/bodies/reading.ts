@@ -32,8 +32,8 @@ export type DataReader<Data extends object> = (
 
 /**
  * Reads the records of facts in one statement.
- * @param joined the join of the record, for example `` sql`JOIN tags tag ON tag.id = fact.subject_id AND tag.club_id = fact.club_id` ``.
- *   The join must give at most one row for each `fact`, which has `club_id`, `student_id` and `subject_id`
+ * @param joined the SQL join that reads the record of each fact, for example `` sql`JOIN tags tag ON tag.id = fact.subject_id AND
+ * tag.club_id = fact.club_id` ``. The join must give at most one row for each `fact`, which has `club_id`, `student_id` and `subject_id`
  * @returns each fact with its row, in the order of the facts
  * @throws Error if the record does not exist. That is a defect, because records of facts are never deleted
  */

@@ -196,8 +196,8 @@ async function removeDeliveries(
     sql`DELETE FROM webhook_attempts WHERE delivery_id = ANY (${deliveryIds}) AND started_at >= ${new Date(oldest - clocksDifferMs)}`,
   );
   await tx.run(sql`DELETE FROM webhook_deliveries WHERE id = ANY (${deliveryIds})`);
-  // In three cases an event stays until its own retention ends. Another transaction has locked the event, its fact may be fanned out again,
-  // or the event is in the oldest partition, whose ids may contain no time.
+  // In three cases an event stays until its own retention ends: another transaction has locked it, its fact may be fanned out again, or its
+  // id may contain no time. The third case is possible only in the oldest partition.
   await tx.run(
     sql`WITH undelivered AS (
        SELECT event.id, event.created_at

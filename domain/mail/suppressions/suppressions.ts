@@ -89,7 +89,7 @@ export async function suppressAll(
   now: Date,
   most: number = suppressionsPerClub,
 ): Promise<number> {
-  // This lock prevents other transactions from adding suppressions, so the count stays correct until the commit.
+  // This lock makes transactions that suppress addresses by hand run one after another, so the count stays correct until the commit.
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   // The rows are locked in the order of their keys, so two transactions that suppress the same addresses cannot cause a deadlock.
   const written = await tx.one<{ added: number; rows: number }>(sql`

@@ -36,7 +36,7 @@ describe('prompt of an answer', function () {
     expect(wordsAsked()).to.deep.equal(['q1', 'a1', 'q4', 'a4', 'q6']);
   });
 
-  it('omits a refused turn, although the student still sees the turn', async () => {
+  it('omits a refused turn that the student still sees', async () => {
     const conversation = await buildConversation();
     answering.model().next({ answer: ['I will not.'], stopReason: 'refusal' });
     const refused = await buildQuestion({ content: 'Something bad', acceptedAt: ago(5) }, conversation);

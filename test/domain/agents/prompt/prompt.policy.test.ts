@@ -40,7 +40,7 @@ describe('history of a prompt', () => {
     expect(turnsThatFit([turn(half, `${half}a`)])).to.have.length(0);
   });
 
-  it('stays within its limits, and drops a turn only if it drops all older turns too', () => {
+  it('stays within its limits, and drops the oldest turns first', () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 9_000, size: 'max' });
     fc.assert(
       fc.property(fc.array(fc.record({ question: text, answer: text }), { maxLength: 60 }), (newestFirst) => {

@@ -1,6 +1,6 @@
 /**
- * Some work concerns all contexts: the removal of a student, a new e-mail address, retention, and facts. This file lists what each context
- * does in this work.
+ * Some work concerns all contexts: the removal of a student, the change of a student's e-mail address, retention, and the fan-out of facts.
+ * This file lists the part of each context in this work.
  */
 import type { Database, Transaction } from '../platform/infra/postgres/database.ts';
 import type { ObjectStore } from '../platform/infra/store/object-store.ts';
@@ -92,8 +92,7 @@ export type ChangeEmail = (
 ) => Promise<void>;
 
 /**
- * Removes one batch of expired rows, or adds one batch of changes to stored counts. It is safe to repeat this function, and to run it twice
- * at the same time.
+ * Removes one batch of expired rows, or adds one batch of changes to stored counts. Repeated or simultaneous calls do no harm.
  */
 export interface RetentionJob {
   /** @returns the number of changed rows of each kind, and whether more rows may be due now */
@@ -101,15 +100,15 @@ export interface RetentionJob {
     deps: { db: Database; vault: Vault; storage: ObjectStore; readsScans?: boolean },
     now: Date,
   ) => Promise<{ rows: Readonly<Record<string, number>>; more: boolean }>;
-  /** Whether the job waits for another service. Such jobs run after all other jobs. */
+  /** Whether the job waits for an external service. Such jobs run after all other jobs. */
   waitsForOthers?: true;
 }
 
 /**
- * Writes what follows from facts, and commits it. It must be safe to repeat the call. If a relay dies before it removes the facts, another
- * relay passes the same facts again.
- * @returns the result for each fact
- * @throws the error of one of the facts. The error does not say which fact caused it, so the caller must then pass each fact alone
+ * Writes and commits the consequences of facts. If a relay dies before it removes the facts, a different relay passes the same facts again.
+ * So a second call with the same facts must change nothing.
+ * @returns the result of each fact
+ * @throws the error of one of the facts. The error does not say which fact caused it, so the caller must then pass the facts one by one
  */
 export type FactConsumer = (
   db: Database,
@@ -119,28 +118,31 @@ export type FactConsumer = (
 ) => Promise<readonly FactResult<CausedWorkflow>[]>;
 
 export interface ConsumerOptions extends FanOutOptions {
-  /** The factor by which waits of automations are shortened. Without it, the factor is 1. */
+  /** The factor by which waits of automations are shortened. If absent, the factor is 1. */
   waitSpeed?: number;
 }
 
 /**
- * A workflow that the relay must start. If the workflow is the run of a delivery, the relay itself may make the first attempt. For other
- * workflows it only makes the start.
+ * A workflow that the relay must start. If the workflow is the run of a webhook delivery, the relay itself may make the first attempt
+ * instead. The relay only starts any other workflow.
  */
 export type CausedWorkflow = DeliveryRun;
 
-/** The parts of one context. */
+/** The part of one context in this work. */
 export interface ContextParts {
   /**
-   * The kinds of mail that the context requests. For each kind it says which rows such a mail is about, and whether the mail may still be
-   * sent.
+   * The kinds of mail that the context requests. Each kind names the rows that such a mail is about, and decides whether the mail may still
+   * be sent.
    */
   mails: MailKinds;
-  /** The kinds of records that use library files: the title of a record, and whether its use still counts. */
+  /**
+   * The kinds of records that use library files. Each kind has SQL for the title of a record, and for whether its use of a file still
+   * counts.
+   */
   mediaUses: MediaUseRules;
-  /** Erases the data about a student. Null if the context stores no data about students. */
+  /** The function that erases the data about a student; null if the context stores no data about students. */
   eraseStudent: EraseStudent | null;
-  /** Applies a new e-mail address. Null if the context stores no addresses. */
+  /** The function that applies a new e-mail address; null if the context stores no addresses. */
   changeEmail: ChangeEmail | null;
   retention: readonly RetentionJob[];
   factConsumers: readonly FactConsumer[];
@@ -161,7 +163,10 @@ const rollingUp = (name: string, rollUp: (db: Database, limit: number) => Promis
   },
 });
 
-/** Every context has its part here. The order is the lock order (docs/explanation/architecture.md#locks). */
+/**
+ * Contains an entry for every context. The entries are in the order in which a transaction locks the contexts' rows
+ * (docs/explanation/architecture.md#locks).
+ */
 export const contexts = {
   mail: {
     mails: {},
@@ -344,7 +349,7 @@ export const contexts = {
     mediaUses: assignmentMediaUses,
     eraseStudent: (tx, { studentId }) => purgeStudentFromAssignments(tx, studentId),
     changeEmail: null, // a mail goes to the address that the student has when it is sent
-    retention: [], // the context `media` removes the files that were not sent
+    retention: [], // the context `media` removes files that students uploaded but did not send
     factConsumers: [],
   },
   mentorships: {
@@ -433,7 +438,7 @@ export const contexts = {
   },
 } as const satisfies Record<string, ContextParts>;
 
-/** The parts of all contexts, in lock order. */
+/** The entries of all contexts, in lock order. */
 export const contextsInLockOrder: readonly ContextParts[] = Object.values(contexts);
 
 /** The rows that each kind of mail is about. */
@@ -450,7 +455,7 @@ export const mediaUses: AllMediaUseRules = answersOf<MediaUseKind, MediaUseRule>
 
 /**
  * @returns a function that finds the only entry for a name
- * @throws Error if no context has an entry for a name, or if two contexts have one
+ * @throws Error if no context has an entry for a name, or if two contexts have an entry for the same name
  */
 export function answersOf<Name extends string, Answer>(
   names: readonly Name[],

@@ -1,4 +1,4 @@
-/** The dependencies of domain functions: the parts of their process that they use, besides their arguments. */
+/** Defines the dependencies of domain functions: the services of the process that they use in addition to their arguments. */
 import type { ObjectStore } from '../platform/infra/store/object-store.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import type { Vault } from '../platform/infra/keys/vault.ts';
@@ -12,7 +12,7 @@ export interface VaultDeps extends DatabaseDeps {
   vault: Vault;
 }
 
-/** The dependencies of functions that show students with signed URLs of their pictures. */
+/** The dependencies of functions that return students together with signed URLs of the students' pictures. */
 export interface StudentDeps extends VaultDeps {
   storage: ObjectStore;
 }

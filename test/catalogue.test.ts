@@ -1,7 +1,7 @@
 /**
- * The event catalogue. Each row has a cause, which the test triggers through the public API or a sales notice.
- * The test compares the exact events
- * that a real receiver gets. The receivers' library verifies each signature, and the contract checks each body (EVT-1 to EVT-20, DEL-14).
+ * Tests the event catalogue. The test triggers each cause in a table through the public API or a sales notice. Then it compares the exact
+ * events that a real receiver gets. The library for receivers verifies each signature, and the contract checks each body (EVT-1 to EVT-20,
+ * DEL-14).
  */
 import { eventTypes } from '../platform/core/event-types.ts';
 import { access } from './catalogue/access.ts';
@@ -66,7 +66,7 @@ describe('the event catalogue', function () {
     });
   }
 
-  it('contains a cause for every event type to which an endpoint can subscribe', () => {
+  it('has a tested cause for every event type to which an endpoint can subscribe', () => {
     const raised = new Set(causes.flatMap(({ raises }) => raises));
     expect(eventTypes.filter((type) => !raised.has(type))).to.deep.equal([]);
   });

@@ -19,7 +19,7 @@ const required = {
   MASTER_KEY: masterKey,
 };
 
-/** Returns the problems of an invalid configuration. */
+/** Returns the list of problems that the configuration reports, or an empty list. */
 function problemsOf(env: Environment): readonly string[] {
   try {
     readConfig(env);
@@ -51,7 +51,7 @@ describe('the configuration', () => {
     expect(config.masterKey.reveal()).to.deep.equal(Buffer.from(masterKey, 'base64'));
   });
 
-  it('accepts any number of former master keys, and keeps their order', () => {
+  it('can contain any number of former master keys, and keeps their order', () => {
     const keysOf = (value: string) =>
       readConfig({ ...required, MASTER_KEYS_OLD: value }).formerMasterKeys.map((key) =>
         key.reveal().toString('base64'),
@@ -61,7 +61,7 @@ describe('the configuration', () => {
     expect(keysOf(`${otherKey}, ${third},`)).to.deep.equal([otherKey, third]);
   });
 
-  it('allows a faster AUTOMATION_WAIT_SPEED only if the API, the worker and PUBLIC_URL are local', async () => {
+  it('can set a faster AUTOMATION_WAIT_SPEED only if the API, the worker and PUBLIC_URL are local', async () => {
     const isOk = (env: Environment) => problemsOf({ ...required, AUTOMATION_WAIT_SPEED: '60', ...env }).length === 0;
     const here: Environment[] = [
       {},
@@ -79,7 +79,7 @@ describe('the configuration', () => {
     await eachCase(elsewhere, (env) => expect(isOk(env)).to.equal(false));
   });
 
-  it('reports all contradictions in the Temporal settings together, without a value', async () => {
+  it('reports all contradictions in the Temporal settings together, without the values of the settings', async () => {
     const pair = 'a client certificate needs both, set the other one, too';
     const cases: [Environment, string[]][] = [
       [{ TEMPORAL_TLS_CLIENT_CERT_PATH: '/cert', TEMPORAL_TLS_CLIENT_KEY_PATH: '/key', TEMPORAL_TLS: 'true' }, []],
@@ -130,7 +130,7 @@ describe('the configuration', () => {
     expect(bulkUrl({ BULK_SMTP_URL: 'smtp://bulk.example.com:25' })).to.equal('smtp://bulk.example.com:25');
   });
 
-  it('reports problems of secret files together with all other problems, and prints none of their content', () => {
+  it('reports problems of secret files together with all others, and prints no content of the files', () => {
     const directory = mkdtempSync(path.join(os.tmpdir(), 'config-'));
     try {
       const file = path.join(directory, 'secret');
@@ -157,7 +157,7 @@ describe('the configuration', () => {
     }
   });
 
-  it('reports all mistakes together, missing and malformed, by name', () => {
+  it('reports all missing and malformed variables together, by name', () => {
     const problems = problemsOf({
       ...required,
       SMTP_URL: undefined,
@@ -256,11 +256,11 @@ describe('the configuration', () => {
     });
   }
 
-  it('starts new clubs on the trial plan, and lets an administrator own ten clubs', () => {
+  it('by default starts new clubs on the trial plan, and lets an administrator own ten clubs', () => {
     expect(readConfig(required).newClubs).to.deep.equal({ plan: 'trial', perAdministrator: 10 });
   });
 
-  it('limits the e-mails of new clubs by a warm-up, unless it is disabled', () => {
+  it('limits the e-mails of new clubs by a warm-up, unless a variable disables the warm-up', () => {
     expect(readConfig(required).mail.warmUp).to.deep.equal([200, 400, 800, 1_600, 3_200, 6_400, 12_800]);
     expect(readConfig({ ...required, MAIL_WARM_UP: 'off' }).mail.warmUp).to.deep.equal([]);
     expect(readConfig({ ...required, MAIL_WARM_UP: '5,10' }).mail.warmUp).to.deep.equal([5, 10]);
@@ -281,7 +281,7 @@ describe('the configuration', () => {
     expect(some.worker.taskQueues).to.deep.equal(['mail', 'agents']);
   });
 
-  it('makes first webhook attempts in workflow runs, unless WEBHOOK_FIRST_ATTEMPT is direct', () => {
+  it('lets workflow runs make the first webhook attempts, unless WEBHOOK_FIRST_ATTEMPT is direct', () => {
     expect(readConfig(required).worker.webhooks).to.deep.equal({ firstAttempt: 'workflow', directAttempts: 256 });
     const changed = readConfig({ ...required, WEBHOOK_FIRST_ATTEMPT: 'direct', WEBHOOK_DIRECT_ATTEMPTS: '64' });
     expect(changed.worker.webhooks).to.deep.equal({ firstAttempt: 'direct', directAttempts: 64 });
@@ -301,12 +301,12 @@ describe('the configuration', () => {
     expect(config.api.trustedProxies).to.deep.equal(['10.0.0.0/8', 'fd00::/8']);
   });
 
-  it('accepts a sender with a name, without a name, and with a name in quotes', async () => {
+  it('can give the sender of mails without a name, with a name, or with a name in quotes', async () => {
     const senders = ['no-reply@example.com', 'Club <no-reply@example.com>', '"Club, Learning" <no-reply@example.com>'];
     await eachCase(senders, (from) => expect(readConfig({ ...required, MAIL_FROM: from }).mail.from).to.equal(from));
   });
 
-  it('accepts the minimum and maximum of numbers', async () => {
+  it('can set each number to its minimum and to its maximum', async () => {
     await eachCase(
       [
         ['API_PORT', '0'],
@@ -355,7 +355,7 @@ describe('secrets of the configuration', () => {
     });
   }
 
-  it('print a placeholder, and return their value on request', () => {
+  it('are printed as a placeholder, and only `reveal` returns their values', () => {
     const secret = new Secret('value');
     expect([String(secret), secret.toString(), JSON.stringify(secret), inspect(secret)]).to.deep.equal([
       '[secret]',
@@ -366,7 +366,7 @@ describe('secrets of the configuration', () => {
     expect(secret.reveal()).to.equal('value');
   });
 
-  it('do not appear in a problem or a stack of a configuration error', async () => {
+  it('do not appear in the problems or the stack trace of a configuration error', async () => {
     const env = { ...required, DATABASE_URL: 'mysql://club:pg-pass-word@db/club', MASTER_KEY: `${masterKey}AAAA` };
     try {
       readConfig(env);

@@ -1,4 +1,4 @@
-/** Folders import in one direction (dev/generators/import-graph.ts defines the order). */
+/** Tests that imports between folders go in one direction. dev/generators/import-graph.ts defines the order of the folders. */
 import { expect } from 'chai';
 import { arrowsOf, importsOf, mutualPairs, nameOf, productImports, unitOf } from '../dev/generators/import-graph.ts';
 import { projectDirectory } from '../dev/project.ts';
@@ -14,7 +14,7 @@ describe('imports between folders', () => {
 });
 
 describe('the import graph', () => {
-  it('finds multi-line statements, re-exports, type imports, side effects and import()', () => {
+  it('contains imports of every form: multi-line, re-export, type, side effect and import()', () => {
     const text = [
       "import path from 'node:path';",
       "import {\n  one,\n  type Two,\n} from './one.ts';",
@@ -37,7 +37,7 @@ describe('the import graph', () => {
 
   const imported = (file: string, target: string, isType = false) => ({ file, target, isType });
 
-  it('marks an import as backward if the imported folder is on a higher level or on the same level', () => {
+  it('marks an import as backward if the imported folder is on the same level or a higher one', () => {
     const arrows = arrowsOf([
       imported('domain/identity/a.ts', 'domain/mail/b.ts'),
       imported('domain/mail/b.ts', 'domain/identity/a.ts'),
@@ -51,14 +51,14 @@ describe('the import graph', () => {
     expect(mutualPairs(arrows)).to.deep.equal(['domain/identity ↔ domain/mail']);
   });
 
-  it('allows processes to import types of each other, but not values', () => {
+  it('allows folders of processes to import types from each other, but no values', () => {
     expect(arrowsOf([imported('worker/a.ts', 'workflows/b.ts', true)])).to.deep.equal([]);
     expect(arrowsOf([imported('worker/a.ts', 'workflows/b.ts')]).map(({ isBackward }) => isBackward)).to.deep.equal([
       true,
     ]);
   });
 
-  it('refuses a folder that is missing in the order of folders', () => {
+  it('refuses a folder that the order of folders does not contain', () => {
     expect(unitOf('config.ts')).to.equal('config.ts');
     expect(() => unitOf('domain/new-context/a.ts')).to.throw('is missing in the order of folders');
   });

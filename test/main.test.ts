@@ -1,4 +1,4 @@
-/** The single entry point of the service, as a process. */
+/** Tests main.ts, the only entry point of the service, in processes of its own. */
 import { expect } from 'chai';
 import { spawnSync } from 'node:child_process';
 import { projectDirectory, scriptArguments } from '../dev/project.ts';
@@ -27,20 +27,20 @@ const list = `Name one of these commands:
 `;
 
 describe('main', () => {
-  it('lists the commands with exit code 2 for no command, an unknown command, or several commands', async () => {
+  it('lists the commands and exits with code 2, unless the arguments name exactly one known command', async () => {
     await eachCase([[], ['serve'], ['toString'], ['migrate', 'api'], ['reconcile-add-ons']], (args) =>
       expect(run(args)).to.deep.equal({ status: 2, stdout: '', stderr: list }),
     );
   });
 
-  it('runs the given command, which reports all mistakes and exits with code 1 without a configuration', () => {
+  it('runs the given command. Without a configuration it reports all mistakes and exits with code 1', () => {
     const { status, stdout, stderr } = run(['migrate']);
     expect({ status, stdout }).to.deep.equal({ status: 1, stdout: '' });
     const begin = 'Migration failed: The configuration has 6 mistake(s):\n  - DATABASE_URL is missing\n';
     expect(stderr.slice(0, begin.length)).to.equal(begin);
   });
 
-  it('refuses an invalid time with exit code 1', () => {
+  it('refuses an invalid time, and exits with code 1', () => {
     expect(run(['reconcile-add-ons', 'yesterday'])).to.deep.equal({
       status: 1,
       stdout: '',

@@ -1,6 +1,7 @@
 /**
- * Statements go through the EntityManager, `sql` or `prepared` (platform/infra/postgres). `sql` numbers the parameters, and no caller sees
- * the result format of TypeORM. Raw queries are allowed only in that adapter, and in code that changes the schema.
+ * Tests that SQL statements run only through the EntityManager, `sql` or `prepared` (platform/infra/postgres). The function `sql` numbers
+ * the parameters, and callers do not depend on the result format of TypeORM. Raw queries are allowed only in platform/infra/postgres, and
+ * in code that changes the schema.
  */
 import { expect } from 'chai';
 import { globSync, readFileSync } from 'node:fs';
@@ -27,7 +28,7 @@ describe('raw queries', () => {
     expect(raw).to.deep.equal([]);
   });
 
-  it('are not confused with calls that validate the query of a request', () => {
+  it('do not include calls that validate the query of a request', () => {
     expect(isRaw('await db.manager.query<Row[]>(text)')).to.equal(true);
     expect(isRaw('source.query(`SELECT 1`)')).to.equal(true);
     expect(isRaw('accepted(validators.query(query))')).to.equal(false);

@@ -1,4 +1,4 @@
-/** Tests how tracing starts at the start of a process: main.ts or the option `--import` starts it. */
+/** Tests how tracing starts when a process starts, either by main.ts or by the option `--import`. */
 import { expect } from 'chai';
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { projectDirectory } from '../dev/project.ts';
 
 const nowhere = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
 
-/** Runs a module in a process. @param script the code of the module, which may `await` and ends by itself */
+/** Runs a module in a process. @param script the code of the module. It may use `await`, and it ends by itself */
 async function run(script: string, env: Readonly<Record<string, string>> = {}) {
   const load = path.join(projectDirectory, 'platform/load.mjs');
   const args = ['--import', load, '--input-type=module', '--eval', script];
@@ -21,7 +21,7 @@ async function run(script: string, env: Readonly<Record<string, string>> = {}) {
   });
 }
 
-/** Loads modules in a process. @returns the packages of tracing that the process loaded, by name */
+/** Loads modules in a process. @returns the names of the tracing packages that the process loaded */
 async function loadedBy(modules: readonly string[], env: Readonly<Record<string, string>>): Promise<string[]> {
   const script = `
     import { registerHooks } from 'node:module';
@@ -44,22 +44,22 @@ async function loadedBy(modules: readonly string[], env: Readonly<Record<string,
 describe('telemetry', function () {
   this.timeout(60_000);
 
-  it('loads nothing of OpenTelemetry without an endpoint', async () => {
+  it('loads nothing of OpenTelemetry if no endpoint is configured', async () => {
     expect(await loadedBy(['./telemetry.ts'], {})).to.deep.equal([]);
   });
 
-  it('loads no OpenTelemetry package in API and worker, except inactive ones of the model client', async () => {
+  it('loads, in API and worker, no OpenTelemetry package except the inactive one of the model client', async () => {
     expect(await loadedBy(['./api/server.ts', './worker/main.ts'], {})).to.deep.equal(['@opentelemetry/api']);
   });
 
-  it('loads OpenTelemetry with an endpoint', async () => {
+  it('loads OpenTelemetry if an endpoint is configured', async () => {
     expect(await loadedBy(['./telemetry.ts'], nowhere)).to.include.members([
       '@opentelemetry/sdk-node',
       'import-in-the-middle',
     ]);
   });
 
-  it('traces nothing if tracing is disabled, or if a variable is invalid', async () => {
+  it('traces nothing if tracing is disabled or a variable is invalid', async () => {
     const { stdout, stderr } = await run(`
       const { startTelemetry } = await import('./platform/infra/telemetry/start.ts');
       const { isTracing } = await import('./platform/infra/tracing.ts');
@@ -73,7 +73,7 @@ describe('telemetry', function () {
     expect(stdout, stderr).to.equal('[false,false,false,true]');
   });
 
-  it('ends the process and names the remedy if the Node version cannot trace', async () => {
+  it('ends the process and says what to do if the Node version does not support tracing', async () => {
     const { code, stderr } = await run(
       `const version = '24.11.0';
        Object.defineProperty(process, 'version', { value: 'v' + version });
@@ -87,7 +87,7 @@ describe('telemetry', function () {
     ]);
   });
 
-  it('waits at most 3 s for the last spans if their receiver does not answer', async () => {
+  it('waits at most 3 s for the last spans to be sent if their receiver does not answer', async () => {
     const { stdout, stderr } = await run(`
       const { mock } = await import('node:test');
       const { traceWith } = await import('./platform/infra/telemetry/start.ts');
@@ -108,7 +108,7 @@ describe('telemetry', function () {
     expect(stdout, stderr).to.equal('[false,true]');
   });
 
-  it('sends headers in the standard format, and reports spans that a receiver refuses', async () => {
+  it('sends the configured headers, and reports spans that a receiver refuses', async () => {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'club-telemetry-'));
     const headers = path.join(directory, 'headers');
     await writeFile(headers, 'api-key=a%20b=c, tenant=50%');

@@ -1,6 +1,6 @@
 /**
- * Only Node computes local times (DEC-154). Statements get instants and dates as parameters. Postgres has its own time zone rules, which
- * may be older, and refuses a zone that it does not know. A statement that computes in UTC names UTC.
+ * Tests that only Node computes local times (DEC-154), and that SQL statements get instants and dates as parameters. Postgres has its own
+ * time zone rules, which may be older, and refuses a time zone that it does not know. A statement that computes in UTC must name UTC.
  */
 import { expect } from 'chai';
 import { globSync, readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const exempt = [
   'platform/infra/postgres/checks/time-zones.ts', // compares both
 ];
 
-/** Expressions that compute with a named zone or with the time zone of the database session. */
+/** Matches expressions that compute with a named time zone or with the time zone of the database session. */
 const zoned: readonly RegExp[] = [
   /\bat\s+time\s+zone\s+(?!'UTC')/gi,
   /\btimezone\s*\(\s*(?!'UTC'|'browser')/gi, // `browser` is a setting of dashboards.
@@ -28,7 +28,7 @@ function zonedIn(text: string): string[] {
 }
 
 describe('time zones in statements', () => {
-  it('are never the zones of a club or session, because local-time.ts computes all instants', () => {
+  it('are never the time zone of a club or session, because local-time.ts computes all instants', () => {
     const files = globSync(searched, { cwd: projectDirectory }).filter(
       (file) => !exempt.some((place) => file.startsWith(place)),
     );
@@ -38,7 +38,7 @@ describe('time zones in statements', () => {
     expect(found.toSorted()).to.deep.equal([]);
   });
 
-  it('are found in each SQL form', () => {
+  it('are found in every form that SQL offers', () => {
     const statements = [
       'settled_at AT TIME ZONE club.time_zone',
       'settled_at at  time\n zone $1',

@@ -1,7 +1,7 @@
 /**
  * Tests the names on which code and data outside this checkout depend. Histories, schedules, dashboards and databases contain these names.
- * Older processes that run together with newer processes use them, too. If a name differs from test/wire-names.json, the behaviour changes,
- * and existing data needs a migration path.
+ * Processes of an older release, which run together with newer processes, also use these names. If a name differs from
+ * test/wire-names.json, the behaviour changes, and existing data needs a way to migrate.
  */
 import { expect } from 'chai';
 import { globSync, readFileSync } from 'node:fs';
@@ -53,7 +53,7 @@ describe('wire names', () => {
       expect(found[kind]).to.deep.equal(committed[kind]);
     });
 
-  it('have no kind that is missing in wire-names.json', () => {
+  it('belong only to kinds of names that wire-names.json contains', () => {
     expect(Object.keys(found).toSorted()).to.deep.equal(Object.keys(committed).toSorted());
   });
 });
@@ -62,8 +62,8 @@ const distinct = (names: readonly string[]): string[] => [...new Set(names)].toS
 const byName = ({ name: one }: { name: string }, { name: other }: { name: string }) => (one < other ? -1 : 1);
 
 /**
- * For each workflow type, the prefix of its workflow ids and its task queue, such as `webhook-delivery/ on webhooks`. If its bulk work uses
- * another task queue, the text also names that queue.
+ * For each workflow type: the prefix of its workflow ids and its task queue, such as `webhook-delivery/ on webhooks`. If bulk work of this
+ * type uses a different task queue, the text also names that queue.
  */
 function workflowIds(): Record<string, string> {
   return Object.fromEntries(
@@ -77,7 +77,10 @@ function workflowIds(): Record<string, string> {
   );
 }
 
-/** The activities that a worker registers. A factory only stores its argument, so the test can pass an object without real dependencies. */
+/**
+ * The names of the activities that a worker registers. A factory only stores its argument, so the test can pass an object without real
+ * dependencies.
+ */
 function activityNames(): string[] {
   const factories: ((deps: ActivityDeps) => object)[] = Object.values(activities);
   const anything = { db: {} } as ActivityDeps;
@@ -85,7 +88,7 @@ function activityNames(): string[] {
 }
 
 async function tableNames(): Promise<string[]> {
-  await import('../entities/data-source.ts'); // Imports every entity, each of which registers its table.
+  await import('../entities/data-source.ts'); // Imports every entity. Each import registers the table of the entity.
   return distinct(getMetadataArgsStorage().tables.map(({ name }) => String(name)));
 }
 
@@ -102,7 +105,7 @@ function nodesOf(node: ts.Node): ts.Node[] {
 
 const textOf = (node: ts.Node | undefined): string[] => (node && ts.isStringLiteralLike(node) ? [node.text] : []);
 
-/** The first argument of every call of this function, if it is a string. */
+/** Returns the first argument of every call of this function, if the argument is a string. */
 const callsOf = (source: ts.SourceFile, name: string): string[] =>
   nodesOf(source).flatMap((node) =>
     ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === name
@@ -110,7 +113,7 @@ const callsOf = (source: ts.SourceFile, name: string): string[] =>
       : [],
   );
 
-/** The string values of properties with this name. */
+/** Returns the string values of all properties with this name. */
 const valuesOf = (source: ts.SourceFile, name: string): string[] =>
   nodesOf(source).flatMap((node) =>
     ts.isPropertyAssignment(node) && ts.isIdentifier(node.name) && node.name.text === name
@@ -118,7 +121,7 @@ const valuesOf = (source: ts.SourceFile, name: string): string[] =>
       : [],
   );
 
-/** `const relayChannel = 'relay'`: NOTIFY and LISTEN take no parameters, so each channel is a constant. */
+/** Finds constants such as `const relayChannel = 'relay'`. NOTIFY and LISTEN accept no parameters, so each channel is a constant. */
 const channelsOf = (source: ts.SourceFile): string[] =>
   nodesOf(source).flatMap((node) =>
     ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && /channel$/i.test(node.name.text)
@@ -126,7 +129,7 @@ const channelsOf = (source: ts.SourceFile): string[] =>
       : [],
   );
 
-/** Each object with a name and a help text is a metric. */
+/** Finds the metrics: each object with a name and a help text is a metric. */
 function metricsOf(source: ts.SourceFile): { name: string; labels: string[] }[] {
   return nodesOf(source)
     .filter((node) => ts.isObjectLiteralExpression(node))

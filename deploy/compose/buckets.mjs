@@ -78,8 +78,8 @@ async function keepUser({ access, secret }) {
 }
 
 /**
- * Sends a request to the store's interface that manages users. The S3 client has no such request. So this function sends another request of
- * the client, and replaces its method, path and body before it is signed.
+ * Sends a request to the store's interface that manages users. The S3 client has no method for this request. So this function begins a
+ * different request of the client, and replaces the method, the path and the body before the client signs the request.
  */
 async function ask(path, query, body) {
   const admin = clientOf(env.S3_ADMIN_ENDPOINT);

@@ -4,7 +4,8 @@ set -eu
 
 directory=${1:-$(dirname "$0")/../secrets}
 mkdir -p "$directory"
-chmod 700 "$directory" # only the owner may enter; containers mount single files, so their users can read these
+# Only the owner may enter this directory. Containers mount single files of it, so the users of the containers can read these files.
+chmod 700 "$directory"
 cd "$directory"
 
 # Writes a secret, unless it exists. $1: the name of the file; $2: its content

@@ -1,10 +1,10 @@
-/** The allowed values and the defaults of agents, of their material and of their answers (AGT-21). */
+/** Lists the allowed values and the default values of agents, of their material and of their answers (AGT-21). */
 
 /** The kinds of material that an agent can have. A course stands for its published lessons. */
 export const materialKinds = ['course', 'lesson', 'media'] as const;
 export type MaterialKind = (typeof materialKinds)[number];
 
-/** The reasons for which an answer fails. The catalogues contain the messages to the student. */
+/** The error codes of a failed answer. The language catalogues contain the messages that students see. */
 export const answerErrors = [
   'model_unavailable',
   'model_overloaded',

@@ -1,11 +1,14 @@
-/** The rules of assignments: which work they accept, and until which time (ASG-5 to ASG-9). */
+/** Decides which work an assignment accepts, and until which time (ASG-5 to ASG-9). */
 
 export const assignmentRules = {
-  /** The maximum number of assignments of a lesson. The lesson shows all of them. */
+  /** The maximum number of assignments of a lesson. A lesson shows all its assignments. */
   maxOfLesson: 20,
 } as const;
 
-/** The deadline, and the time from which no work is accepted. Null means that the assignment has no such time. */
+/**
+ * The deadline of an assignment (`dueAt`), and the time from which it accepts no work (`closesAt`). Null means that the assignment has no
+ * such time.
+ */
 export interface Dates {
   dueAt: Date | null;
   closesAt: Date | null;
@@ -15,8 +18,9 @@ const noDates: Dates = { dueAt: null, closesAt: null };
 
 /**
  * Applies a student's extension. The extension moves only dates that the assignment has, and only to a later time. If the assignment's own
- * date is later, the own date applies. If the closing time would be before the moved deadline, it moves to the deadline.
- * @returns the dates in force for one student
+ * date is later than the extension, the own date applies. If the closing time would be before the moved deadline, the closing time moves to
+ * the deadline.
+ * @returns the dates that apply to the student
  */
 export function datesInForce(own: Dates, extension: Dates = noDates): Dates {
   const dueAt = own.dueAt && latest(own.dueAt, extension.dueAt);
@@ -27,17 +31,17 @@ function latest(...dates: readonly [Date, ...(Date | null)[]]): Date {
   return new Date(Math.max(...dates.map((date) => date?.getTime() ?? -Infinity)));
 }
 
-/** @returns whether the student can no longer hand in work. True from the closing time on */
+/** @returns whether the student can no longer hand in work. The value is true from the closing time on */
 export function isClosed({ closesAt }: Dates, now: Date): boolean {
   return closesAt !== null && now >= closesAt;
 }
 
 /**
- * Work has two deadlines: the deadline at the time when it was first sent, and the deadline now. Work is late only if it was first sent
- * after both of them. So late work becomes punctual if the deadline moves to a later time. Work that was in time does not become late if
- * the deadline moves to an earlier time. Work that is sent exactly at the deadline is in time.
+ * Compares the work with two deadlines: the deadline when the student first sent the work, and the deadline now. The work is late only if
+ * the student first sent it after both deadlines. So late work becomes punctual if the deadline moves to a later time. Punctual work does
+ * not become late if the deadline moves to an earlier time. Work that is sent exactly at the deadline is punctual.
  * @param first `sentAt` is the time at which the student first sent the work. `dueAt` is the deadline at that time
- * @param dueAt the deadline in force now
+ * @param dueAt the current deadline of the student
  */
 export function isLate(first: { sentAt: Date; dueAt: Date | null }, dueAt: Date | null): boolean {
   if (first.dueAt === null || dueAt === null) return false;

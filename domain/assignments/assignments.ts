@@ -1,4 +1,4 @@
-/** The assignments of a lesson as administrators see them. A transaction that changes an assignment locks the course. */
+/** Lists and changes the assignments of a lesson for administrators. A transaction that changes an assignment locks its course. */
 import { Assignment } from '../../entities/assignments/assignment.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
@@ -125,7 +125,7 @@ export async function createAssignment(
 }
 
 /**
- * Changes the fields that are present. An empty text removes the value.
+ * Changes the fields of the assignment that `input` contains. An empty text removes the value of its field.
  * @throws DomainError not_found (also if a file does not exist), media_archived, invalid_request
  */
 export async function updateAssignment(

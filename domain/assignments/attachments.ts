@@ -1,4 +1,4 @@
-/** The library files of an assignment's text, and of an administrator's review (MED-14). */
+/** Attaches library files to the text of an assignment, and to an administrator's review (MED-14). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -34,7 +34,7 @@ export async function detachReviewsOf(tx: Transaction, studentId: Id): Promise<v
        AND submission.id = attempt.submission_id AND submission.student_id = ${studentId}`);
 }
 
-/** @returns the files of each record with signed addresses, the oldest first. A record without files is absent */
+/** @returns for each record, its files with signed URLs, oldest first. The result has no entry for a record without files */
 export async function presentAttached(
   db: Queries,
   storage: ObjectStore,

@@ -1,4 +1,4 @@
-/** The assignments of a lesson as its students see them. */
+/** Lists the assignments of a lesson for its students. */
 import { Assignment } from '../../entities/assignments/assignment.ts';
 import { AssignmentExtension } from '../../entities/assignments/assignment-extension.ts';
 import type { RecordOf } from '../../contract/contract.ts';

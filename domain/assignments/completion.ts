@@ -1,4 +1,4 @@
-/** Completing a lesson that has assignments (ASG-13). */
+/** Completes a lesson for a student, if the lesson's assignments allow it (ASG-13). */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
@@ -8,7 +8,7 @@ import type { Reader } from '../identity/student-ref.ts';
 import * as completion from '../learning/courses/completion.ts';
 import { RefusalToPerson } from '../language/refusal.ts';
 
-/** @throws DomainError not_found, assignment_open. After an error nothing is written */
+/** @throws DomainError not_found, assignment_open. If the function throws, it has written nothing */
 export function completeLesson(
   deps: Pick<AddressedDeps, 'db' | 'publicUrl'>,
   reader: Reader,

@@ -1,4 +1,4 @@
-/** Later dates of an assignment for single students (ASG-7). */
+/** Gives single students later dates for an assignment (ASG-7). */
 import { AssignmentExtension } from '../../entities/assignments/assignment-extension.ts';
 import { Student } from '../../entities/identity/student.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -15,7 +15,9 @@ import { datesInForce, type Dates } from './assignments.policy.ts';
 
 type ExtensionRecord = RecordOf<'AssignmentExtension'>;
 
-/** The extensions of a removed student are deleted. So every extension that exists belongs to a student with an address. */
+/**
+ * The extensions of a removed student are deleted. So every extension in the table belongs to a student who still has an e-mail address.
+ */
 const extensionColumns = columns(
   AssignmentExtension,
   ['studentId', 'dueAt', 'closesAt', 'createdAt', 'updatedAt'],
@@ -80,7 +82,7 @@ export async function removeExtension(
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await requireAssignment(tx, clubId, assignmentId);
-    await lockStudent(tx, clubId, studentId); // The lock makes a concurrent submission run before or after this removal
+    await lockStudent(tx, clubId, studentId); // because of this lock, a concurrent submission runs completely before or after this removal
     const { affected } = await tx.manager.delete(AssignmentExtension, { assignmentId, studentId });
     if (affected === 0) throw notFound('extension');
   });

@@ -1,4 +1,4 @@
-/** The mails about a review of an assignment (ASG-12). Each mail is sent only if the submission still exists. */
+/** Defines the mails about a review of an assignment (ASG-12). Each mail is sent only if the submission still exists. */
 import { AssignmentAttempt } from '../../entities/assignments/assignment-attempt.ts';
 import { Lesson } from '../../entities/learning/lesson.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';

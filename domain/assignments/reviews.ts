@@ -1,4 +1,4 @@
-/** Administrators review the work of students (ASG-12). */
+/** Lets administrators review the work of students (ASG-12). */
 import { AssignmentReview } from '../../entities/assignments/assignment-review.ts';
 import { AssignmentSubmission } from '../../entities/assignments/assignment-submission.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -12,7 +12,7 @@ import { attach } from './attachments.ts';
 import { findWaiting } from './sending.ts';
 import { isLateNow, readSubmission } from './submissions.ts';
 
-/** The submission and its reviewer. */
+/** The submission to review, and the administrator who reviews it. */
 export interface Reviewing {
   clubId: Id;
   submissionId: Id;

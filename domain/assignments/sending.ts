@@ -1,6 +1,6 @@
 /**
- * Students hand in work and withdraw it. Each change locks the student's row, so changes of a student's submissions run one after
- * another.
+ * Lets students hand in work and withdraw it. Each change locks the student's row, so the changes of one student's submissions run one
+ * after another.
  */
 import { Assignment } from '../../entities/assignments/assignment.ts';
 import { AssignmentAttempt } from '../../entities/assignments/assignment-attempt.ts';
@@ -28,8 +28,7 @@ interface Work {
 const noAssignment = () => notFound('assignment');
 
 /**
- * Sends an attempt. It is the first attempt, or a new attempt after a review has requested changes. The sent files then belong to the
- * attempt.
+ * Sends a student's first attempt, or a new attempt after a review has requested changes. The sent files then belong to the attempt.
  * @throws DomainError not_found, invalid_request (the assignment does not accept such work), invalid_file, assignment_closed,
  *   submission_state
  */
@@ -89,7 +88,7 @@ function requireAccepted({ takesText, maxFiles }: OpenAssignment, { text, file_i
     throw new DomainError('invalid_request', `file_ids: the assignment accepts at most ${maxFiles} files.`);
 }
 
-/** @returns the attempt to insert @throws DomainError submission_state */
+/** @returns the row of the new attempt @throws DomainError submission_state */
 async function recordSending(
   tx: Transaction,
   { clubId, id: studentId }: Reader,
@@ -130,7 +129,7 @@ async function attachFiles(tx: Transaction, reader: Reader, attemptId: Id, fileI
 
 /**
  * Withdraws the last attempt while it waits for its review. The submission then shows its earlier attempt, for which changes were
- * requested. Without an earlier attempt the submission is deleted. The number of the withdrawn attempt is not used again.
+ * requested. If there is no earlier attempt, the submission is deleted. The number of the withdrawn attempt is not used again.
  * @returns the submission, if it still exists
  * @throws DomainError not_found, submission_changed
  */
@@ -162,7 +161,7 @@ export async function withdrawSubmission(
 }
 
 /**
- * Finds the attempt that waits for its review, if it has this number. The caller holds the lock of the student.
+ * Finds the attempt with this number, if it still waits for its review. The caller holds the lock of the student.
  * @throws DomainError not_found, submission_changed
  */
 export async function findWaiting(

@@ -1,11 +1,14 @@
-/** Removes a student's submissions, with their texts and reviews, and extensions. */
+/** Removes a student's extensions and submissions, with the texts and reviews of the submissions. */
 import { AssignmentExtension } from '../../entities/assignments/assignment-extension.ts';
 import { AssignmentSubmission } from '../../entities/assignments/assignment-submission.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { detachReviewsOf } from './attachments.ts';
 
-/** The media context erases the student's files. The caller holds the lock of the student. */
+/**
+ * Deletes a removed student's data in this context, except the files, which the media context erases. The caller holds the lock of the
+ * student.
+ */
 export async function purgeStudentFromAssignments(tx: Transaction, studentId: Id): Promise<void> {
   await detachReviewsOf(tx, studentId);
   await tx.manager.delete(AssignmentSubmission, { studentId });

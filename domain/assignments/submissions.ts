@@ -1,4 +1,4 @@
-/** Submissions as rows, and as students and administrators read them. */
+/** Reads submissions for students and administrators, and presents them as records of the API. */
 import { Assignment } from '../../entities/assignments/assignment.ts';
 import { AssignmentAttempt } from '../../entities/assignments/assignment-attempt.ts';
 import { AssignmentExtension } from '../../entities/assignments/assignment-extension.ts';
@@ -64,7 +64,10 @@ export interface SubmissionFilter extends PageRequest {
 
 type Counts = RecordOf<'AssignmentSubmissionCounts'>;
 
-/** @returns a page of the club's review queue, oldest first, and the count of each status, which ignores the status filter */
+/**
+ * @returns a page of the club's review queue, oldest first, and the number of submissions in each status. These numbers ignore the status
+ * filter
+ */
 export async function listSubmissions(
   db: Queries,
   clubId: Id,
@@ -96,14 +99,17 @@ const listOfStatus = {
   changes_requested: 'submissions_changes_requested',
 } as const satisfies Record<SubmissionStatus, string>;
 
-/** Reads the numbers from tallies, which are stored counts. It does not count rows, because a club can have any number of submissions. */
+/**
+ * Reads the numbers from tallies, which are stored counts. The function does not count rows, because a club can have any number of
+ * submissions.
+ */
 async function countOfClub(db: Queries, clubId: Id): Promise<Counts> {
   const count = await countEach(db, clubId, { lists: Object.values(listOfStatus), subjectIds: [noClub] });
   const of = (status: SubmissionStatus) => count({ list: listOfStatus[status], subjectId: noClub, marked: false });
   return { submitted: of('submitted'), approved: of('approved'), changes_requested: of('changes_requested') };
 }
 
-/** One student has few submissions, so the query counts the rows themselves. */
+/** A student has few submissions, so the query counts their rows and needs no stored total. */
 async function countOfStudent(db: Queries, clubId: Id, studentId: Id): Promise<Counts> {
   const rows = await db.rows<{ status: SubmissionStatus; count: number }>(sql`
     SELECT status, count(*)::int AS count FROM assignment_submissions
@@ -124,8 +130,8 @@ export async function readSubmission(
 }
 
 /**
- * @returns a page of the student's own submissions. The submission that was sent last is first. The page also has submissions to whose
- * lessons the student has lost access
+ * @returns a page of the student's own submissions. The submission that was sent last stands first. The page includes submissions to
+ * lessons that the student can no longer open
  */
 export async function listOwnSubmissions(
   db: Queries,
@@ -180,8 +186,8 @@ const extensionOf = (row: { extendedDueAt: Date | null; extendedClosesAt: Date |
 });
 
 /**
- * @returns whether the work is late. If the work is approved, the value was recorded at the approval. Otherwise the value follows from the
- * current dates
+ * @returns whether the work is late. For approved work, the function returns the value that the approval recorded. Otherwise it computes
+ * the value from the current dates
  */
 function lateOf(row: SubmissionRow): boolean {
   const { dueAt } = datesInForce(row, extensionOf(row));

@@ -1,6 +1,6 @@
 /**
- * Evaluates the rules of an automation for one run, when the run looks at its row. The query returns the answer of each rule separately,
- * because the record of the run shows each answer.
+ * Evaluates the rules of an automation for one run. The query returns the answer of each rule separately, because the record of the run
+ * shows each answer.
  */
 import type { AccessKind } from '../../entities/automations/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -13,9 +13,9 @@ export interface Question {
   studentId: Id;
   exitWhen: Condition | undefined;
   condition: Condition | undefined;
-  /** If the student loses this access, the run ends. Absent if a loss of access does not end the run. */
+  /** The access whose loss ends the run. Absent if a loss of access does not end the run. */
   access: { kind: AccessKind | null; id: Id | null } | undefined;
-  /** Whether the student's access may begin or end because of its dates while the run waits. */
+  /** Whether the query must also find the next time at which an access of the student begins or ends because of its dates. */
   watchesAccess: boolean;
 }
 
@@ -29,8 +29,9 @@ export interface Answers {
 }
 
 /**
- * @param world a `WITH …` clause. Its expressions have the names of the real tables, so the query reads them instead of the tables @returns
- * all answers, as of the same moment
+ * @param world a `WITH …` clause. Its expressions have the names of the real tables, so the query reads the expressions instead of the
+ *   tables
+ * @returns all answers, which come from the same snapshot of the database
  */
 export async function answer(db: Queries, question: Question, now: Date, world: Sql = raw('')): Promise<Answers> {
   const { runId, studentId, exitWhen, condition, access, watchesAccess } = question;
@@ -50,8 +51,8 @@ export async function answer(db: Queries, question: Question, now: Date, world: 
 }
 
 /**
- * Whether the student has the access for which the run was started. The trigger has named a delivery, a course, or a product with its
- * deliveries. If the trigger has named nothing, any access of the student counts.
+ * Whether the student has the access for which the run was started. The trigger named a delivery, a course, or a product with its
+ * deliveries. If the trigger named none of these, any access of the student counts.
  */
 function isOpen(studentId: Id, { kind, id }: { kind: AccessKind | null; id: Id | null }, now: Date): Sql {
   const which = {

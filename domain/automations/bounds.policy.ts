@@ -1,6 +1,6 @@
 /**
- * The limits of a draft, which are checked when it is saved (AUTO-7). Every other fault of a draft is a problem, which is reported later.
- * The functions are pure.
+ * Checks the limits of a draft when the draft is saved (AUTO-7). A draft with any other fault can be saved. Such a fault is a problem that
+ * is reported before the publication. The functions are pure.
  */
 import { conditionRules } from '../conditions/bounds.policy.ts';
 import { branches, triggerLists, type Definition, type Step, type Wait } from './versions/definition.policy.ts';
@@ -17,7 +17,7 @@ const definitionRules = {
 
 const minuteOfUnit = { minutes: 1, hours: 60, days: 1_440, weeks: 10_080 } as const;
 
-/** @returns the minutes of a delay */
+/** @returns the length of a delay in minutes */
 export const minutesOf = ({ amount = 0, unit = 'minutes' }: Wait): number => amount * minuteOfUnit[unit];
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Decides what a run does when it looks at its row (AUTO-10). The functions are pure: they get values from Postgres, and return a decision.
- * Runs, dry runs and the model in tests all use them.
+ * Decides what a run does next, from the current values in its row (AUTO-10). The functions are pure: they get values that were read from
+ * Postgres, and return a decision. Runs, dry runs and the model in tests all use them.
  */
 import type { AutomationStatus, ExitReason } from '../../entities/automations/values.ts';
 import type { EventType } from '../../platform/core/event-types.ts';
@@ -15,8 +15,7 @@ export interface Seen {
   /** Whether `exit_when` is true. False if the automation has no `exit_when`. */
   exits: boolean;
   /**
-   * Whether the student had the access of the run before, and does not have it any more. True only if the automation ends its runs in this
-   * case.
+   * Whether the student has lost the access for which the run was started. True only if the automation ends its runs in this case.
    */
   accessLost: boolean;
   /** Whether the condition of the step is true. False if the step has no condition. */
@@ -28,18 +27,18 @@ export interface Seen {
 
 export type Decision =
   | { kind: 'exit'; reason: Exclude<ExitReason, 'by_hand' | 'student_removed'> }
-  /** The automation is paused. */
+  /** The automation is paused, so the run does nothing. */
   | { kind: 'hold' }
   | { kind: 'wait'; until: Date }
   /** The step is complete. `to` is the next step; null at the end. */
   | { kind: 'pass'; outcome: 'then' | 'else' | 'time_over'; to: string | null }
-  /** The effect of the step is due before the run continues. */
+  /** The step has an effect, such as a tag, which must happen before the run continues at `to`. */
   | { kind: 'act'; to: string | null }
   | { kind: 'fail'; code: 'unknown_step_kind' };
 
 /**
- * Makes the checks in a fixed order. First it checks the reasons that end a run. Then it checks the condition of the step, and at last the
- * deadline. The runs of a paused automation do nothing. The runs of an archived automation end.
+ * Decides what the run does now, with checks in a fixed order. It first checks the reasons that end a run, then the condition of the step,
+ * and last the deadline. The runs of a paused automation do nothing. The runs of an archived automation end.
  */
 export function decide(placed: PlacedStep, facts: Seen): Decision {
   const { step, following } = placed;
@@ -75,7 +74,7 @@ function decideWait(placed: PlacedStep, { holds, now, deadline }: Seen): Decisio
 
 const day = 86_400_000;
 
-/** @returns the end of the wait at a step, which is fixed when the run enters the step; null if the step does not wait */
+/** @returns the end of the wait at a step; null if the step does not wait. The end is fixed when the run enters the step */
 export function deadlineOf({ kind, wait }: Step, timeZone: string, now: Date): Date | null {
   if (kind !== 'wait' || wait === undefined) return null;
   const { amount = 0, days = 0 } = wait;
@@ -90,17 +89,17 @@ export function deadlineOf({ kind, wait }: Step, timeZone: string, now: Date): D
 }
 
 /**
- * Whether a run that enters this step can wait without another look. The look that led to this step has just checked the reasons to exit. A
- * step with a condition or an effect needs a look first.
+ * Whether a run that enters this step can wait immediately, without a further evaluation. The reasons to exit were checked just before the
+ * run entered the step. A step with a condition or an effect must be evaluated first.
  */
 export const sleepsAt = ({ step: { kind, wait } }: PlacedStep): boolean =>
   kind === 'wait' && wait !== undefined && wait.kind !== 'until_condition';
 
-/** @returns the time at which a waiting run looks again: the end of the wait, or an earlier time at which access begins or ends */
+/** @returns the time at which a waiting run is evaluated again: the end of the wait, or an earlier time at which access begins or ends */
 export const nextLook = ({ access }: Pick<Watch, 'access'>, until: Date, nextChange: Date | null): Date =>
   access && nextChange !== null && nextChange < until ? nextChange : until;
 
-/** @returns the condition that a look at this step evaluates. Conditions of other steps are not evaluated */
+/** @returns the condition that must be evaluated while the run is at this step. Conditions of other steps are not evaluated */
 export const asksCondition = ({ step }: PlacedStep): Condition | undefined =>
   step.kind === 'condition' || (step.kind === 'wait' && step.wait?.kind === 'until_condition')
     ? step.condition
@@ -114,7 +113,7 @@ export function combine({ match, rules }: Condition, answers: readonly boolean[]
 
 /** The changes after which a waiting run must evaluate its rules again. */
 export interface Watch {
-  /** Types of facts. */
+  /** The types of facts after which the run evaluates its rules again. */
   types: EventType[];
   /** The courses whose published lessons affect the answers. */
   courses: string[];
@@ -142,7 +141,7 @@ const typesOf: Readonly<Record<Rule['kind'], readonly EventType[]>> = {
   email_clicked: [],
 };
 
-/** @returns the changes after which a run that waits at this step must look again */
+/** @returns the changes after which a run that waits at this step must be evaluated again */
 export function watchOf(definition: Definition, placed: PlacedStep): Watch {
   const conditions = [definition.exit_when, asksCondition(placed)].filter((one) => one !== undefined);
   const rules = conditions.flatMap((condition) => condition.rules);

@@ -1,4 +1,4 @@
-/** The uses of library files by automations: in drafts and in versions. */
+/** Defines how automations use library files, in their drafts and in their published versions. */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
@@ -6,8 +6,8 @@ import type { MediaUseRules } from '../media/use-rules.ts';
 import { endUsesOf } from '../media/uses/uses.ts';
 
 /**
- * Whether a version still has active runs, or can still get new runs. The query must name `automation_versions version` and `automations
- * automation`. The uses of an old version remain until the next publication, but no list shows these uses.
+ * An SQL condition on `automation_versions version` and `automations automation`. It is true if the version has active runs or can get new
+ * runs. The uses of any other version remain stored until the next publication, but no list shows them.
  */
 const liveVersion = sql`(automation.published_id = version.id AND automation.status IN ('active', 'paused')
   OR EXISTS (SELECT FROM automation_runs run WHERE run.version_id = version.id AND run.status = 'active'))`;

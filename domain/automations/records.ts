@@ -34,7 +34,7 @@ const automationColumns = columns(Automation, [
 ]);
 
 export interface AutomationRow extends Omit<RowOf<typeof automationColumns>, 'draft'> {
-  /** The draft may be incomplete, or a later release may have written it. */
+  /** The draft may be incomplete, or may come from a later release of this service. */
   draft: Definition;
 }
 
@@ -54,7 +54,7 @@ export interface VersionRow extends Omit<RowOf<typeof versionColumns>, 'definiti
   definition: Definition;
 }
 
-/** A record, and its revision, which a change must name (AUTO-8). */
+/** An automation's record with its revision. A request that changes the automation must name this revision (AUTO-8). */
 export interface Revised {
   record: RecordOf<'Automation'>;
   revision: number;

@@ -1,4 +1,4 @@
-/** Runs as administrators see them: single runs, the counts of runs at each step, and the actions of administrators on a run (AUTO-15). */
+/** Lets administrators list runs, read a run and the counts of runs at each step, and end or retry a run (AUTO-15). */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { RunStatus } from '../../entities/automations/values.ts';
 import { AutomationRunStep } from '../../entities/automations/automation-run-step.ts';
@@ -27,7 +27,7 @@ export interface RunFilter extends PageRequest {
   student_id?: Id;
   /** If present, only active runs at this step are listed. */
   step_id?: string;
-  /** The number of a version. */
+  /** The number of a version. If present, only runs of this version are listed. */
   version?: number;
 }
 
@@ -58,7 +58,7 @@ export async function listRuns(db: Queries, clubId: Id, automationId: Id, filter
   };
 }
 
-/** The highest exact count of runs in a filtered list. The counts of steps are always exact. */
+/** The total of a filtered list is exact up to this number of runs. The counts of steps are always exact. */
 const mostCountedAtStep = 1_000;
 
 async function countAtStep(db: Queries, where: Sql, { page, page_size: size }: PageRequest): Promise<number> {

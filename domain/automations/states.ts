@@ -1,4 +1,4 @@
-/** Pausing, resuming and archiving an automation (AUTO-17). */
+/** Pauses, resumes and archives an automation (AUTO-17). */
 import { Automation } from '../../entities/automations/automation.ts';
 import type { AutomationStatus } from '../../entities/automations/values.ts';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -29,7 +29,7 @@ export async function resumeAutomation(deps: DatabaseDeps, clubId: Id, automatio
 }
 
 /**
- * Archives the automation permanently. The gate makes its runs look again, so that they end.
+ * Archives the automation permanently. The gate wakes its runs, so that they end.
  * @throws DomainError not_found, automation_state
  */
 export async function archiveAutomation(deps: DatabaseDeps, clubId: Id, automationId: Id, now: Date): Promise<Revised> {
@@ -57,7 +57,7 @@ async function change(
   });
 }
 
-/** The caller holds the lock of the row. */
+/** Writes the new status of the automation. The caller holds the lock of its row. */
 async function move(
   tx: Transaction,
   { id, clubId }: AutomationRow,

@@ -1,11 +1,14 @@
-/** Removes a student's paths from automations, and deletes paths a year after a run's end (AUTO-16). */
+/** Deletes the paths of a removed student's runs. It also deletes the path of every run a year after the run has ended (AUTO-16). */
 import type { Id } from '../../platform/core/ids.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { endRun, runColumns, type RunRow } from './running/moves.ts';
 
-/** Ends the student's runs and deletes their paths. The keys of the runs and the counts stay. The caller holds the lock of the student. */
+/**
+ * Ends the student's runs and deletes their paths. The keys of the runs and the counts of runs stay. The caller holds the lock of the
+ * student.
+ */
 export async function purgeStudentFromAutomations(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   const active = await tx.rows<RunRow>(sql`SELECT ${runColumns} FROM automation_runs run
     WHERE run.student_id = ${studentId} AND run.status = 'active' ORDER BY run.id FOR NO KEY UPDATE`);
@@ -20,7 +23,7 @@ export async function purgeStudentFromAutomations(tx: Transaction, studentId: Id
 const pathRetentionMs = 365 * 86_400_000;
 const pathsPerBatch = 500;
 
-/** Deletes a batch of the paths of runs that ended a year ago. It is safe to repeat this function. */
+/** Deletes a batch of the paths of runs that ended a year ago. Upkeep can call the function again for the next batch. */
 export async function forgetOldPaths(
   db: Database,
   now: Date,

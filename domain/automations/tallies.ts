@@ -35,7 +35,7 @@ export interface StepCount {
   clicked: number;
 }
 
-/** @returns the counts of each step of the version that at least one run has entered */
+/** @returns the counts of each step of the version; a step that no run has entered is absent */
 export async function countSteps(db: Queries, versionId: Id): Promise<StepCount[]> {
   return db.rows<StepCount>(sql`
     SELECT step_id AS "stepId", sum(entered)::int AS entered, sum(departed)::int AS departed, sum(sent)::int AS sent,

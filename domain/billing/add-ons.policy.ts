@@ -1,13 +1,16 @@
-/** Defines when a charge with an unknown outcome is tried again, and when it is given up. */
+/** Defines when the service tries a charge with an unknown outcome again, and when it stops trying. */
 
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** The wait after each attempt, in milliseconds. The last wait of the list repeats. */
+/** The wait after each attempt, in milliseconds. After the last value of the list, every further wait has this value. */
 const waits = [5 * second, 30 * second, 2 * minute, 10 * minute, 30 * minute, hour] as const;
 
-/** The lease of an attempt, in seconds. It is longer than the three calls of an attempt together (10 s each). */
+/**
+ * The lease of an attempt, in seconds. An attempt makes at most three calls to the processor (10 s each), so the lease is longer than an
+ * attempt.
+ */
 export const addOnLeaseSeconds = 60;
 
 /**
@@ -16,7 +19,7 @@ export const addOnLeaseSeconds = 60;
  */
 export const chargesUntilMs = 23 * hour;
 
-/** @param attempts the attempts so far @returns the wait after the last attempt, in milliseconds */
+/** @param attempts the number of attempts so far @returns the wait after the last attempt, in milliseconds */
 export function waitAfterCharge(attempts: number): number {
   return waits[Math.min(attempts, waits.length) - 1] ?? waits[0];
 }

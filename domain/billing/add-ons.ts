@@ -1,4 +1,4 @@
-/** Add-ons, which a club buys besides its plan (BILL-4). */
+/** Buys and lists add-ons, which a club buys in addition to its plan (BILL-4). */
 import { AddOn } from '../../entities/billing/add-on.ts';
 import { ClubPlan } from '../../entities/billing/club-plan.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -43,7 +43,10 @@ export async function buyAddOn(deps: AddOnDeps, clubId: Id, purchase: Purchase, 
   return addOn;
 }
 
-/** Records the purchase with a lease for the caller, before any charge. @returns undefined if the purchase was recorded before */
+/**
+ * Records the purchase before anything is charged, and gives the caller a lease on its row.
+ * @returns undefined if the purchase was recorded before
+ */
 async function begin(
   tx: Transaction,
   clubId: Id,

@@ -1,4 +1,4 @@
-/** The allowances of a club's plan: features, and seats for students (BILL-2, BILL-3). */
+/** Checks what a club's plan includes: features, and seats for students (BILL-2, BILL-3). */
 import type { Transaction, Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -35,14 +35,19 @@ export async function requireFeature(
     : new DomainError('feature_not_in_plan', `The club's plan does not include ${feature.replaceAll('_', ' ')}.`);
 }
 
-/** Seats for students that a transaction has reserved. No other transaction of the club can reserve seats until this transaction ends. */
+/**
+ * The seats that a transaction has reserved for students. No other transaction of the club can reserve seats until this transaction ends.
+ */
 export interface LockedSeats {
-  /** The number of students above the plan's allowance, after these seats are used. The number is recorded when the students are added. */
+  /**
+   * The number of students beyond the plan's allowance after the reserved seats are used. This number is recorded when the students are
+   * added.
+   */
   excess: number;
 }
 
 /**
- * Locks the club's count of students until the transaction ends. This lock comes before the lock of any student
+ * Locks the club's count of students until the transaction ends. A transaction must take this lock before it locks any student
  * (docs/explanation/architecture.md#locks). So a transaction that has already locked a student must not call this function.
  */
 export async function lockStudentCount(tx: Transaction, clubId: Id): Promise<void> {
@@ -51,8 +56,8 @@ export async function lockStudentCount(tx: Transaction, clubId: Id): Promise<voi
 }
 
 /**
- * Locks the club's count of students to reserve seats for new students. If two requests want the last seat, one of them waits. The cost
- * does not depend on the number of students. The lock comes before the lock of any student.
+ * Locks the club's count of students to reserve seats for new students. If two requests want the last seat, one request waits. The function
+ * takes the same time for any number of students. Call it before the transaction locks any student.
  * @throws DomainError limit_reached if no seat is free and the plan does not bill overage
  */
 export async function lockSeats(
@@ -61,8 +66,8 @@ export async function lockSeats(
   more: number,
   addressee: Addressee = 'administrator',
 ): Promise<LockedSeats> {
-  // Locks the count before it adds the changes to the count. The opposite order can deadlock: one transaction would lock the changes and
-  // wait for the count. Another transaction would already have locked the count, and would wait for the changes.
+  // Locks the count, and then adds the changes to it. The opposite order can cause a deadlock: one transaction locks the changes and waits
+  // for the count, while another transaction has locked the count and waits for the changes.
   await lockStudentCount(tx, clubId);
   const row = await tx.one<
     Terms & { students: number }
@@ -78,8 +83,8 @@ export async function lockSeats(
 }
 
 /**
- * Checks whether the club has a free seat now, without a reservation and without a lock. Sign-ups use it, because they use a seat only
- * when they are confirmed (DEC-62).
+ * Checks whether the club has a free seat now, without a reservation and without a lock. Sign-ups call this function, because a sign-up
+ * uses a seat only when it is confirmed (DEC-62).
  * @throws DomainError limit_reached
  */
 export async function requireRoom(db: Queries, clubId: Id, addressee: Addressee): Promise<void> {
@@ -90,7 +95,7 @@ export async function requireRoom(db: Queries, clubId: Id, addressee: Addressee)
   if (row && excessOf({ ...row, more: 1 }) === 'refused') throw noSeatLeft(addressee);
 }
 
-/** @returns the number of students beyond the allowance, or `refused` if the plan does not bill them */
+/** @returns the number of students beyond the allowance, or `refused` if the plan does not bill students beyond it */
 function excessOf(of: Terms & { students: number; more: number }): number | 'refused' {
   const { limit, overage } = limitOf(of, 'students');
   const excess = Math.max(0, of.students + of.more - limit);
@@ -109,8 +114,8 @@ export async function takeSeats(tx: Transaction, clubId: Id, { excess }: LockedS
 }
 
 /**
- * Reserves seats for a known number of students, and records students beyond the allowance. Must be called in the transaction that adds
- * them, before it adds them.
+ * Reserves seats for a known number of students, and records the students beyond the allowance. The transaction that adds the students must
+ * call this function before it adds them.
  * @throws DomainError limit_reached if too few seats are free and the plan does not bill overage
  */
 export async function requireStudents(tx: Transaction, clubId: Id, more: number, now: Date): Promise<void> {

@@ -1,4 +1,4 @@
-/** The month of a club in its time zone. The AI budget, its add-ons and overages are counted per month. */
+/** Computes the current month of a club in the club's time zone. The AI budget, its add-ons and overages are counted per month. */
 import { Club } from '../../entities/clubs/club.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { localMonthOf, type LocalMonth } from '../../platform/core/time/local-time.ts';
@@ -14,6 +14,6 @@ export async function readClubMonth(db: Queries, clubId: Id, now: Date): Promise
   return localMonthOf(club.timeZone, now);
 }
 
-/** Whether the instant is in the month. */
+/** Whether the month contains the instant. */
 export const isIn = ({ startsAt, endsAt }: LocalMonth, instant: Sql): Sql =>
   sql`(${instant} >= ${startsAt} AND ${instant} < ${endsAt})`;

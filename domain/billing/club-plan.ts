@@ -1,4 +1,4 @@
-/** A club's plan as its administrators see it: its allowances and their use. */
+/** Reads a club's plan for its administrators: the allowances, and how much of them is used. */
 import { ClubPlan } from '../../entities/billing/club-plan.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
@@ -27,15 +27,15 @@ interface PlanRow {
   students: number;
   /** Stored bytes. */
   stored: string;
-  /** The used part of this month's AI budget, in millionths of a US dollar. */
+  /** The part of this month's AI budget that is already spent, in millionths of a US dollar. */
   spent: string;
-  /** The sums of the add-ons that count now, by kind. */
+  /** The sum of the add-ons of each kind that are valid now. */
   bought: Partial<Record<AddOnKind, number>> | null;
 }
 
 /**
- * A condition: the add-on in the row `add_on` is active and valid now. An add-on for the AI budget is valid only in the month in which it
- * was paid.
+ * Returns an SQL condition that is true if the add-on in the row `add_on` is active and valid now. An add-on for the AI budget is valid
+ * only in the month in which it was paid.
  */
 const inForce = (month: LocalMonth) =>
   sql`add_on.status = 'active' AND (add_on.kind <> 'ai_budget' OR ${isIn(month, sql`add_on.settled_at`)})`;

@@ -2,12 +2,12 @@
 import type { PlanName, PlanStatus } from '../../entities/billing/values.ts';
 import { planAfterCancellation, plans } from './plans.policy.ts';
 
-/** The relevant data of an event. */
+/** The data of an event that decides a club's plan. */
 export interface PlanEvent {
   /** The processor's id of the event. */
   id: string;
   type: string;
-  /** The time of the processor's clock, in whole seconds. */
+  /** The time of the event by the processor's clock, in whole seconds. */
   created: Date;
   customerId: string | null;
   subscriptionId: string | null;
@@ -20,11 +20,11 @@ export interface PlanEvent {
 export interface ReadEvent extends PlanEvent {
   /** The club in the event's metadata, which only the holder of the processor's secret key can set. */
   namedClub: string | null;
-  /** Set if the event is about a price that belongs to no plan of this service. */
+  /** True if the event is about a price that belongs to no plan of this service. */
   priceUnknown: boolean;
 }
 
-/** @returns the plan of a price, by the price's lookup key or by the configuration */
+/** @returns the plan of a price, which follows from the price's lookup key or from the configuration */
 export type PlanOfPrice = (price: { id: string | null; lookupKey: string | null }) => PlanName | undefined;
 
 /** @param pricePlans texts such as `<id of a price>=<plan>`. A price whose lookup key is the name of a plan needs no such text */
@@ -39,7 +39,7 @@ type Says = Partial<Omit<ReadEvent, 'id' | 'type' | 'created'>>;
 
 /**
  * The types of events that matter, each with the function that reads it. Events of the same second are sorted in the order of this list:
- * the creation of a subscription comes before its changes, and a failed charge before the successful charge.
+ * the creation of a subscription before its changes, and a failed charge before a successful charge.
  */
 const readers: Record<string, (object: unknown, planOfPrice: PlanOfPrice) => Says> = {
   'checkout.session.completed': (session) => ({
@@ -61,8 +61,8 @@ const readers: Record<string, (object: unknown, planOfPrice: PlanOfPrice) => Say
 const rank = new Map(Object.keys(readers).map((type, index) => [type, index]));
 
 /**
- * The status for each status of the processor. A subscription with another status, such as `incomplete`, has not begun and has no effect
- * yet.
+ * Maps the processor's status of a subscription to the status of the plan. A subscription with any other status, such as `incomplete`, has
+ * not begun and has no effect yet.
  */
 const statuses: Readonly<Record<string, PlanStatus>> = {
   active: 'active',
@@ -79,7 +79,8 @@ function readSubscription(subscription: unknown, planOfPrice: PlanOfPrice): Says
   const items: unknown[] = Array.isArray(data) ? data : [];
   const planOf = (one: unknown) =>
     planOfPrice({ id: textAt(one, 'price', 'id'), lookupKey: textAt(one, 'price', 'lookup_key') });
-  // Besides the item of the plan, a subscription can have items for other things, such as overage. Their prices belong to no plan.
+  // A subscription has an item for the plan, and may have items for other things, such as overage. The prices of other items belong to no
+  // plan.
   const item = items.find((one) => planOf(one) !== undefined) ?? items[0];
   const plan = planOf(item);
   return {
@@ -87,7 +88,7 @@ function readSubscription(subscription: unknown, planOfPrice: PlanOfPrice): Says
     subscriptionId: textAt(subscription, 'id'),
     namedClub: textAt(subscription, 'metadata', 'club_id'),
     ...(status !== null && { plan: plan ?? null, status }),
-    // Since version 2025-03-31 of the processor's API the item has this field. In earlier versions the subscription has it.
+    // Since version 2025-03-31 of the processor's API, the item has this field. In earlier versions, the subscription has this field.
     currentPeriodEnd: timeAt(item, 'current_period_end') ?? timeAt(subscription, 'current_period_end'),
     priceUnknown: status !== null && status !== 'canceled' && plan === undefined,
   };
@@ -97,7 +98,7 @@ function readInvoice(invoice: unknown): Says {
   const about = at(invoice, 'parent', 'subscription_details');
   return {
     customerId: idAt(invoice, 'customer'),
-    // Since version 2025-03-31 of the processor's API `parent` has this field. In earlier versions the invoice has it.
+    // Since version 2025-03-31 of the processor's API, `parent` has this field. In earlier versions, the invoice has this field.
     subscriptionId: idAt(about, 'subscription') ?? idAt(invoice, 'subscription'),
     namedClub: textAt(about, 'metadata', 'club_id'),
   };
@@ -114,8 +115,8 @@ const saysNothing = {
 } as const satisfies Says;
 
 /**
- * @param event the event as the processor sent it @returns the values of the event that decide a plan, or undefined if the input is not an
- * event of the processor
+ * @param event the event as the processor sent it
+ * @returns the values of the event that decide a plan, or undefined if the input is not an event of the processor
  */
 export function readEvent(event: unknown, planOfPrice: PlanOfPrice): ReadEvent | undefined {
   const [id, type, created] = [textAt(event, 'id'), textAt(event, 'type'), timeAt(event, 'created')];
@@ -135,8 +136,9 @@ export interface PlanState {
 
 /**
  * Derives a club's plan from the events of its subscriptions. The result depends on the events and on their own times, never on the order
- * of arrival. The newest subscription that has not ended decides the plan. If all subscriptions have ended, the newest of them decides.
- * @param openingPlan the plan of the club without any subscription
+ * of arrival. The newest subscription that has not ended decides the plan. If all subscriptions have ended, the newest subscription
+ * decides.
+ * @param openingPlan the plan that the club has if it has no subscription
  */
 export function planStateOf(events: readonly PlanEvent[], openingPlan: PlanName): PlanState {
   const ordered = events.toSorted(inTheirOrder);
@@ -165,8 +167,8 @@ function stateOfSubscription(events: readonly PlanEvent[]): PlanState | undefine
     events.findLast((event) => event[field] !== null)?.[field] ?? null;
   const plan = last('plan');
   if (plan === null) return undefined;
-  // A canceled subscription never becomes active again. If a successful charge arrives after the cancellation, it has paid for the time
-  // before the cancellation.
+  // A canceled subscription never becomes active again. A successful charge that arrives after the cancellation pays for the time before
+  // it.
   const canceled = events.some(({ status }) => status === 'canceled');
   return {
     plan: canceled ? planAfterCancellation : plan,
@@ -200,7 +202,7 @@ function textAt(value: unknown, ...path: readonly string[]): string | null {
   return typeof text === 'string' && text.length > 0 && text.length <= 255 ? text : null;
 }
 
-/** Reads an id. The processor may have replaced the id by the whole record that it names. */
+/** Reads an id. Instead of an id, the processor may send the whole record with this id. */
 function idAt(value: unknown, key: string): string | null {
   return textAt(value, key) ?? textAt(value, key, 'id');
 }

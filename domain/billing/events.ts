@@ -1,4 +1,4 @@
-/** The processor's events. Each event is recorded once. The club's plan is derived from all recorded events. */
+/** Records the payment processor's events, each event once, and derives the club's plan from all recorded events. */
 import { BillingEvent } from '../../entities/billing/billing-event.ts';
 import { ClubFeatureChange } from '../../entities/billing/club-feature-change.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
@@ -67,7 +67,7 @@ async function clubOf(tx: Transaction, event: ReadEvent): Promise<Id | null> {
   return (await clubOfCustomer(tx, event.customerId)) ?? (await clubNamed(tx, event)) ?? null;
 }
 
-/** Finds the club of a customer by an earlier event that has both. */
+/** Finds the club of a customer in an earlier event that names both the customer and the club. */
 async function clubOfCustomer(tx: Transaction, customerId: string | null): Promise<Id | undefined> {
   const row = await tx.one<
     Pick<BillingEvent, 'clubId'>
@@ -78,7 +78,10 @@ async function clubOfCustomer(tx: Transaction, customerId: string | null): Promi
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The club that the event names, if the club exists. An event of another environment names a club that does not exist in this database. */
+/**
+ * Returns the club that the event names, if the club exists. An event of a different environment names a club that does not exist in this
+ * database.
+ */
 async function clubNamed(tx: Transaction, { namedClub }: ReadEvent): Promise<Id | undefined> {
   if (namedClub === null || !uuid.test(namedClub)) return undefined;
   const club = await tx.one<{ id: Id }>(sql`SELECT id FROM clubs WHERE id = ${namedClub}`);

@@ -1,4 +1,4 @@
-/** Notices of the payment processor. Only signed notices are accepted, because the URL is public. */
+/** Receives notices (webhooks) of the payment processor. Only signed notices are accepted, because the URL is public. */
 import Stripe from 'stripe';
 import type { Secret } from '../../platform/core/secret.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
@@ -7,13 +7,13 @@ import { receiveEvent } from './events.ts';
 import type { EventOutcome } from '../../entities/billing/values.ts';
 import { readEvent, type PlanOfPrice } from './events.policy.ts';
 
-/** The dependencies of receiving the payment processor's events. */
+/** The dependencies of the function that receives the payment processor's notices. */
 export interface BillingEventDeps {
   db: Database;
   /** The secret that signs notices. Undefined if the operator has not configured a processor. */
   webhookSecret: Secret | undefined;
   planOfPrice: PlanOfPrice;
-  /** Receives the outcome of each event, for the log. */
+  /** A function that is called with the outcome of each event, and logs the outcome. */
   onEvent: (event: { id: string; type: string; outcome: EventOutcome | 'repeated' }) => void;
 }
 
@@ -42,7 +42,7 @@ export async function receiveBillingEvent(
   onEvent({ id: event.id, type: event.type, outcome: outcome ?? 'repeated' });
 }
 
-// Keeps a byte-order mark, because it is part of the signed bytes.
+// The decoder must not remove a byte-order mark, because the mark is part of the signed bytes.
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
 
 /** @throws DomainError signature_invalid */

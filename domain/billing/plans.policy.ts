@@ -1,4 +1,4 @@
-/** The plans as data: their features, their allowances, the treatment of overage, and the prices of add-ons. */
+/** Lists the plans with their features, their allowances and their rule for overage, and the prices of add-ons. */
 import type { AddOnKind, PlanName, Resource } from '../../entities/billing/values.ts';
 
 export const features = [
@@ -71,7 +71,7 @@ export const plans = {
 /** The plan of a club whose subscription was canceled. Existing data beyond this plan's allowances remains, but nothing can be added. */
 export const planAfterCancellation: PlanName = 'starter';
 
-/** The add-ons, in packages. Prices are in the smallest unit of the currency. */
+/** The add-ons, which are sold in packages. Prices are in the smallest unit of the currency. */
 export const addOns = {
   students: { resource: 'students', adds: 100, price: 1_000 },
   storage: { resource: 'storage_bytes', adds: 100 * gigabyte, price: 500 },

@@ -1,6 +1,6 @@
 /**
- * The step of an add-on: claim, charge, record (ENG-2). The club is charged once and gets its add-on, even if the step runs several times
- * or a process dies during it.
+ * The step of an add-on's workflow: it claims the add-on, charges the club and records the outcome (ENG-2). The club is charged only once
+ * and gets its add-on, even if the step runs several times or a process dies during the step.
  */
 import type { Queries, Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
@@ -20,7 +20,7 @@ export interface AddOnDeps {
 
 export type AddOnStep = { done: true; outcome: AddOnStatus } | { done: false; at: number; attempt: number };
 
-/** The columns that a claim returns. */
+/** The values of an add-on that a claim returns. */
 export interface ClaimedAddOn extends Claim {
   clubId: Id;
   /** The number of attempts, including the current attempt. */
@@ -35,7 +35,7 @@ export interface ClaimedAddOn extends Claim {
   createdAt: Date;
 }
 
-/** The columns that a claim of `add_ons` returns. */
+/** The columns of `add_ons` that the claim statement returns. */
 export const claimColumns = columns(AddOn, [
   'id',
   'clubId',
@@ -113,8 +113,8 @@ async function savePaymentMethod(db: Queries, { id, fence }: ClaimedAddOn, payme
 }
 
 /**
- * Records the outcome of a charge. If this call has lost its lease, the record does nothing, and the add-on's workflow continues the work.
- * If the outcome is unknown, the function wakes this workflow when `wakeAfter` is true. It does so even after a lost lease.
+ * Records the outcome of a charge. If this call has lost its lease, nothing is recorded, and the add-on's workflow continues the work. If
+ * the outcome is unknown and `wakeAfter` is true, the function wakes this workflow, even if the lease is lost.
  */
 async function record(
   tx: Transaction,

@@ -1,10 +1,16 @@
-/** Selects the terms of a resource for a club, from its plan and its add-ons. It also computes limits from these terms. */
+/**
+ * Selects a club's terms for a resource, such as students: its plan and its add-ons. The module also computes the club's limit from these
+ * terms.
+ */
 import type { AddOnKind, PlanName, Resource } from '../../entities/billing/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { plans, type Allowance } from './plans.policy.ts';
 
-/** The plan of a club. If billing has no plan for the club, the plan is the plan with which the club was opened (DEC-20). */
+/**
+ * Returns SQL for the plan of a club. If no event of billing has set a plan, the result is the plan with which the club was opened
+ * (DEC-20).
+ */
 export const planOf = (clubId: Id | Sql) =>
   sql`(SELECT coalesce((SELECT plan FROM club_plans WHERE club_id = ${clubId}), (SELECT opening_plan FROM clubs WHERE id = ${clubId})))`;
 
@@ -16,14 +22,14 @@ export interface Terms {
 }
 
 /**
- * The columns of {@link Terms}.
+ * Returns SQL for the columns of {@link Terms}.
  * @param kind SQL for the sum of permanent add-ons. Add-ons of the AI budget are not in this sum, because they count for one month only
  */
 export const termsOf = (clubId: Id, kind: Exclude<AddOnKind, 'ai_budget'>): Sql =>
   sql`${planOf(clubId)} AS plan,
     (SELECT coalesce(sum(adds), 0) FROM add_ons WHERE club_id = ${clubId} AND kind = ${kind} AND status = 'active') AS bought`;
 
-/** @returns the allowed amount of the resource, including add-ons, and the treatment of use beyond this amount */
+/** @returns the allowed amount of the resource, including add-ons, and whether use beyond this amount is billed or refused */
 export function limitOf({ plan, bought }: Terms, resource: Resource): { limit: number; overage: Allowance['overage'] } {
   const { included, overage } = plans[plan ?? 'trial'].allowances[resource];
   return { limit: included + Number(bought), overage };

@@ -1,17 +1,17 @@
-/** A club's colour, logo, footer and links, as mails, pages and certificates show them. */
+/** Reads a club's branding for mails, pages and certificates: the colour, the logo, the legal footer and the links. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { ClubBranding, type BrandingLink } from '../../entities/clubs/club-branding.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 
-/** The accent of clubs that have chosen no colour. */
+/** The accent colour of clubs that have chosen no colour. */
 export const standardAccent = '#1f4fd8';
 
 export interface Branding {
   /** `#rrggbb` */
   accentColor: string;
-  /** A permanent address of the logo; null if there is no logo or its file is not public. */
+  /** The permanent URL of the logo. Null if the club has no logo, or if the logo's file is not public. */
   logoUrl: string | null;
   replyTo: string | null;
   legalFooter: string | null;
@@ -32,7 +32,7 @@ const brandingColumns = columns(
   'branding',
 );
 
-/** @param publicUrl the address of the API, without a slash at the end */
+/** @param publicUrl the URL of the API, without a slash at the end */
 export async function findBranding(db: Queries, publicUrl: string, clubId: Id): Promise<Branding> {
   const row = await db.one<(typeof brandingColumns)['row'] & { isShown: boolean }>(sql`
     SELECT ${brandingColumns}, EXISTS (SELECT FROM media WHERE id = branding.logo_media_id AND club_id = branding.club_id

@@ -12,7 +12,11 @@ function luminance(color: string): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/** @param color `#rrggbb` @returns the contrast with white, from 1 to 21. Links are shown on white, and buttons have white text */
+/**
+ * @param color `#rrggbb`
+ * @returns the contrast between the colour and white, from 1 to 21. White matters, because links are shown on white, and buttons have white
+ *   text
+ */
 export function contrastWithWhite(color: string): number {
   return 1.05 / (luminance(color) + 0.05);
 }

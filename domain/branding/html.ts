@@ -1,4 +1,4 @@
-/** The parts of mails and pages that show a club's branding. All text that people wrote is escaped. */
+/** Builds the parts of mails and pages that show a club's branding. All text that people wrote is escaped. */
 import { escapeHtml } from '../../platform/core/text/text.policy.ts';
 import { dirAttribute, type Direction } from '../language/bidi.policy.ts';
 import type { Branding } from './branding.ts';
@@ -6,7 +6,7 @@ import type { Branding } from './branding.ts';
 /** The maximum height of a logo, in pixels. */
 const logoHeight = 64;
 
-/** @returns the logo, with the club's name for readers who load no images; empty without a logo */
+/** @returns the HTML of the logo, with the club's name for readers who load no images; empty without a logo */
 export function logoHtml({ logoUrl }: Pick<Branding, 'logoUrl'>, clubName: string): string {
   if (logoUrl === null) return '';
   return `<img src="${escapeHtml(logoUrl)}" alt="${escapeHtml(clubName)}" height="${logoHeight}" style="height:${logoHeight}px;width:auto;max-width:100%;object-fit:contain">`;
@@ -25,7 +25,7 @@ export function footerHtml(
   return `${legal}${listed === '' ? '' : `<p>${listed}</p>`}`;
 }
 
-/** @returns the footer and the links as plain text, with one part for each */
+/** @returns plain text in at most two parts: the legal footer, and the links */
 export function footerText({ legalFooter, links }: Pick<Branding, 'legalFooter' | 'links'>): string[] {
   return [
     ...(legalFooter === null ? [] : [legalFooter]),

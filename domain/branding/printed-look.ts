@@ -1,4 +1,4 @@
-/** The look of a club's printed documents: its current colour and logo (DEC-186). */
+/** Finds the look of a club's printed documents: the club's current colour and logo (DEC-186). */
 import { LRUCache } from 'lru-cache';
 import { ClubBranding } from '../../entities/clubs/club-branding.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -10,7 +10,7 @@ import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { standardAccent } from './branding.ts';
 
 export const printedLogoRules = {
-  /** The maximum size of a variant, in bytes. Larger variants are ignored. */
+  /** The maximum size of a variant of the logo's image, in bytes. Larger variants are ignored. */
   mostFileBytes: 4 * 1_024 * 1_024,
   /** The maximum size of the picture in the document, in bytes. */
   mostPictureBytes: 200 * 1_024,
@@ -20,7 +20,7 @@ export const printedLogoRules = {
   processes: 2,
   /** The maximum size of all pictures in memory, in bytes. */
   rememberedBytes: 16 * 1_024 * 1_024,
-  /** A variant is sharp enough if it has at least this share of the printed pixels. */
+  /** A variant is sharp enough if its width or its height is at least this share of the printed width or height. */
   leastShare: 0.75,
 } as const;
 
@@ -30,7 +30,7 @@ interface Size {
   height: number;
 }
 
-/** A variant of the logo in the object store. The bytes of a key never change. */
+/** A variant of the logo's image in the object store. The bytes that are stored under a key never change. */
 export interface LogoFile extends Size {
   key: string;
   sizeBytes: number;
@@ -68,11 +68,11 @@ export async function hasPrintableLogo(db: Queries, clubId: Id): Promise<boolean
   return (await findPrintedLook(db, clubId, { width: 1, height: 1 })).logo !== null;
 }
 
-/** @returns the smallest variant that is sharp enough for this size, or else the largest one */
+/** @returns the smallest variant that is sharp enough for this size; if none is sharp enough, the largest variant */
 function smallestSufficient(files: readonly LogoFile[], printSize: Size): LogoFile | undefined {
   const { mostFileBytes, leastShare } = printedLogoRules;
   const usable = files
-    // The image library gives a vector image without a size a size of one pixel. Such a picture is not used.
+    // If a vector image states no size, the image library gives it a size of one pixel. Such a picture is not used.
     .filter(({ sizeBytes, width, height }) => sizeBytes <= mostFileBytes && width * height > 1)
     .toSorted((one, other) => one.width * one.height - other.width * other.height || one.sizeBytes - other.sizeBytes);
   const isSufficient = ({ width, height }: Size) =>
@@ -81,23 +81,22 @@ function smallestSufficient(files: readonly LogoFile[], printSize: Size): LogoFi
 }
 
 /**
- * `unreadable`: no picture can be created from the bytes. `unavailable`: the bytes could not be read in time, and another try may
- * succeed.
+ * `unreadable`: no picture can be created from the bytes. `unavailable`: the bytes could not be read in time, and a later try may succeed.
  */
 export type LogoPicture = PrintPicture | 'unreadable' | 'unavailable';
 
-/** The newest pictures, by the variant's key and the printed size. */
+/** A cache of the pictures that were created last, by the variant's key and the printed size. */
 const remembered = new LRUCache<string, Exclude<LogoPicture, 'unavailable'>>({
   maxSize: printedLogoRules.rememberedBytes,
   sizeCalculation: (picture) =>
     typeof picture === 'string' ? 100 : 100 + picture.colors.length + picture.alpha.length,
 });
-/** Documents that are printed at the same time wait for the same picture. */
+/** The pictures that are being created now. Documents that are printed at the same time wait for the same picture. */
 const beingMade = new Map<string, Promise<LogoPicture>>();
 const permits = createClubPermits(printedLogoRules.processes);
 
 /**
- * Reads a variant and creates the printed picture. It never throws, so that no document fails because of its logo.
+ * Reads a variant and creates the printed picture. The function never throws, so that no document fails because of its logo.
  * @param printSize the size of the printed logo, in pixels
  */
 export async function readLogo(
@@ -132,7 +131,8 @@ async function makeLogo(
     const bytes = await readWhole(storage, key, sizeBytes, signal);
     return bytes ? ((await makePrintPicture(bytes, { box, mostBytes, signal })) ?? 'unreadable') : 'unavailable';
   };
-  // Some stores ignore the abort signal. So this code also waits for the signal itself, and such a store does not delay the document.
+  // Some stores ignore the abort signal. So the code also waits for the signal itself. Then a store that ignores the signal does not delay
+  // the document.
   return Promise.race([permits.run({ clubId }, make, signal), aborted(signal)]);
 }
 

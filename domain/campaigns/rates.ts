@@ -1,4 +1,4 @@
-/** The bounces and complaints of a campaign, read from tallies (CAMP-16). */
+/** Reads the bounces and complaints of a campaign from tallies (CAMP-16). */
 import type { Campaign } from '../../entities/campaigns/campaign.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { countEach } from '../../platform/infra/postgres/lists/counts.ts';
@@ -13,8 +13,8 @@ export async function readRates(db: Queries, { id, clubId }: Pick<Campaign, 'id'
 }
 
 /**
- * @returns the reason why the campaign must pause. If an administrator has resumed the campaign after such a pause, only the later mails
- * decide
+ * @returns the reason why the campaign must pause, or undefined. If an administrator has resumed the campaign after such a pause, only
+ * later mails count
  */
 export async function reasonOfRates(db: Queries, campaign: Campaign): Promise<'bounces' | 'complaints' | undefined> {
   const { sent, bounced, complained } = await readRates(db, campaign);

@@ -1,4 +1,4 @@
-/** The outcome for each recipient of a campaign, and the statistics of all recipients (operation 6). */
+/** Lists the outcome for each recipient of a campaign, and reads the statistics of all recipients (operation 6). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { removedStudentName } from '../../entities/identity/student.ts';
 import { Mail } from '../../entities/mail/mail.ts';
@@ -40,8 +40,8 @@ const moments = {
 } as const;
 
 /**
- * Lists recipients in the order in which they were frozen. Pages without a filter neither repeat nor miss a recipient. The list is empty
- * before the freeze.
+ * Lists recipients in the order in which they were frozen. Without a filter, no recipient is missing and none is on two pages. The list is
+ * empty until the recipients are frozen.
  * @throws DomainError not_found
  */
 export async function listDeliveries(
@@ -81,8 +81,8 @@ function present(row: Row): RecordOf<'CampaignDelivery'> {
 }
 
 /**
- * Tallies count `pending` and `sending` together, because `sending` changes too often. The rows in `sending` are always few, so the query
- * counts the rows themselves.
+ * Counts the recipients with the given status. Tallies count `pending` and `sending` together, because the status `sending` changes too
+ * often. Few rows have this status at a time, so the query counts these rows directly.
  */
 async function countIn(db: Queries, campaign: CampaignRow, status: RecipientStatus | undefined): Promise<number> {
   const { id, clubId, recipients, finalStatistics } = campaign;
@@ -107,7 +107,7 @@ async function countSending(db: Queries, campaignId: Id): Promise<number> {
   return countRow?.mails ?? 0;
 }
 
-/** The name of each list of a campaign's mails, by the status of the mails. Tallies store the length of each list. */
+/** The name of the tally for each status of a campaign's mails. */
 const statusLists = { sent: 'mails_sent', skipped: 'mails_skipped', failed: 'mails_failed' } as const;
 const eventLists = {
   delivered: 'mails_delivered',
@@ -118,7 +118,10 @@ const eventLists = {
 } as const;
 const reasonLists = skipReasons.map((reason) => ({ reason, list: `mails_skipped_${reason}` as const }));
 
-/** Reads tallies, so the cost does not grow with the number of recipients. @throws DomainError not_found */
+/**
+ * Reads the statistics of a campaign from tallies, so that the cost does not grow with the number of recipients.
+ * @throws DomainError not_found
+ */
 export async function readStatistics(db: Queries, clubId: Id, campaignId: Id): Promise<RecordOf<'CampaignStatistics'>> {
   const { recipients, finalStatistics } = await findCampaign(db, clubId, campaignId);
   if (finalStatistics !== null) return finalStatistics as RecordOf<'CampaignStatistics'>;
@@ -159,8 +162,8 @@ export async function readStatistics(db: Queries, clubId: Id, campaignId: Id): P
 
 /**
  * Keeps only ids, times and statuses in the mail rows of a removed student. A mail that is being sent completes normally, but the record of
- * its result contains no address. Clicks and bounces are deleted, but the counts still include them. An unknown outcome stays recorded. The
- * student may have got this mail, so the mail must not count as refused.
+ * its result contains no address. Clicks and bounces are deleted, but the counts still include them. An unknown outcome stays unknown,
+ * because the student may have got the mail, and it must not count as refused.
  */
 export async function purgeStudentFromCampaigns(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`UPDATE mails SET student_name = ${removedStudentName}, student_email = '', address_key = NULL,

@@ -1,4 +1,7 @@
-/** Removes recipients in small batches after their retention time. The statistics are never deleted (CAMP-17). */
+/**
+ * Removes the recipients of ended campaigns in small batches after the retention time. The statistics of a campaign are never deleted
+ * (CAMP-17).
+ */
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';

@@ -37,18 +37,18 @@ import { pause } from './states.ts';
 export interface SendingDeps extends HandOverDeps {
   db: Database;
   vault: Vault;
-  /** The dependencies for publishing the images of e-mails. */
+  /** The dependencies of the functions that publish the images of e-mails. */
   images: Omit<ImageDeps, 'db' | 'vault'>;
   /** The platform's own address. Clubs without a verified domain send from it, and bounces go to it. */
   fromAddress: string;
-  /** The number of mails that a new club, and a new domain, may send in a day. */
+  /** The numbers of mails that a new club and a new mail domain may send in a day. */
   warmUps: WarmUps;
   /** The URL at which callers reach the API, without a slash at the end. */
   publicUrl: string;
   onOutcome: (status: Outcome['status']) => void;
 }
 
-/** After this many refusals in a row the campaign pauses. */
+/** If the mail server refuses this many mails one after another, the campaign pauses. */
 const refusalsBeforePause = 20;
 
 interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCount'> {
@@ -58,8 +58,8 @@ interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCoun
 }
 
 /**
- * The row of a candidate after the claim statement. If the mail was not claimed, the values of a claim may be absent. If the student was
- * removed, the address is absent.
+ * The row of a candidate mail that the claim statement returns. If the mail was not claimed, the fields `fence` and `attemptCount` may be
+ * absent. If the student was removed, the address is absent.
  */
 type ClaimRow =
   | (Claimed & { status: 'sending'; goesOn: boolean })
@@ -83,12 +83,12 @@ interface Scene {
   clubName: string;
   sender: MailSender;
   from: From;
-  /** The number of consecutive refusals so far. */
+  /** The number of consecutive mails that the mail server has refused so far. */
   refusals: number;
   recordSent: ReturnType<typeof recorderOfAccepted>;
 }
 
-/** Sends up to `most` due mails, on all connections at the same time, for some seconds. */
+/** Sends up to `most` due mails, on all connections to the mail server at the same time, for some seconds. */
 export async function sendPage(
   deps: SendingDeps,
   campaign: Campaign,
@@ -120,8 +120,8 @@ export async function sendPage(
 }
 
 /**
- * Checks the page against the audience again, and skips students who have left the audience. Students who entered the audience after the
- * freeze do not get the mail.
+ * Checks again which recipients of the page belong to the audience, and skips students who have left the audience. Students who joined the
+ * audience after the freeze do not get the mail.
  */
 async function leaveOutIneligible({ db }: SendingDeps, campaign: Campaign, most: number, now: Date): Promise<void> {
   await db.run(sql`UPDATE mails SET status = 'skipped', skip_reason = 'no_longer_eligible'
@@ -135,8 +135,8 @@ async function leaveOutIneligible({ db }: SendingDeps, campaign: Campaign, most:
 /**
  * Claims one mail for each idle connection, if the campaign, the student and the address still permit the mail. One statement has read the
  * candidates, so they have different addresses. The claim statement first locks the candidates by id, and only then checks all other
- * conditions. The reason is Postgres's statistics, which contain no pending mails just after a freeze. Postgres could then choose a plan
- * that reads all pending mails for each claim.
+ * conditions. Just after a freeze, Postgres's statistics do not know the pending mails yet. If the statement checked the conditions first,
+ * Postgres could choose a plan that reads all pending mails for each claim.
  */
 async function claimAll(
   { db, vault }: SendingDeps,
@@ -252,7 +252,8 @@ async function record(
   const { id, fence, attemptCount } = claimed;
   const outcome = outcomeOf(answer, attemptCount);
   const mine = sql`id = ${id} AND fence = ${fence}`;
-  // The row of a removed student has no address. The server's answer must not write the address into the row again.
+  // If the student was removed, the mail's row has no address any more. The server's answer may contain the address, so it is not written
+  // into such a row.
   const error = (text: string) =>
     text === outcomeUnknown ? sql`${text}::text` : sql`CASE WHEN student_email <> '' THEN ${text}::text END`;
   if (outcome.status === 'sent') await scene.recordSent(claimed, answer);
@@ -262,8 +263,8 @@ async function record(
   else {
     const again = new Date(now.getTime() + outcome.waitMs);
     await db.transaction(async (tx) => {
-      // Locks the campaign. A cancellation skips the pending mails. Without this lock, a cancellation at the same time would miss a mail
-      // that becomes pending again here.
+      // Locks the campaign, because a cancellation skips the pending mails. Without this lock, a simultaneous cancellation would miss the
+      // mail that becomes pending again here.
       const current = await findCampaign(tx, campaign.clubId, campaign.id, 'FOR SHARE');
       const status = current.status === 'canceled' ? 'skipped' : 'pending';
       await tx.run(sql`UPDATE mails SET lease_until = NULL, next_attempt_at = ${again}, ${settledAs(status, error(outcome.lastError))}
@@ -276,8 +277,8 @@ async function record(
 }
 
 /**
- * Counts the refusals in a row. Too many refusals pause the campaign. A success sets the count to 0. If the count is already 0, a success
- * writes nothing.
+ * Counts how many mails the server has refused one after another. Too many refusals pause the campaign. A success sets the count to 0. If
+ * the count is already 0, a success writes nothing.
  * @returns whether the campaign continues
  */
 async function countRefusals(db: Database, scene: Scene, more: 0 | 1, now: Date): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** The actions of administrators on a campaign: schedule, unschedule, pause, resume, cancel, retry (CAMP-8). */
+/** Lets administrators schedule, unschedule, pause, resume, cancel and retry a campaign (CAMP-8). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import type { CampaignStatus, PauseReason } from '../../entities/campaigns/values.ts';
@@ -21,8 +21,8 @@ type Record = RecordOf<'Campaign'>;
 
 /**
  * @param at the time in the club's time zone; if absent, the campaign starts immediately
- * @throws DomainError not_found, campaign_not_draft, feature_not_in_plan, invalid_request (the campaign has problems, or the time is past
- *   or does not exist)
+ * @throws DomainError not_found, campaign_not_draft, feature_not_in_plan, invalid_request (the campaign has problems, or the time is in the
+ * past or does not exist)
  */
 export async function scheduleCampaign(
   { db }: DatabaseDeps,
@@ -31,7 +31,7 @@ export async function scheduleCampaign(
   at: string | undefined,
   now: Date,
 ): Promise<Record> {
-  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // caches the problems of the e-mail for the transaction
+  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // fills a cache, so that the check in the transaction is fast
   return db.transaction(async (tx) => {
     const campaign = await findCampaign(tx, clubId, campaignId, 'FOR NO KEY UPDATE');
     if (campaign.status !== 'draft')
@@ -63,8 +63,8 @@ async function instantInClub(tx: Transaction, clubId: Id, at: string, now: Date)
 }
 
 /**
- * Changes a campaign that has not begun into a draft again. The campaign must be scheduled, or paused before its recipients were frozen. So
- * no mail has been sent yet (DEC-156).
+ * Turns a campaign back into a draft, if no mail was sent. The campaign must be scheduled, or paused before its recipients were frozen
+ * (DEC-156).
  * @throws DomainError not_found, campaign_state
  */
 export async function unscheduleCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
@@ -85,7 +85,7 @@ export async function pauseCampaign(deps: DatabaseDeps, clubId: Id, campaignId: 
   );
 }
 
-/** Pauses a campaign. No recipient is claimed after the commit. */
+/** Pauses a campaign. After the commit, no worker claims a mail of the campaign. */
 export function pause(tx: Transaction, campaign: CampaignRow, pauseReason: PauseReason, now: Date): Promise<Record> {
   return move(tx, campaign, { status: 'paused', pauseReason, looksAt: now }, now);
 }
@@ -110,8 +110,8 @@ export async function resumeCampaign(deps: DatabaseDeps, clubId: Id, campaignId:
 }
 
 /**
- * An administrator who resumes a campaign after too many bounces or complaints accepts them. From then on, only later bounces and
- * complaints count (CAMP-16).
+ * An administrator who resumes a campaign after too many bounces or complaints accepts these bounces and complaints. From then on, only
+ * later ones count (CAMP-16).
  */
 async function acceptedRates(tx: Transaction, campaign: CampaignRow) {
   if (campaign.pauseReason !== 'bounces' && campaign.pauseReason !== 'complaints') return {};
@@ -165,7 +165,7 @@ async function change(
   });
 }
 
-/** Writes a campaign's new state and wakes its run, which may be able to continue. The caller holds the lock of the row. */
+/** Writes a campaign's new state and wakes its run, because the run may now be able to continue. The caller holds the lock of the row. */
 async function move(
   tx: Transaction,
   { id, clubId }: CampaignRow,

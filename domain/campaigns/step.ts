@@ -1,6 +1,6 @@
 /**
- * The step of `campaign-run/<id>`: begins at the start time, freezes the recipients, then sends one page of mails after another (CAMP-8,
- * CAMP-9).
+ * The step of the workflow `campaign-run/<id>`. It waits for the start time, freezes the recipients, and then sends one page of mails after
+ * another (CAMP-8, CAMP-9).
  */
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import type { CampaignStatus, PauseReason } from '../../entities/campaigns/values.ts';
@@ -30,7 +30,7 @@ import { findCampaign, type CampaignRow } from './records.ts';
 import { sendPage, type SendingDeps } from './sending.ts';
 import { pause } from './states.ts';
 
-/** The reason of a wait. `page` means that the campaign does not wait, because more mails are due. */
+/** The event for which the campaign waits. `page` means that the campaign does not wait, because more mails are due. */
 type Awaited = 'start' | 'resume' | 'window' | 'rate' | 'day' | 'retries' | 'server' | 'under_way' | 'page';
 
 export type CampaignStep =
@@ -44,13 +44,19 @@ export type CampaignStep =
       recipients: number;
     };
 
-/** The maximum number of mails of one activity. If the mail server is slow, the activity ends earlier. */
+/** The maximum number of mails that one activity sends. If the mail server is slow, the activity ends earlier. */
 const pageSize = 1_000;
-/** The pause if the mail server cannot be reached. A restart of the server takes less time. */
+/** The pause if the mail server cannot be reached. It is longer than a restart of the server. */
 const serverRestMs = 15_000;
-/** If a start is late by more than this, the campaign pauses, so that an administrator decides whether the e-mail is still wanted. */
+/**
+ * If the start of a campaign is late by more than this time, the campaign pauses. An administrator then decides whether the e-mail is still
+ * wanted.
+ */
 const missedStartMs = 24 * 3_600_000;
-/** A resumed campaign wakes its run. The run of a paused campaign also looks again at this interval. */
+/**
+ * An administrator who resumes a campaign wakes its run. In case this wake is lost, the run of a paused campaign also reads its row at this
+ * interval.
+ */
 const pausedLooksMs = 7 * 24 * 3_600_000;
 
 /** @param now Unix milliseconds */
@@ -58,7 +64,7 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
   const { db } = deps;
   const at = new Date(now);
   const campaign = await db.manager.findOneBy(Campaign, { id: campaignId });
-  if (!campaign) return { done: true, outcome: 'draft' }; // only a draft can be deleted, so the campaign was a draft
+  if (!campaign) return { done: true, outcome: 'draft' }; // the row was deleted, and only a draft can be deleted
   const waiting = (waitingFor: Awaited, until?: number): CampaignStep => ({
     done: false,
     ...(until !== undefined && { at: until }),
@@ -73,7 +79,7 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
       return { done: true, outcome: campaign.status };
     case 'canceled':
     case 'paused': {
-      // Claimed mails are still settled, either by the worker that claimed them or with an unknown outcome.
+      // Claimed mails still get an outcome, either from the worker that claimed them, or the outcome "unknown" after their lease has ended.
       const leased = await endExpiredLeases(deps.db, sql`campaign_id = ${campaignId}`);
       if (leased !== undefined) return rest(deps, campaign, 'under_way', leased);
       if (campaign.status === 'paused') return rest(deps, campaign, 'resume', new Date(now + pausedLooksMs));
@@ -107,7 +113,7 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
       await pause(tx, campaign, reason ?? 'problems', now);
       return 0;
     }
-    await setImagesOf(tx, clubId, { kind: 'campaign', id }, []); // the following code uses the public copies of the images
+    await setImagesOf(tx, clubId, { kind: 'campaign', id }, []); // the e-mail now uses public copies of its images
     const linkedEmail: LinkedEmail = { ...compiled, linkIds: await insertLinks(tx, clubId, id, compiled.links) };
     const frozen = await tx.one<{ recipients: number }>(sql`
       WITH frozen AS (
@@ -127,8 +133,8 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
 
 /**
  * Removes the data of students who were removed while the recipients were frozen. The freeze reads the students at its beginning, so it may
- * add a mail for such a student. The foreign key of the mail makes the freeze wait for the removal, but this removal does not see the new
- * mail. If a removal begins later, it waits for the freeze, and then sees the mail.
+ * add a mail for a student who is just being removed. The foreign key of the mail makes the freeze wait for the removal, but the removal
+ * does not see the new mail. A removal that begins later waits for the freeze, and then sees the mail.
  */
 async function purgeRemovedMeanwhile(tx: Transaction, campaignId: Id): Promise<void> {
   const removedRecipients = await tx.rows<{
@@ -229,9 +235,10 @@ async function finishOrWait(
 }
 
 /**
- * Returns the wait and records that there is more to do. If the run is lost, the sweeper finds the campaign by its row.
- * @param leased the earliest end of a lease of a mail that is being sent. The step runs again at this time at the latest, so that this mail
- * does not stay open for longer
+ * Records in the campaign's row when the next step is due, and returns this time. If the run is lost, the sweeper finds the campaign by its
+ * row.
+ * @param leased the earliest end of a lease, if mails are being sent. The step runs again at this time at the latest, so that no mail stays
+ * open after its lease
  */
 async function rest(
   { db }: SendingDeps,

@@ -18,8 +18,8 @@ const maxFaults = 1_000;
 type Fault = RecordOf<'SuppressionImport'>['errors'][number];
 
 /**
- * Suppresses all addresses of the column `email`, or none of them. Only the keys of the addresses are stored. The same file may be imported
- * again.
+ * Suppresses all addresses in the column `email`. If the import fails, it suppresses none of them. Only keyed hashes of the addresses are
+ * stored. The same file can be imported again.
  * @param body the file, which is read piece by piece. Reading it throws body_too_large if the file is too large
  * @throws DomainError invalid_request (the header line is unreadable, or the file has more than 50,000 rows or a line of more than 128 KB),
  *   suppression_limit_reached
@@ -41,7 +41,7 @@ export async function importSuppressions(
         keys.set(key.toString('hex'), key);
       } else {
         failed += 1;
-        if (faults.length < maxFaults) faults.push({ row: row.row, ...row.fault } as Fault); // the import reads only the column `email`
+        if (faults.length < maxFaults) faults.push({ row: row.row, ...row.fault } as Fault); // safe cast: only `email` is read
       }
       if (keys.size + failed > maxRows)
         throw new DomainError('invalid_request', `The file has more than ${maxRows} rows. Send it in several parts.`);
@@ -59,7 +59,7 @@ class File {
   #format: FileFormat | undefined;
   #nextRow = 1;
 
-  /** @returns the rows that are complete so far */
+  /** @returns the rows that have arrived completely */
   *rowsOf(bytes: Buffer, isLast: boolean): Generator<ReturnType<typeof readRows>['rows'][number]> {
     this.#left = Buffer.concat([this.#left, bytes]);
     if (!isLast && this.#left.length < importRules.pieceBytes) return;
@@ -73,7 +73,8 @@ class File {
       this.#nextRow = header.nextRow;
       this.#left = this.#left.subarray(header.end);
     }
-    // A row may begin at the end of a piece. This beginning is read together with the next piece.
+    // A row may begin at the end of a piece and end in the next piece. The reader keeps the beginning, and reads it together with the next
+    // piece.
     const minBytes = isLast ? 1 : importRules.pieceBytes;
     while (this.#left.length >= minBytes) {
       const read = readRows({ bytes: this.#left, isLast }, this.#format, this.#nextRow, importRules.batchRows, [

@@ -1,4 +1,4 @@
-/** A club's branding: logo, colour, reply address, legal footer and links. */
+/** Reads and replaces a club's branding: the logo, the colour, the reply address, the legal footer and the links. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { ClubBranding } from '../../entities/clubs/club-branding.ts';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -13,7 +13,7 @@ import { contrastWithWhite, isReadable } from '../branding/colors.policy.ts';
 import type { AddressedDeps } from '../deps.ts';
 import { setUses } from '../media/uses/uses.ts';
 
-/** @returns the branding as administrators see it */
+/** @returns the branding for administrators, with a warning if documents cannot print the logo */
 export async function readBranding(db: Queries, publicUrl: string, clubId: Id): Promise<RecordOf<'Branding'>> {
   const row = await db.manager.findOneBy(ClubBranding, { clubId });
   const branding = await findBranding(db, publicUrl, clubId);
@@ -28,7 +28,7 @@ export async function readBranding(db: Queries, publicUrl: string, clubId: Id): 
 }
 
 /**
- * Replaces the whole branding. An absent field gets its default.
+ * Replaces the whole branding. A field that `input` lacks gets its default value.
  * @throws DomainError invalid_file if the logo is not a ready public image of the library; invalid_request if white text on the colour is
  *   unreadable, or a name or the footer has invisible characters
  */
@@ -53,8 +53,8 @@ export async function setBranding(
   return db.transaction(async (tx) => {
     const logoMediaId = input.logo_media_id?.toLowerCase() ?? null;
     if (logoMediaId !== null) await requireLogo(tx, clubId, logoMediaId);
-    // Files come before the club in the order of locks. The foreign key of the branding's row locks the club's row. So the uses of the
-    // files are written before the branding's row.
+    // A transaction must lock files before it locks the club. The foreign key of the branding's row locks the club's row. So the uses of
+    // the files are written first, and the branding's row after them.
     await setUses(tx, clubId, { kind: 'branding', id: clubId }, logoMediaId === null ? [] : [logoMediaId]);
     await tx.run(sql`
       INSERT INTO club_branding (club_id, logo_media_id, accent_color, reply_to, legal_footer, links, updated_at)

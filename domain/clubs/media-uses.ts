@@ -1,4 +1,4 @@
-/** The use of a library file as a club's logo. */
+/** Defines how a club uses a library file as its logo. */
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { MediaUseRules } from '../media/use-rules.ts';
 

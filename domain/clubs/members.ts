@@ -1,4 +1,4 @@
-/** The administrators of a club and their roles: members and open invitations. A club never loses its last owner. */
+/** Manages the administrators of a club: the members with their roles, and the open invitations. A club never loses its last owner. */
 import { Invitation } from '../../entities/clubs/invitation.ts';
 import { Membership } from '../../entities/clubs/membership.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -40,7 +40,10 @@ interface MemberRow {
   mailWithheldUntil: Date | null;
 }
 
-/** Rows of `member`: members and open invitations. The first half of the union names the columns. */
+/**
+ * Returns a FROM clause with the rows `member`: the club's members and its open invitations. The columns get their names from the first
+ * half of the UNION.
+ */
 const membersOf = (clubId: Id, now: Date) => sql`FROM (
   SELECT ${columns(Membership, { administratorId: 'administratorId', role: 'role', since: 'joinedAt' }, 'membership')},
          administrator.email, administrator.name, NULL::uuid AS "invitationId", NULL::timestamptz AS "expiresAt",
@@ -54,7 +57,7 @@ const membersOf = (clubId: Id, now: Date) => sql`FROM (
     FROM invitations WHERE club_id = ${clubId}) AS member`;
 const memberColumns = selection<MemberRow>(sql`*`);
 
-/** @returns members first, then open invitations, both sorted by e-mail */
+/** @returns the members and then the open invitations, each part sorted by e-mail address */
 export async function listMembers(db: Queries, clubId: Id, page: PageRequest, now: Date): Promise<Page<Member>> {
   const { rows, total, next } = await listPage(db, page, {
     columns: memberColumns,
@@ -159,8 +162,8 @@ async function nameOf(tx: Transaction, clubId: Id): Promise<string> {
 }
 
 /**
- * Checks again whether the inviter may still give the role. During an upgrade, processes of the previous release may still run. They do not
- * end the invitations of a demoted inviter.
+ * Checks again whether the inviter may still give the role. During an upgrade, processes of the previous release may still run. These
+ * processes do not end the invitations of an inviter who loses a role.
  * @throws DomainError token_gone if the inviter may no longer give the role
  */
 async function requireGiver(
@@ -245,8 +248,8 @@ export async function removeMember({ db }: DatabaseDeps, clubId: Id, by: Id, adm
 }
 
 /**
- * Ends the open invitations of a person who may no longer give these roles, with their tokens and mails. Invitations without a recorded
- * inviter end too, because this person may have sent them, and a new invitation is easy.
+ * Ends the open invitations to these roles by a person who may no longer give the roles. Their tokens and mails end, too. The function also
+ * ends invitations without a recorded inviter, because this person may have sent them, and a new invitation is easy.
  */
 async function endInvitationsBy(tx: Transaction, clubId: Id, inviter: Id, roles: readonly Role[]): Promise<void> {
   if (roles.length === 0) return;
@@ -268,9 +271,10 @@ export async function revokeInvitation({ db }: DatabaseDeps, clubId: Id, by: Id,
 }
 
 /**
- * Locks a club's members, so that changes run one after another, and checks the current role of the actor. If the actor was removed or
- * demoted while the request waited, the request is refused.
- * @param by the acting administrator @returns the current role
+ * Locks a club's members, so that changes run one after another. Then it checks the current role of the person who acts. If this person was
+ * removed or lost the role while the request waited, the request is refused.
+ * @param by the acting administrator
+ * @returns the current role
  */
 async function lockClub(tx: Transaction, clubId: Id, by: Id): Promise<Role> {
   await lockMembers(tx, clubId);

@@ -1,4 +1,4 @@
-/** Opening a club. The administrator who opens it becomes its owner. */
+/** Opens clubs. The administrator who opens a club becomes its owner. */
 import { Membership } from '../../entities/clubs/membership.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
@@ -10,7 +10,10 @@ import type { PlanName } from '../../entities/billing/values.ts';
 import type { Organization } from '../identity/memberships.ts';
 import { slugOf } from './slug.policy.ts';
 
-/** The number of suffixes to try. All except the first are random, so a failure is practically impossible. */
+/**
+ * The number of slugs to try, each with a different suffix. All suffixes except the first are random, so a failure is practically
+ * impossible.
+ */
 const slugTries = 5;
 
 /** The operator's settings for new clubs. */

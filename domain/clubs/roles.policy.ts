@@ -1,7 +1,7 @@
-/** The roles that a member may give to other members or end (DEC-17). */
+/** Defines which roles a member may give to other members or take from them (DEC-17). */
 import type { Role } from '../../entities/clubs/values.ts';
 
-/** The roles that each role may give. Only owners can give the role owner. Editors and supporters can give no role. */
+/** The roles that each role may give. Only owners can give the role `owner`. Editors and supporters can give no role. */
 const givenBy: Readonly<Record<Role, readonly Role[]>> = {
   owner: ['owner', 'admin', 'editor', 'support'],
   admin: ['admin', 'editor', 'support'],
@@ -9,12 +9,18 @@ const givenBy: Readonly<Record<Role, readonly Role[]>> = {
   support: [],
 };
 
-/** @param giver undefined for a person who is not a member @returns the roles that a member with this role may give to other members */
+/**
+ * @param giver the role of the member; undefined for a person who is not a member
+ * @returns the roles that a member with this role may give to other members
+ */
 export function rolesGivenBy(giver: Role | undefined): readonly Role[] {
   return giver === undefined ? [] : givenBy[giver];
 }
 
-/** @returns the roles that a member may no longer give after the member's own role has changed; `after` is undefined for a removal */
+/**
+ * @returns the roles that a member can no longer give after the member's own role has changed. `after` is undefined if the member was
+ * removed
+ */
 export function rolesNoLongerGiven(before: Role, after: Role | undefined): readonly Role[] {
   const remainingRoles = rolesGivenBy(after);
   return rolesGivenBy(before).filter((role) => !remainingRoles.includes(role));

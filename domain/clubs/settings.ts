@@ -1,4 +1,4 @@
-/** A club's own settings: its name, its slug, its time zone and its language. */
+/** Reads and changes a club's settings: its name, its slug, its time zone and its language. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { Club } from '../../entities/clubs/club.ts';
 import { clubLanguageOf } from '../language/chosen.ts';
@@ -17,7 +17,7 @@ type ClubRecord = RecordOf<'Club'>;
 const clubColumns = columns(Club, ['id', 'name', 'slug', 'timeZone', 'language', 'createdAt']);
 type ClubRow = RowOf<typeof clubColumns>;
 
-/** @throws Error if there is no such club, because callers have already checked their membership */
+/** @throws Error if there is no such club. This is a defect, because callers have already checked the membership */
 export async function findClub(db: Queries, clubId: Id): Promise<ClubRecord> {
   return presentClub(await readClub(db, clubId));
 }
@@ -29,7 +29,7 @@ export async function findClubLanguage(db: Queries, clubId: Id): Promise<string 
 }
 
 /**
- * Changes the fields that are present. If the language changes, the whole content of the club is indexed again.
+ * Changes the settings that `input` contains. If the language changes, the whole content of the club is indexed again.
  * @throws DomainError invalid_request (the time zone is unknown), slug_taken, slug_limit_reached
  */
 export async function updateClub(
@@ -39,8 +39,8 @@ export async function updateClub(
   now: Date,
 ): Promise<ClubRecord> {
   return db.transaction(async (tx) => {
-    // The slug is a key, so a change of the slug needs the lock FOR UPDATE. The transaction takes this lock from the beginning. If it began
-    // with the weaker lock, it could deadlock later.
+    // The slug is a key, so a change of the slug needs the lock FOR UPDATE. The transaction takes this lock from the beginning. A
+    // transaction that begins with a weaker lock could deadlock later.
     const lock = input.slug === undefined ? sql`FOR NO KEY UPDATE` : sql`FOR UPDATE`;
     const before = await readClub(tx, clubId, lock);
     if (input.time_zone !== undefined) requireTimeZone(input.time_zone);

@@ -1,4 +1,4 @@
-/** Sign-up of an administrator with an organization. The answer does not reveal whether the e-mail is known. */
+/** Signs up an administrator together with a new organization. The answer does not reveal whether the e-mail address is known. */
 import { Administrator } from '../../entities/identity/administrator.ts';
 import { findAdministratorByEmail } from '../identity/accounts/administrator-accounts.ts';
 import { noteOffer } from '../identity/accounts/confirmation.ts';
@@ -15,7 +15,8 @@ import { plainName } from '../../platform/core/text/names.ts';
 import { createOrganization, type NewClubs } from './organizations.ts';
 
 /**
- * Opens an account and its organization. A known e-mail gets the same answer, a mail that says so, and no organization.
+ * Opens an account and its organization. If the e-mail address already has an account, the caller gets the same answer, but no organization
+ * is opened. A mail then tells the owner of the address.
  * @throws DomainError invalid_request (a name contains a web address), weak_password
  */
 export async function signUpAdministrator(
@@ -30,7 +31,7 @@ export async function signUpAdministrator(
   now: Date,
 ): Promise<void> {
   const { db, vault } = deps;
-  // The check runs before the e-mail is looked up, so that the answer does not show whether the e-mail is known.
+  // This check runs before the e-mail address is looked up, so that the answer does not show whether the address is known.
   const name = plainName(input.name);
   const field = 'organization.name';
   plainName(input.organization.name, field);
@@ -53,8 +54,8 @@ export async function signUpAdministrator(
     }
     const existingAdministrator = await findAdministratorByEmail(tx, email);
     if (existingAdministrator?.passwordHash !== before) return false;
-    // This sign-up may have offered a password that differs from the account's password. After the first such offer, the owner must choose
-    // a password by a reset (ADR 5).
+    // This sign-up may have named a password that differs from the account's password. After the first such sign-up, the owner must choose
+    // a password with a reset mail (ADR 5).
     await noteOffer(tx, vault, 'administrator', existingAdministrator.id, { passwordHash, same }, now);
     const template = existingAdministrator.verified ? 'administrator_already_registered' : 'administrator_verify_email';
     await requestMail(
@@ -65,8 +66,8 @@ export async function signUpAdministrator(
     );
     return true;
   });
-  // The account's password has changed since the function compared it, for example because a form was sent twice. So the whole sign-up is
-  // repeated.
+  // The account's password has changed since the function compared the passwords, for example because a form was sent twice. So the whole
+  // sign-up is repeated.
   if (!isComplete) await signUpAdministrator(deps, input, now);
 }
 

@@ -1,12 +1,12 @@
-/** A club's slug: its own part of the classroom's host name. */
+/** Makes and checks a club's slug, the club's own part of the classroom's host name. */
 import { withoutEnds } from '../../platform/core/text/ends.policy.ts';
 
-/** A DNS label has at most 63 characters. This length leaves room for a suffix. */
+/** The maximum length of a new slug. A DNS label may have 63 characters, so there is room for a suffix. */
 const maxLength = 40;
 
 /**
- * Names that a club must not have as its slug, because they are also host names. Some are names of the operator's own sites. Programs look
- * some of them up automatically (`wpad`, `autodiscover`). People would think that others, such as `login`, belong to the operator.
+ * Names that a club must not have as its slug, because they are also host names. Some names belong to the operator's own sites. Programs
+ * look up other names automatically (`wpad`, `autodiscover`). People would think that names such as `login` belong to the operator.
  */
 const reserved = new Set(
   'account accounts admin api app assets auth autoconfig autodiscover billing blog cdn classroom club dashboard dev docs email files ftp help imap localhost login mail media ns1 ns2 payments pop postmaster security smtp sso staging static status support test webmail wpad www'.split(
@@ -14,14 +14,14 @@ const reserved = new Set(
   ),
 );
 
-/** Whether the slug is reserved, so that clubs must not choose it. */
+/** Whether the slug is reserved. Clubs must not choose a reserved slug. */
 export function isReserved(slug: string): boolean {
   return reserved.has(slug);
 }
 
 /**
- * @returns lower-case letters, digits and single hyphens. A reserved name gets the prefix `club-`, and a name without letters becomes
- * `club`
+ * @returns a slug of lower-case letters, digits and single hyphens. A reserved name gets the prefix `club-`, and a name without letters
+ *   becomes `club`
  */
 export function slugOf(name: string, suffix: string): string {
   const letters = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();

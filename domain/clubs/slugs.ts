@@ -1,4 +1,7 @@
-/** The slugs of a club: the current slug, and former slugs for some time. `club_slugs` has a row for each. */
+/**
+ * Looks up and changes the slugs of a club. The table `club_slugs` has a row for the current slug of a club, and for each former slug that
+ * still finds the club.
+ */
 import type { RecordOf } from '../../contract/contract.ts';
 import { Club } from '../../entities/clubs/club.ts';
 import { ClubSlug } from '../../entities/clubs/club-slug.ts';
@@ -12,7 +15,7 @@ import { languageOf, offeredLanguages } from '../language/languages.ts';
 import { isReserved, readSlug } from './slug.policy.ts';
 
 export const slugRules = {
-  /** The time for which a former slug still finds its club, and no other club may use it (DEC-178). */
+  /** The time for which a former slug still finds its club. During this time no other club may use the slug (DEC-178). */
   answersForDays: 90,
   /**
    * The maximum number of former slugs that a club has at the same time, so that no club reserves an unlimited number of names (DEC-179).
@@ -26,7 +29,7 @@ const frontColumns = columns(Club, ['id', 'name', 'slug', 'language'], 'club');
 type FrontRow = RowOf<typeof frontColumns>;
 
 /**
- * @param typed the slug from a host name. An invalid slug is looked up like every other slug, so that the answer takes the same time
+ * @param typed the slug in a host name. An invalid slug is looked up, too, so that the answer takes the same time as for a valid slug
  * @returns the data that a front end shows before the sign-in (ACC-8)
  * @throws DomainError not_found, with the same answer for a malformed, an unknown and an expired slug
  */
@@ -72,11 +75,12 @@ export async function changeSlug(
   requireFree(rows, clubId, to, now);
   requireRoomForFormer(rows, clubId, to, now);
   await tx.run(
-    sql`DELETE FROM club_slugs WHERE slug = ${to} OR (club_id = ${clubId} AND answers_until <= ${now})`, // limits the rows of a club
+    sql`DELETE FROM club_slugs WHERE slug = ${to} OR (club_id = ${clubId} AND answers_until <= ${now})`, // removes expired slugs
   );
   const answersUntil = new Date(now.getTime() + slugRules.answersForDays * dayMs);
   try {
-    // The tables are written in the same order as when a club is inserted, so that a concurrent transaction waits and does not deadlock.
+    // Writes the tables in the same order as the code that opens a club. So a concurrent transaction that wants the same slug waits, and
+    // does not deadlock.
     await tx.manager.update(Club, { id: clubId }, { slug: to });
     await tx.manager.update(ClubSlug, { slug: from, clubId }, { answersUntil });
     await tx.manager.insert(ClubSlug, { slug: to, clubId, answersUntil: null });
@@ -85,7 +89,7 @@ export async function changeSlug(
   }
 }
 
-/** The unique keys of `clubs` and `club_slugs`. A violation means that a concurrent transaction took the slug. */
+/** The unique keys of a slug in `clubs` and `club_slugs`. If a key is violated, a concurrent transaction has taken the slug. */
 const slugKeys = ['UQ_11a81774605896dbb29c9e53605', 'PK_30ad84059888a9fc1d793b717cc'] as const;
 
 const answers = ({ answersUntil }: SlugRow, now: Date) => answersUntil === null || answersUntil > now;

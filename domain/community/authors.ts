@@ -1,10 +1,12 @@
-/** Authors as readers see them: name, picture, and whether the author is a student or an administrator. */
+/**
+ * Reads the author of a post or a comment for its readers: the name, the picture, and whether the author is a student or an administrator.
+ */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { avatarOf } from '../identity/avatars.ts';
 
-/** The joined columns of a post or a comment that name its `student` or `administrator`. */
+/** The columns that describe the author of a post or a comment, from the joined tables `student` and `administrator`. */
 export interface AuthorRow {
   studentName: string | null;
   studentAvatarKey: string | null;

@@ -1,4 +1,4 @@
-/** Spaces as a student sees them. The same statement also returns what the student may do in each space (COMM-1 to COMM-3). */
+/** Reads spaces for a student. The same statement also returns what the student may do in each space (COMM-1 to COMM-3). */
 import { CommunitySpace } from '../../entities/community/community-space.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { notFound } from '../../platform/core/errors.ts';
@@ -17,8 +17,8 @@ type CommunitySpaceRecord = RecordOf<'CommunitySpace'>;
 
 /**
  * The columns of a space, for a statement with `spacesOf`. The subquery of `unread` has an ORDER BY, so that Postgres reads the index from
- * the student's read mark on. Without the ORDER BY, Postgres expects too many posts in a space that has few. It would then scan the posts
- * of all spaces and find none.
+ * the student's read mark on. Without the ORDER BY, Postgres overestimates the number of posts in a space with few posts, and would scan
+ * the posts of all spaces.
  */
 const spaceColumns = columns(CommunitySpace, ['id', 'name', 'posting', 'private', 'description'], 'space').and<{
   hasAccess: boolean;
@@ -36,7 +36,10 @@ const spaceColumns = columns(CommunitySpace, ['id', 'name', 'posting', 'private'
      ORDER BY post.created_at LIMIT 1), false) AS unread, coalesce(counted.members, 0) AS "memberCount"`);
 type SpaceRow = RowOf<typeof spaceColumns>;
 
-/** The spaces of the reader's club with the reader's membership. A student who has left or is banned has no membership in this result. */
+/**
+ * Returns SQL for the spaces of the reader's club, each with the reader's membership. The result has no membership if the student has left
+ * the space or is banned.
+ */
 export function spacesOf({ clubId, id }: Reader, now: Date): Sql {
   return sql`FROM community_spaces space
     LEFT JOIN community_memberships membership ON membership.space_id = space.id AND membership.student_id = ${id}
@@ -47,10 +50,10 @@ export function spacesOf({ clubId, id }: Reader, now: Date): Sql {
    WHERE space.club_id = ${clubId}`;
 }
 
-/** A condition on `spacesOf`: whether the student sees the space. */
+/** An SQL condition for a statement with `spacesOf`. It is true if the student sees the space. */
 export const isSeen = sql`space.archived_at IS NULL AND (own.has_access OR NOT space.hidden)`;
 
-/** @returns a page of the spaces that the student sees, in the administrators' order */
+/** @returns a page of the spaces that the student sees, in the order that administrators have set */
 export async function listVisibleSpaces(
   db: Queries,
   storage: ObjectStore,
@@ -77,7 +80,7 @@ export async function readVisibleSpace(
   return read(db, storage, reader, sql`space.id = ${spaceId} AND ${isSeen}`, now);
 }
 
-/** Reads a space for a current or former member. It also works if the student no longer sees the space. @throws DomainError not_found */
+/** Reads a space for a current or former member, even if the student no longer sees the space. @throws DomainError not_found */
 export async function readSpaceOfMember(
   db: Queries,
   storage: ObjectStore,

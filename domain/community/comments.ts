@@ -1,4 +1,4 @@
-/** Comments on posts, and replies to comments. A reply has no replies (COMM-11). */
+/** Publishes, lists, changes and deletes comments on posts, and replies to comments. A reply cannot have replies (COMM-11). */
 import { CommunityComment } from '../../entities/community/community-comment.ts';
 import type { ReactionKind } from '../../entities/community/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -66,7 +66,10 @@ export async function publishComment(
   });
 }
 
-/** Locks the comment, so that it is not deleted. @throws DomainError not_found, invalid_request */
+/**
+ * Locks the comment that the reply answers, so that this comment is not deleted before the commit.
+ * @throws DomainError not_found, invalid_request
+ */
 async function requireAnswerable(tx: Transaction, voice: Voice, post: PostRow, commentId: Id): Promise<void> {
   const answered = await findRow(tx, voice, post.id, commentId, sql`FOR SHARE OF written`);
   if (answered.state !== 'published') throw notFound('comment');
@@ -124,7 +127,7 @@ export interface CommentRef {
 }
 
 /**
- * Only the author may edit a comment, and only while the author is a member.
+ * Changes the text of a comment. Only the author may change a comment, and only while the author is a member.
  * @throws DomainError not_found, not_entitled, invalid_request
  */
 export async function updateComment(
@@ -144,7 +147,10 @@ export async function updateComment(
   });
 }
 
-/** The author may always delete a comment, even after the author's access has ended. @throws DomainError not_found, not_entitled */
+/**
+ * Deletes a comment for its author. The author may always delete it, even after the author's access has ended.
+ * @throws DomainError not_found, not_entitled
+ */
 export async function deleteComment(
   { db }: DatabaseDeps,
   voice: Voice,
@@ -153,7 +159,8 @@ export async function deleteComment(
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await lockVoice(tx, voice);
-    // Because of the lock, this deletion waits for a reply that is being written. A later reply finds that the comment is deleted.
+    // The next statement locks the post. So the deletion waits for a reply that is being written, and a later reply finds that the comment
+    // is deleted.
     const post = await lockPostUnseen(tx, voice, publicId);
     const comment = await findRow(tx, voice, post.id, commentId, sql`FOR NO KEY UPDATE OF written`);
     if (!comment.own) {
@@ -165,8 +172,8 @@ export async function deleteComment(
 }
 
 /**
- * Removes the body of a comment. A comment with replies stays in lists as deleted; any other comment disappears from lists. The caller
- * holds its lock.
+ * Removes the text of a comment. A comment with replies stays in lists as deleted. Any other comment disappears from lists. The caller
+ * holds the lock of the comment.
  */
 export async function removeCommentBody(
   tx: Transaction,
@@ -180,7 +187,7 @@ export async function removeCommentBody(
   await settleReports(tx, sql`target_id = ${comment.id}`, 'upheld', now);
 }
 
-/** A condition on `community_comments comment`. */
+/** An SQL condition on `community_comments comment`: the comment has replies. */
 const hasReplies = sql`EXISTS (
   SELECT FROM community_comments reply WHERE reply.reply_to = comment.id AND reply.state <> 'deleted')`;
 
@@ -195,8 +202,9 @@ export async function lockComment(
 }
 
 /**
- * @param lock the lock to take on the row of the post, if any @returns finds a comment that the voice may read @throws DomainError
- * not_found, not_entitled
+ * @param lock the lock to take on the row of the post, if any
+ * @returns a comment that the voice may read
+ * @throws DomainError not_found, not_entitled
  */
 export async function findVisibleComment(
   db: Queries,
@@ -210,7 +218,7 @@ export async function findVisibleComment(
 }
 
 /**
- * Adds a reaction to a comment. It is safe to repeat this function.
+ * Adds a reaction to a comment. A second call changes nothing.
  * @throws DomainError not_found, not_entitled (the student has no access, or is not a member)
  */
 export async function reactToComment(
@@ -230,7 +238,7 @@ export async function reactToComment(
 }
 
 /**
- * Removes the reaction of the voice (a student or an administrator) to a comment. It is safe to repeat this function.
+ * Removes the reaction of the voice (a student or an administrator) to a comment. A second call changes nothing.
  * @throws DomainError not_found, not_entitled (the student has no access)
  */
 export async function takeBackReactionToComment(

@@ -1,4 +1,4 @@
-/** The members of a space as administrators see them: listing, removing, banning (COMM-7). */
+/** Lets administrators list, remove and ban the members of a space (COMM-7). */
 import { CommunityMembership } from '../../entities/community/community-membership.ts';
 import { Student } from '../../entities/identity/student.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -34,7 +34,7 @@ export async function listMembers(
   const which = isBanned
     ? sql`membership.banned_at IS NOT NULL`
     : sql`membership.left_at IS NULL AND membership.banned_at IS NULL`;
-  // The removal of a student deletes the memberships. So every existing membership has a student with an address.
+  // When a student is removed, the memberships are deleted. So the student of every membership still has an e-mail address.
   const access = sql`(NOT space.private OR ${hasAccessToSpace(sql`space.id`, sql`student.id`, now)}) AS "hasAccess"`;
   const columnsWithAccess = memberColumns.and<{ hasAccess: boolean }>(access);
   const { rows, total, next } = await listPage(db, page, {
@@ -70,7 +70,7 @@ interface MemberRef {
 }
 
 /**
- * Ends the membership, as if the student had left. The student may join again. It is safe to repeat this function.
+ * Ends the membership, as if the student had left. The student may join again. A second call changes nothing.
  * @throws DomainError not_found (also if the student was never a member)
  */
 export async function removeMember({ db }: DatabaseDeps, member: MemberRef, now: Date): Promise<void> {
@@ -84,8 +84,8 @@ export async function removeMember({ db }: DatabaseDeps, member: MemberRef, now:
 }
 
 /**
- * Ends the membership of a student, if the student is a member. The student cannot become a member again until the ban is lifted. It is
- * safe to repeat this function.
+ * Ends the membership of a student, if the student is a member. The student cannot become a member again until the ban is lifted. A second
+ * call changes nothing.
  * @throws DomainError not_found
  */
 export async function banMember(
@@ -106,7 +106,7 @@ export async function banMember(
 }
 
 /**
- * Ends the ban, so that the student may join again. This does not make the student a member. It is safe to repeat this function.
+ * Ends the ban, so that the student may join again. The student does not become a member automatically. A second call changes nothing.
  * @throws DomainError not_found
  */
 export async function unbanMember(

@@ -1,4 +1,4 @@
-/** Students join and leave spaces, and choose which messages of a space they receive (COMM-2, COMM-6). */
+/** Lets students join and leave spaces, and choose which messages of a space they receive (COMM-2, COMM-6). */
 import { CommunityMembership } from '../../entities/community/community-membership.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { notFound } from '../../platform/core/errors.ts';
@@ -23,12 +23,13 @@ interface Standing {
   isVisible: boolean;
   hasAccess: boolean;
   banned: boolean;
-  /** Whether the student is or was a member. */
+  /** Whether the student is a member or was a member before. */
   known: boolean;
 }
 
 /**
- * @returns whether the student has access to the space and sees it, and the student's membership. The caller holds the lock of the student
+ * @returns what the student may do in the space: whether the student has access, sees the space, is banned, and is or was a member. The
+ * caller holds the lock of the student
  * @throws DomainError not_found (no space of the club)
  */
 async function standingOf(db: Queries, { clubId, id }: Reader, spaceId: Id, now: Date): Promise<Standing> {
@@ -44,7 +45,7 @@ async function standingOf(db: Queries, { clubId, id }: Reader, spaceId: Id, now:
 }
 
 /**
- * Makes the student a member. If the student is already a member, nothing changes. Earlier posts count as read.
+ * Makes the student a member. If the student is already a member, nothing changes. Posts from before the student joined count as read.
  * @throws DomainError not_found (the student does not see the space), not_entitled (the student has no access, or is banned)
  */
 export async function joinSpace(
@@ -72,9 +73,9 @@ export async function joinSpace(
 }
 
 /**
- * Ends the membership. This is also possible after access has ended. The student's posts and comments stay. It is safe to repeat this
- * function.
- * @returns the space as it is after leaving
+ * Ends the membership. A student can also leave after the access has ended. The student's posts and comments stay. A second call changes
+ * nothing.
+ * @returns the space as the student sees it after leaving
  * @throws DomainError not_found if the student does not see the space and was never a member
  */
 export async function leaveSpace(
@@ -92,7 +93,7 @@ export async function leaveSpace(
   });
 }
 
-/** Only the student can restore the membership, by joining again. The caller holds the lock of the student. */
+/** Ends a membership. Only the student can restore it, by joining the space again. The caller holds the lock of the student. */
 export async function endMembership(
   tx: Transaction,
   { spaceId, studentId }: { spaceId: Id; studentId: Id },
@@ -103,7 +104,10 @@ export async function endMembership(
      WHERE space_id = ${spaceId} AND student_id = ${studentId} AND left_at IS NULL AND banned_at IS NULL`);
 }
 
-/** Changes the fields that are present. @throws DomainError not_found (no such space, or no membership in the space) */
+/**
+ * Changes the fields of the membership that `input` contains.
+ * @throws DomainError not_found (no such space, or no membership in the space)
+ */
 export async function updateMembership(
   { db, storage }: MediaDeps,
   reader: Reader,

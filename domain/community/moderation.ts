@@ -1,4 +1,4 @@
-/** Moderation of posts and comments by administrators. Each act of moderation is stored as a row (COMM-13). */
+/** Lets administrators moderate posts and comments. Each act of moderation is stored as a row (COMM-13). */
 import { CommunityComment } from '../../entities/community/community-comment.ts';
 import { CommunityModeration } from '../../entities/community/community-moderation.ts';
 import { CommunityPost } from '../../entities/community/community-post.ts';
@@ -25,7 +25,7 @@ interface Act<Action extends ModerationAction> {
 }
 type CommentAction = Extract<ModerationAction, 'hide' | 'restore' | 'delete'>;
 
-/** Moderates a post. It is safe to repeat this function. @returns the act @throws DomainError not_found */
+/** Moderates a post. A second call with the same action does not change the post again. @returns the act @throws DomainError not_found */
 export async function moderatePost(
   { db }: DatabaseDeps,
   by: Voice,
@@ -59,7 +59,7 @@ function changeOf(
   return changes[action];
 }
 
-/** Moderates a comment. It is safe to repeat this function. @throws DomainError not_found */
+/** Moderates a comment. A second call with the same action does not change the comment again. @throws DomainError not_found */
 export async function moderateComment(
   { db }: DatabaseDeps,
   by: Voice,
@@ -145,8 +145,7 @@ const retentionMs = 365 * 86_400_000;
 const rowsPerRound = 1_000;
 
 /**
- * Deletes a batch of reports and moderation rows that are older than a year. It is safe to repeat this function, and to run it twice at the
- * same time.
+ * Deletes a batch of reports and moderation rows that are older than a year. Repeated or simultaneous calls do no harm.
  */
 export async function retainModeration(
   db: Database,

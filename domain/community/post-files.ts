@@ -1,4 +1,4 @@
-/** Files of posts. A student's own file is reserved for one post; an administrator's file belongs to the library (COMM-15). */
+/** Attaches files to posts. A student's own file can belong to only one post. An administrator's file belongs to the library (COMM-15). */
 import { CommunityPostFile } from '../../entities/community/community-post-file.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -15,7 +15,7 @@ import type { Voice } from './voices.ts';
 
 /**
  * Sets the files of a post, in their order. The caller holds the lock of the post. If a student wrote the post, the caller also holds the
- * lock of the student. If the post no longer shows a student's file, the file counts as unsent again.
+ * lock of the student. A student's file that the post no longer shows belongs to no post again.
  * @throws DomainError invalid_file for a student; not_found or media_archived for an administrator
  */
 export async function setPostFiles(
@@ -47,14 +47,20 @@ function asFile(error: unknown): never {
     : error;
 }
 
-/** Runs for a deleted post. Deletes a student's files permanently, but not files of the library. The caller holds the lock of the post. */
+/**
+ * Detaches the files of a deleted post. A student's own files are deleted permanently, files of the library are not. The caller holds the
+ * lock of the post.
+ */
 export async function dropPostFiles(tx: Transaction, clubId: Id, postId: Id, now: Date): Promise<void> {
   await removeFiles(tx, sql`SELECT media_id FROM community_post_files WHERE post_id = ${postId}`, now);
   await tx.manager.delete(CommunityPostFile, { postId });
   await setUses(tx, clubId, { kind: 'post', id: postId }, []);
 }
 
-/** @returns the files of each post, with signed addresses. A student's files are in their order. A post without files is absent. */
+/**
+ * @returns for each post, its files with signed URLs. A student's files are in the student's order. The result has no entry for a post
+ * without files.
+ */
 export async function presentPostFiles(
   db: Queries,
   storage: ObjectStore,

@@ -1,4 +1,4 @@
-/** Posts of spaces: publishing, listing, reading, editing, deleting (COMM-10). */
+/** Publishes, lists, reads, edits and deletes posts in spaces (COMM-10). */
 import { CommunityPost } from '../../entities/community/community-post.ts';
 import type { ReactionKind } from '../../entities/community/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -29,22 +29,22 @@ const postColumns = columns(
   'written',
 ).and<AuthorRow>(authorColumns);
 
-/** The columns of a post, including whether the voice wrote the post. */
+/** The columns of a post. The column `own` is true if the voice wrote the post. */
 const columnsFor = (voice: Voice) =>
   postColumns.and<{ own: boolean }>(sql`coalesce(${isOwn(voice, written)}, false) AS own`);
 export type PostRow = RowOf<ReturnType<typeof columnsFor>>;
 
 const fromPosts = sql`FROM community_posts written ${authors}`;
 
-/** The public id is the id in base 36. It is unique and has at most 25 characters. */
+/** Returns the public id of a post: its id in base 36. The public id is unique and has at most 25 characters. */
 const publicIdOf = (id: Id): string => BigInt(`0x${id.replaceAll('-', '')}`).toString(36);
 
 const postExists = () => new DomainError('post_exists', 'A post or a comment with this id was published already.');
 
 /**
- * Chooses the id of a new post or comment. A reaction or a report names a post or a comment only by its id. So posts and comments of all
- * clubs share one set of ids. The function takes an advisory lock for the requested id. So two transactions that choose the same id run one
- * after the other.
+ * Chooses the id of a new post or comment. A reaction or a report names a post or a comment only by its id. So no post or comment of any
+ * club may have the same id as another. The function takes an advisory lock for the requested id, so that two transactions with the same id
+ * run one after the other.
  * @param requestedId the id that the caller has chosen
  * @returns the requested id, or a new id
  * @throws DomainError post_exists
@@ -176,8 +176,8 @@ export async function findVisiblePost(
 }
 
 /**
- * Locks the voice, and takes a shared lock on the post. So the post is not deleted and not closed for comments while the voice writes a
- * comment.
+ * Locks the student or the administrator who writes a comment, and takes a shared lock on the post. So the post cannot be deleted or closed
+ * for comments before the comment is written.
  * @throws DomainError not_found, not_entitled (the student has no access, or is not a member)
  */
 export async function lockPostForWriting(tx: Transaction, voice: Voice, publicId: string, now: Date): Promise<PostRow> {
@@ -193,7 +193,7 @@ export async function lockPost(tx: Transaction, voice: Voice, publicId: string):
 }
 
 /**
- * Locks the post of a comment before the comment is deleted. It also finds a post that the author of the comment no longer sees.
+ * Locks the post of a comment before the comment is deleted. The function also finds a post that the author of the comment no longer sees.
  * @throws DomainError not_found
  */
 export async function lockPostUnseen(tx: Transaction, voice: Voice, publicId: string): Promise<PostRow> {
@@ -203,7 +203,7 @@ export async function lockPostUnseen(tx: Transaction, voice: Voice, publicId: st
 const onlyAuthor = () => new RefusalToPerson('not_entitled', 'refusal.author_alone');
 
 /**
- * Changes the fields that are present. Only the author may edit a post, and only while the author is a member.
+ * Changes the fields of a post that `input` contains. Only the author may edit a post, and only while the author is a member.
  * @throws DomainError not_found, not_entitled, invalid_request, invalid_file, media_archived
  */
 export async function updatePost(
@@ -228,8 +228,9 @@ export async function updatePost(
 }
 
 /**
- * The author may always delete a post, even after the author's access has ended. If comments of other people remain, lists still show the
- * deleted post without text. A repeated call then changes nothing. If lists no longer show the post, a repeated call does not find it.
+ * Deletes a post for its author. The author may always delete it, even after the author's access has ended. If comments of other people
+ * remain, lists still show the deleted post without text, and a second call changes nothing. Otherwise the post disappears from lists, and
+ * a second call does not find it.
  * @throws DomainError not_found, not_entitled
  */
 export async function deletePost({ db }: MediaDeps, voice: Voice, publicId: string, now: Date): Promise<void> {
@@ -245,8 +246,8 @@ export async function deletePost({ db }: MediaDeps, voice: Voice, publicId: stri
 }
 
 /**
- * Removes the text of a post and its files. A post with comments of other people stays in lists as deleted; any other post disappears
- * from lists. The caller holds the lock of the post.
+ * Removes the text of a post and its files. A post with comments of other people stays in lists as deleted. Any other post disappears from
+ * lists. The caller holds the lock of the post.
  */
 export async function removePostBody(
   tx: Transaction,
@@ -271,14 +272,14 @@ export async function removePostBody(
   await dropPostFiles(tx, clubId, post.id, now);
 }
 
-/** A condition on `community_posts post`. */
+/** An SQL condition on `community_posts post`: other people have commented on the post. */
 export const othersCommented = sql`EXISTS (
   SELECT FROM community_comments comment
    WHERE comment.post_id = post.id AND comment.state <> 'deleted'
      AND (comment.student_id, comment.administrator_id) IS DISTINCT FROM (post.student_id, post.administrator_id))`;
 
 /**
- * Adds a reaction to a post. It is safe to repeat this function.
+ * Adds a reaction to a post. A second call changes nothing.
  * @throws DomainError not_found, not_entitled (the student has no access, or is not a member)
  */
 export async function reactToPost(
@@ -299,7 +300,7 @@ export async function reactToPost(
 }
 
 /**
- * Removes the voice's reaction to a post. It is safe to repeat this function.
+ * Removes the voice's reaction to a post. A second call changes nothing.
  * @throws DomainError not_found, not_entitled (the student has no access)
  */
 export async function takeBackReactionToPost(

@@ -1,4 +1,7 @@
-/** Reactions to posts and comments: six kinds, each at most once for each author, counted by tallies (COMM-12). */
+/**
+ * Adds, removes and counts reactions to posts and comments. There are six kinds, and a person can add each kind only once. Tallies count
+ * the reactions (COMM-12).
+ */
 import { CommunityReaction } from '../../entities/community/community-reaction.ts';
 import { reactionKinds, type ReactionKind } from '../../entities/community/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -10,7 +13,7 @@ import type { Voice } from './voices.ts';
 
 const lists = reactionKinds.map((kind) => `reactions_${kind}` as const);
 
-/** It is safe to repeat this function. The caller has checked that the voice may react. */
+/** Adds a reaction. A second call changes nothing. The caller has checked that the voice may react. */
 export async function addReaction(
   tx: Transaction,
   voice: Voice,
@@ -22,14 +25,14 @@ export async function addReaction(
     VALUES (${targetId}, ${voice.id}, ${kind}, ${voice.clubId}, ${now}) ON CONFLICT DO NOTHING`);
 }
 
-/** Removes a reaction. It is safe to repeat this function. */
+/** Removes a reaction. A second call changes nothing. */
 export async function removeReaction(tx: Transaction, voice: Voice, targetId: Id, kind: ReactionKind): Promise<void> {
   await tx.manager.delete(CommunityReaction, { targetId, authorId: voice.id, kind });
 }
 
 /**
- * @returns a function that returns the reactions to a post or a comment. It returns each kind of reaction with a count above 0, in the
- * order of the contract
+ * @returns a function that gives the reactions to a post or a comment. Its result has each kind of reaction with a count above 0, in the
+ * order of the API contract
  */
 export async function reactionsTo(
   db: Queries,

@@ -1,4 +1,4 @@
-/** Students report posts and comments that they can read (COMM-14). */
+/** Lets students report posts and comments that they can read (COMM-14). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -11,8 +11,9 @@ import { findVisiblePost } from './posts.ts';
 import { insertReport } from './reports.ts';
 
 /**
- * Locks the post. So a report and a deletion at the same time run one after the other. A deletion closes the earlier reports. A report
- * after the deletion finds no post or comment. The deletion of a comment also locks the post, so this lock is enough for comments.
+ * The SQL clause that locks the post, so that a report and a deletion of the post run one after the other. A deletion closes the earlier
+ * reports. A report after the deletion finds no post. The deletion of a comment also locks its post, so this lock is enough for comments,
+ * too.
  */
 const undeleted = sql`FOR SHARE OF written`;
 

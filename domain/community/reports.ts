@@ -1,4 +1,4 @@
-/** Reports of posts and comments by students, and the queue of open reports (COMM-14). */
+/** Records students' reports of posts and comments, and lists the queue of open reports (COMM-14). */
 import { CommunityReport } from '../../entities/community/community-report.ts';
 import type { ReportOutcome } from '../../entities/community/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -39,7 +39,7 @@ export async function insertReport(
   return { id, ...(reason !== undefined && { reason }), created_at: now.toISOString() };
 }
 
-/** Settles open reports. @param which a condition on `community_reports` */
+/** Settles open reports. @param which an SQL condition on `community_reports` that selects the reports to close */
 export async function settleReports(tx: Transaction, which: Sql, outcome: ReportOutcome, now: Date): Promise<void> {
   await tx.run(
     sql`UPDATE community_reports SET settled_at = ${now}, outcome = ${outcome} WHERE ${which} AND settled_at IS NULL`,
@@ -93,7 +93,7 @@ function presentReport(row: RowOf<typeof reportColumns>): RecordOf<'CommunityRep
   };
 }
 
-/** Settles a report without an action. It is safe to repeat this function. @throws DomainError not_found */
+/** Closes a report without an action on the post or comment. A second call changes nothing. @throws DomainError not_found */
 export async function dismissReport({ db }: DatabaseDeps, clubId: Id, reportId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     if (!(await tx.manager.exists(CommunityReport, { where: { id: reportId, clubId } }))) throw notFound('report');

@@ -1,4 +1,4 @@
-/** The spaces of a club as its administrators see them: creating, listing, changing, ordering, archiving (COMM-4, COMM-5). */
+/** Lets administrators create, list, change, order and archive the spaces of a club (COMM-4, COMM-5). */
 import { CommunitySpace } from '../../entities/community/community-space.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
@@ -20,7 +20,10 @@ import { memberCounts } from './counts.ts';
 
 type SpaceRecord = RecordOf<'Space'>;
 
-/** The maximum number of spaces of a club, including archived spaces. One list and one request for their order contain all of them. */
+/**
+ * The maximum number of spaces of a club, including archived spaces. It is low enough that one list and one request for the order can
+ * contain all spaces.
+ */
 export const maxSpaces = 200;
 
 const spaceColumns = columns(
@@ -46,7 +49,7 @@ type SpaceRow = RowOf<typeof spaceColumns>;
 const spacesWithCounts = (clubId: Id) =>
   sql`FROM community_spaces space LEFT JOIN ${memberCounts(clubId)} AS counted ON counted.subject_id = space.id`;
 
-/** @returns a page of the club's spaces in their order, archived spaces last */
+/** @returns a page of the club's spaces in their order. Archived spaces come last */
 export async function listSpaces(
   db: Queries,
   storage: ObjectStore,
@@ -127,7 +130,8 @@ function nameOf(text: string): string {
 }
 
 /**
- * Changes the fields that are present. If the change switches `auto_join` on, a separate run makes each student with access a member.
+ * Changes the fields of the space that `input` contains. If the change switches `auto_join` on, a workflow then makes each student with
+ * access a member.
  * @throws DomainError not_found (also if the cover does not exist), public_id_taken, media_archived, invalid_request
  */
 export async function updateSpace(
@@ -162,8 +166,8 @@ export async function updateSpace(
 }
 
 /**
- * Starts the run that updates the memberships of a space. If this run is already active, it begins again from the first student. The caller
- * holds the lock of the space.
+ * Starts the workflow that updates the memberships of a space. If the workflow is already running, it begins again with the first student.
+ * The caller holds the lock of the space.
  */
 async function beginFill(tx: Transaction, clubId: Id, spaceId: Id, now: Date): Promise<void> {
   await tx.manager.update(CommunitySpace, { id: spaceId }, { fillLooksAt: now, fillAfter: null, fillBarrier: null });
@@ -171,7 +175,7 @@ async function beginFill(tx: Transaction, clubId: Id, spaceId: Id, now: Date): P
 }
 
 /**
- * Sets the order of the club's spaces, which students see.
+ * Sets the order in which students see the club's spaces.
  * @throws DomainError invalid_request unless `spaceIds` names each space that is not archived exactly once, and no other
  */
 export async function orderSpaces({ db }: DatabaseDeps, clubId: Id, spaceIds: readonly Id[]): Promise<void> {
@@ -191,7 +195,7 @@ export async function orderSpaces({ db }: DatabaseDeps, clubId: Id, spaceIds: re
   });
 }
 
-/** Hides the space from students. An archived space stays as it is. @throws DomainError not_found */
+/** Archives the space, so that students no longer see it. An archived space stays as it is. @throws DomainError not_found */
 export async function archiveSpace(deps: MediaDeps, clubId: Id, spaceId: Id, now: Date): Promise<SpaceRecord> {
   await deps.db.transaction(async (tx) => {
     const { archivedAt } = await lockSpace(tx, clubId, spaceId);

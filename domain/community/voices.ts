@@ -1,5 +1,5 @@
 /**
- * The voices of the community and their rights. A voice is a student or an administrator who writes. A student needs access and a
+ * Checks the rights of the voices of the community. A voice is a student or an administrator who writes. A student needs access and a
  * membership, and an administrator may write everywhere (COMM-3).
  */
 import { CommunitySpace } from '../../entities/community/community-space.ts';
@@ -22,7 +22,7 @@ export interface Voice {
 export interface OpenSpace {
   id: Id;
   posting: CommunitySpace['posting'];
-  /** Whether the voice may write. Always true for administrators. */
+  /** Whether the student or administrator may write in the space. The value is always true for administrators. */
   joined: boolean;
 }
 
@@ -69,19 +69,26 @@ export async function requireWriter(
 }
 
 /**
- * Locks a student who writes, so that a change of access or membership, or a removal, comes before or after this transaction.
+ * Locks a student who writes. So the student's access or membership cannot change during this transaction, and the student cannot be
+ * removed.
  * @throws DomainError not_found
  */
 export async function lockVoice(tx: Transaction, { kind, clubId, id }: Voice): Promise<void> {
   if (kind === 'student') await lockStudent(tx, clubId, id);
 }
 
-/** A condition on a post or a comment: the voice wrote it. @param row the alias of the post or comment in the statement */
+/**
+ * Returns an SQL condition that is true if the voice wrote the post or the comment.
+ * @param row the alias of the post or comment in the statement
+ */
 export function isOwn({ kind, id }: Voice, row: Sql): Sql {
   return kind === 'student' ? sql`${row}.student_id = ${id}` : sql`${row}.administrator_id = ${id}`;
 }
 
-/** A condition that the voice sees a post or a comment. An administrator and the author also see a hidden one. */
+/**
+ * Returns an SQL condition that is true if the voice sees the post or the comment. An administrator and the author also see hidden posts
+ * and comments.
+ */
 export function isVisible(voice: Voice, row: Sql): Sql {
   if (voice.kind === 'admin') return sql`${row}.state <> 'deleted'`;
   return sql`${row}.state <> 'deleted' AND (${row}.hidden_at IS NULL OR ${isOwn(voice, row)})`;

@@ -1,6 +1,6 @@
 /**
- * Conditions over students: the audience of a campaign, or the condition of an automation's step. They are stored and returned in the
- * form of the contract, so their field names are wire names.
+ * Turns conditions on students into SQL. A condition selects the audience of a campaign, or decides at a step of an automation. Conditions
+ * are stored and returned in the form of the API contract, so their fields have the names of the contract.
  */
 import { all, raw, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
@@ -34,20 +34,20 @@ export interface Condition {
   rules: readonly Rule[];
 }
 
-/** The query in which a condition is evaluated. */
+/** The values that the SQL of a condition needs from the query that contains it. */
 export interface ConditionContext {
   /** The student's id in the statement, such as `` sql`student.id` ``. */
   student: Sql;
   now: Date;
   /**
-   * The run of the automation. A rule about an e-mail is about the e-mails of this run. Without a run, each rule about e-mails is false.
+   * The id of the automation's run. A rule about e-mails checks the e-mails of this run. Without a run, each rule about e-mails is false.
    */
   runId?: string;
 }
 
 /**
  * @param condition without problems (`conditionProblems`)
- * @returns the condition as SQL, for one student or a set of students. Each rule is one index lookup
+ * @returns the condition as SQL, for one student or a set of students. For each student, a rule needs one look-up in an index
  */
 export function meets({ match, rules }: Condition, context: ConditionContext): Sql {
   if (rules.length === 0) return raw(match === 'all' ? 'TRUE' : 'FALSE');
@@ -63,7 +63,7 @@ function answer(rule: Rule, context: ConditionContext): Sql {
 function holds(rule: Rule, { student, now, runId }: ConditionContext): Sql {
   switch (rule.kind) {
     case 'has_access':
-      // The student has one enrollment that is valid now and matches every list of the rule.
+      // The rule is true if one enrollment of the student is valid now and matches every field of the rule.
       return sql`EXISTS (SELECT FROM enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id
         WHERE ${all([
           sql`enrollment.student_id = ${student} AND enrollment.revoked_at IS NULL AND enrollment.starts_at <= ${now}
@@ -100,6 +100,6 @@ function holds(rule: Rule, { student, now, runId }: ConditionContext): Sql {
   }
 }
 
-/** An absent or empty list matches every id. */
+/** Returns an SQL condition that the column has one of these ids. An absent or empty list matches every id. */
 const isOneOf = (column: string, ids: readonly string[] | undefined) =>
   ids === undefined || ids.length === 0 ? undefined : sql`${raw(column)} = ANY(${ids})`;

@@ -1,4 +1,6 @@
-/** The problems of a condition. A draft may have problems. A condition with a problem selects no student (CAMP-11). */
+/**
+ * Finds the problems of a condition. The condition of a draft may have problems. A condition with a problem selects no student (CAMP-11).
+ */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
@@ -7,7 +9,7 @@ import { conditionRules } from './bounds.policy.ts';
 import type { Condition, Rule, RuleKind } from './conditions.ts';
 
 export interface ConditionProblem {
-  /** The JSON path of the problem: `$.audience.rules[2].tag_ids[0]`. */
+  /** The JSON path of the problem, such as `$.audience.rules[2].tag_ids[0]`. */
   path: string;
   code: 'missing_field' | 'field_of_another_kind' | 'too_many' | 'unknown_id' | 'rule_not_here' | 'no_rules';
   message: string;
@@ -38,10 +40,10 @@ const tableOf = {
   course_id: 'course',
 } as const;
 
-/** The ids that exist in a club, each with the kind of its record. */
+/** The ids that exist in a club. Each entry contains an id and the kind of its record. */
 export type KnownIds = ReadonlySet<`${ReferredKind}:${string}`>;
 
-/** @returns the ids in these conditions that name a record of the club. Deleted records and other clubs' records do not count */
+/** @returns those ids in the conditions that name an existing record of the club */
 export async function knownIdsIn(db: Queries, clubId: Id, conditions: readonly Condition[]): Promise<KnownIds> {
   return knownIds(
     db,
@@ -50,14 +52,14 @@ export async function knownIdsIn(db: Queries, clubId: Id, conditions: readonly C
   );
 }
 
-/** @returns every id in these conditions, with the kind of record that it must name */
+/** @returns every id in these conditions, with the kind of record that the id must name */
 export function idsNamedIn(conditions: readonly Condition[]): { named: ReferredKind; id: string }[] {
   return conditions.flatMap(({ rules }) =>
     rules.flatMap((rule) => idsOf(rule).map(({ named, id }) => ({ named, id }))),
   );
 }
 
-/** @returns the ids that name a record of the club, each with the record's kind */
+/** @returns those candidates that name an existing record of the club, each with the kind of the record */
 export async function knownIds(db: Queries, clubId: Id, candidates: readonly string[]): Promise<KnownIds> {
   const ids = [...new Set(candidates)];
   if (ids.length === 0) return new Set();
@@ -73,7 +75,7 @@ export async function knownIds(db: Queries, clubId: Id, candidates: readonly str
 }
 
 interface NamedId {
-  /** The path inside the rule, which is appended to the path of the rule. */
+  /** The path of the problem inside the rule. It is appended to the path of the rule. */
   at: string;
   named: ReferredKind;
   id: string;
@@ -93,7 +95,7 @@ function idsOf(rule: Rule): NamedId[] {
 export interface Place {
   path: string;
   known: KnownIds;
-  /** Whether the condition may be without rules. A condition without rules is true for all students. */
+  /** Whether the condition may have no rules. A condition without rules is true for all students. */
   mayBeEmpty: boolean;
   /** The steps whose e-mail a rule may refer to. Absent if rules about e-mails are not allowed. */
   emailSteps?: ReadonlySet<string>;

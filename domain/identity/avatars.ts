@@ -1,4 +1,6 @@
-/** Pictures of students. A student's row has the key of the picture, and callers get a signed URL (MED-28). */
+/**
+ * Presents and replaces the pictures of students. A student's row stores the key of the picture, and API callers get a signed URL (MED-28).
+ */
 import { Student } from '../../entities/identity/student.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
@@ -9,7 +11,7 @@ export async function avatarOf(storage: ObjectStore, key: string | null): Promis
   return key === null ? {} : { avatar_url: await storage.signGet(key) };
 }
 
-/** The caller holds the lock of the student. @param key the key of the new picture; null removes the picture */
+/** Sets the student's picture. The caller holds the lock of the student. @param key the key of the new picture; null removes the picture */
 export async function setAvatar(tx: Transaction, studentId: Id, key: string | null): Promise<void> {
   await tx.manager.update(Student, { id: studentId }, { avatarKey: key });
 }

@@ -1,4 +1,4 @@
-/** The mails about a person's own account, and about the keys of a club. */
+/** Defines the mails about a person's own account, and about the keys of a club. */
 import { aboutRecipient, type MailKinds } from '../mail/kinds.ts';
 
 export const accountMails = {

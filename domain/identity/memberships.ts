@@ -1,4 +1,4 @@
-/** The clubs of an administrator. */
+/** Lists the clubs of an administrator. */
 import type { Role } from '../../entities/clubs/values.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';

@@ -1,4 +1,4 @@
-/** The data of a student in sessions and lists, and the student's record in the API (ACC-1). */
+/** Reads the data of a student for sessions and lists, and builds the student's record in the API (ACC-1). */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';

@@ -1,4 +1,4 @@
-/** A reference to the acting student. */
+/** Defines a reference to the student who makes a request. */
 import type { Id } from '../../platform/core/ids.ts';
 
 /** A student in a club. */

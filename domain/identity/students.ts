@@ -1,4 +1,4 @@
-/** Students as administrators see them: listing and reading. */
+/** Lets administrators list and read students. */
 import { Club } from '../../entities/clubs/club.ts';
 import { Student } from '../../entities/identity/student.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -15,7 +15,7 @@ import { pageOfFound, search } from '../../platform/infra/postgres/lists/search.
 import { emailPattern, tidyName } from '../../platform/core/text/text.policy.ts';
 import { presentStudent, type StudentIdentity } from './student-identity.ts';
 
-/** Every listed student has an address, because only removal deletes it. */
+/** Every listed student has an e-mail address, because an address is deleted only when its student is removed. */
 const studentColumns = columns(
   Student,
   ['id', 'name', 'verifiedAt', 'createdAt', 'avatarKey', 'language', 'clubId'],
@@ -56,7 +56,7 @@ function findOne(db: Queries, condition: Sql): Promise<StudentIdentity | undefin
 }
 
 export interface StudentFilter extends PageRequest {
-  /** A text that is searched in the name and the e-mail. The case of letters does not matter. */
+  /** Finds students whose name or e-mail address contains this text, in upper or lower case. */
   q?: string;
   verified?: boolean;
 }
@@ -81,7 +81,7 @@ export async function listStudents(
 
 const order = newestFirst('student');
 
-/** The SQL condition that the list of the club's students contains a student. */
+/** An SQL condition that is true if the list of the club's students contains the student. */
 function isListed(clubId: Id, { verified }: StudentFilter): Sql {
   return all([
     sql`student.club_id = ${clubId} AND student.removed_at IS NULL`,

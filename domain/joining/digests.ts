@@ -1,13 +1,14 @@
 /**
- * Whether students receive the daily mail of spaces, for all their memberships together (CAMP-45, COMM-17). This module uses only tables
- * of the community.
+ * Switches the daily mail of spaces off and on for all memberships of a student together (CAMP-45, COMM-17). This module uses only the
+ * tables of the community, and none of its code.
  */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
 /**
- * A condition: the student has unsubscribed from the daily mail of all spaces. This also applies to spaces that the student joins later.
+ * Returns an SQL condition that is true if the student has unsubscribed from the daily mail of all spaces. The choice also applies to
+ * spaces that the student joins later.
  */
 export const hasLeftDigests = (studentId: Id | Sql): Sql => sql`EXISTS (
   SELECT FROM students leaver JOIN mail_suppressions suppression
@@ -22,7 +23,9 @@ export async function hasSpaces(db: Queries, clubId: Id): Promise<boolean> {
   return space !== undefined;
 }
 
-/** Switches the daily mail of every space off, and marks the spaces that had it on. Locks the student. */
+/**
+ * Switches the daily mail off for all spaces of a student, and marks the memberships for which it was on. The function locks the student.
+ */
 export async function stopDigests(tx: Transaction, studentId: Id): Promise<void> {
   await lockStudent(tx, studentId);
   await tx.run(
@@ -30,14 +33,14 @@ export async function stopDigests(tx: Transaction, studentId: Id): Promise<void>
   );
 }
 
-/** Switches the daily mail of the marked spaces on again. Locks the student. */
+/** Switches the daily mail on again for the marked memberships of a student. The function locks the student. */
 export async function resumeDigests(tx: Transaction, studentId: Id): Promise<void> {
   await lockStudent(tx, studentId);
   await tx.run(sql`UPDATE community_memberships SET digest = true, digest_left = false
     WHERE student_id = ${studentId} AND digest_left AND left_at IS NULL AND banned_at IS NULL`);
 }
 
-/** Every change of memberships locks the student first (ENG-6). */
+/** Locks the student's row. A transaction that changes memberships must do this first (ENG-6). */
 async function lockStudent(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`SELECT FROM students WHERE id = ${studentId} FOR NO KEY UPDATE`);
 }

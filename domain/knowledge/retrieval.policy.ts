@@ -1,43 +1,45 @@
-/** The ranking of passages: which words of a question select them, and the weight of each word (docs/adr/0014-retrieval.md). */
+/** Ranks passages: decides which words of a question select passages, and which weight each word has (docs/adr/0014-retrieval.md). */
 
-/** A stem of a word in the club's material. It has the same meaning as a word of the question, or a similar spelling. */
+/**
+ * A word stem in the club's material that corresponds to a word of the question: it is the same word, or a word with a similar spelling.
+ */
 export interface Term {
-  /** The index of the question's word, from 0. If several stems belong to a word, only the best of them counts. */
+  /** The index of the corresponding word in the question, from 0. If several stems belong to a word, only the best stem counts. */
   word: number;
   lexeme: string;
   /** The number of the club's passages that contain the stem. */
   passages: number;
-  /** The similarity of the words: 1 for the same word, and less than 1 if the question's word is only spelled similarly. */
+  /** The similarity of the stem and the question's word: 1 for the same word, and less than 1 for a similar spelling. */
   likeness: number;
 }
 
 export interface WeighedTerm extends Term {
   weight: number;
-  /** Whether the term selects passages. Otherwise it only ranks passages that other terms have selected. */
+  /** Whether the term selects passages. A term that selects nothing only ranks the passages that other terms have selected. */
   chooses: boolean;
 }
 
 export const rankingRules = {
   /** The maximum number of words of a question that are used, from its beginning. */
   words: 400,
-  /** The maximum number of stems that select and rank. The rarest stems are used. */
+  /** The maximum number of stems that are used to select and rank passages. The rarest stems are used. */
   terms: 24,
-  /** The maximum number of words outside the material that are looked up by their spelling. */
+  /** The maximum number of words for which similarly spelled words are searched, because the material does not contain them. */
   misspelled: 6,
-  /** The number of passages that are ranked. This limit also bounds the cost of a search in which every word is common. */
+  /** The maximum number of passages that are ranked. This number also limits the cost of a search in which every word is common. */
   candidates: 1_000,
   /**
-   * The maximum scores of a word in the text, in the headings, and in the title. In the text, the score comes nearer to the maximum with
-   * each further occurrence.
+   * The maximum scores of a word in the text, in the headings, and in the title. Each further occurrence in the text brings the score
+   * nearer to the maximum.
    */
   fields: { text: 1, headings: 0.3, title: 0.25 },
-  /** There are two rankings. In the second ranking, a passage also gets this share of the score of its neighbours. */
+  /** The passages are ranked twice. In the second ranking, a passage also gets this share of the scores of its neighbours. */
   neighbours: 0.25,
   /** The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009). */
   fusion: 60,
-  /** At most this number of passages of one page are ranked before the best passages of the other pages. */
+  /** From one page, at most this number of passages are ranked before the best passages of other pages. */
   ofOnePage: 2,
-  /** In sources without pages, this number of passages counts as a page. */
+  /** In a source without pages, this number of consecutive passages counts as one page. */
   withoutPages: 5,
 } as const;
 
@@ -48,7 +50,7 @@ export const rankingRules = {
  * @returns the rarest first
  */
 export function weigh(terms: readonly Term[], total: number): WeighedTerm[] {
-  let before = 0; // the number of passages that contain the rarer terms. If this number is too high, further terms do not select passages
+  let before = 0; // the number of passages that the terms so far may select. Once it is high enough, further terms do not select passages
   return terms
     .toSorted((a, b) => a.passages - b.passages || a.word - b.word || (a.lexeme < b.lexeme ? -1 : 1))
     .slice(0, rankingRules.terms)

@@ -18,26 +18,29 @@ export interface Retrieved {
   /** The number of the page, from 1. Null if the source has no pages. */
   page: number | null;
   headings: string[];
-  /** The blocks. Joined, they are the text of the passage. */
+  /** The blocks of the passage. Together they contain the whole text of the passage. */
   blocks: string[];
   /** The times of each block, in whole seconds of a video or sound. Null for other sources. */
   fromSeconds: number[] | null;
   toSeconds: number[] | null;
-  /** Scores can only be compared within one result of `retrieve`. The third passage of a page has a lower rank than its score suggests. */
+  /**
+   * The score of the passage. Scores can only be compared within one result of `retrieve`. The third passage of a page stands lower in the
+   * result than its score suggests.
+   */
   score: number;
 }
 
 export interface RetrievalRequest {
   clubId: Id;
   agentId: Id;
-  /** The question: any text of any length. */
+  /** The question, which may be any text of any length. */
   question: string;
   /** The most passages. */
   limit: number;
 }
 
 /**
- * A passage needs only one of the question's words. If the agent belongs to another club, nothing is found.
+ * Finds passages that contain at least one word of the question. If the agent belongs to a different club, the result is empty.
  * @returns the passages that match the question best, with the best first; an empty list if the agent's material contains no word of the
  *   question
  */
@@ -55,7 +58,7 @@ export async function retrieve(db: Queries, request: RetrievalRequest): Promise<
         clubId,
         agentId,
         choosing: inIndex(choosing),
-        // If even the rarest word is common, passages with the two rarest words come first.
+        // If even the rarest word is common, passages that contain the two rarest words are selected first.
         rarest: first && next && first.passages > rankingRules.candidates ? inIndex([first.lexeme, next.lexeme]) : null,
         terms,
         limit,
@@ -63,8 +66,8 @@ export async function retrieve(db: Queries, request: RetrievalRequest): Promise<
     );
   const choosing = lexemes.filter((_, place) => terms[place]?.chooses);
   const matches = await search(choosing);
-  // First the rarest words of the question select passages. But these words are rare in the club, and the material of this agent may
-  // contain only the other words. So a second search uses all words.
+  // First, only the words of the question that are rarest in the club select passages. But the material of this agent may contain only the
+  // other words. If too few passages are found, a second search uses all words.
   return matches.length < limit && choosing.length < lexemes.length ? search(lexemes) : matches;
 }
 
@@ -77,7 +80,7 @@ async function passagesOf(db: Queries, clubId: Id): Promise<number> {
 }
 
 const { fields, fusion, candidates, neighbours, ofOnePage, withoutPages } = rankingRules;
-/** The weights of the text's fields D to A, in the order that ts_rank expects. */
+/** The weights of the labels D to A of a text vector, in the order that ts_rank expects. */
 const weights = [fields.text, 0, fields.headings, fields.title];
 
 const passageColumns = columns(
@@ -94,12 +97,13 @@ const passageColumns = columns(
   'passage',
 );
 
-/** The columns of the statement's `material`. */
+/** The columns of `material` in the SQL statement. */
 const sourceColumns = columns(AgentSource, { sourceId: 'id', sourceKind: 'kind', sourceTitle: 'title' }, 'material');
 
 /**
- * The passages of the agent's material that the club's index finds. The operator `&&` finds passages with any of the lexemes, and `@>`
- * finds passages with all lexemes. OFFSET 0 prevents a slow plan, which would read the index once for each source of the material.
+ * Returns SQL for the passages of the agent's material that the index of the club's passages finds. The operator `&&` finds passages with
+ * any of the lexemes, and `@>` finds passages with all lexemes. OFFSET 0 prevents a slow plan that would read the index once for each
+ * source of the material.
  */
 const chosenBy = (condition: Sql) => sql`
     SELECT * FROM (
@@ -109,9 +113,9 @@ const chosenBy = (condition: Sql) => sql`
 interface Ranking {
   clubId: Id;
   agentId: Id;
-  /** The lexemes for the index. A passage with any of these lexemes is ranked. */
+  /** Returns the lexemes for the search in the index. A passage with any of these lexemes is ranked. */
   choosing: readonly string[];
-  /** The lexemes for the index. Passages with all of these lexemes come first. */
+  /** Returns the lexemes for the search in the index. Passages with all these lexemes come first. */
   rarest: readonly string[] | null;
   terms: readonly WeighedTerm[];
   limit: number;

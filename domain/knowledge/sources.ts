@@ -1,6 +1,6 @@
 /**
- * Keeps the club's index equal to its material. Each visible lesson or file in the material of an agent has one row of `agent_sources`, and
- * no other row exists. A transaction that changes such material must call `syncSources`.
+ * Updates a club's index when its material changes. Each visible lesson or file in the material of an agent has exactly one row in
+ * `agent_sources`, and the table has no other rows. A transaction that changes such material must call `syncSources`.
  */
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
@@ -10,17 +10,17 @@ import { runOf } from '../../platform/engine/workflow-types.ts';
 import type { Priority } from '../../entities/facts/values.ts';
 import type { SourceKind } from '../../entities/knowledge/values.ts';
 
-/** The scope of a change: the lessons and files that it may have added, removed or changed. */
+/** The scope of a change: the lessons and files that the change may have added, removed or modified. */
 export interface SourceScope {
   lessonIds?: readonly Id[];
-  /** Courses. All their lessons belong to the scope. */
+  /** The courses of the scope. All their lessons belong to the scope. */
   courseIds?: readonly Id[];
   mediaIds?: readonly Id[];
-  /** Agents. Their whole material belongs to the scope. */
+  /** The agents of the scope. Their whole material belongs to the scope. */
   agentIds?: readonly Id[];
-  /** Whether everything belongs to the scope: all rows of the index, and all material that the index should contain. */
+  /** Whether the whole club belongs to the scope: all rows of its index, and all material that the index should contain. */
   wholeClub?: boolean;
-  /** Whether the content has changed, so that sources in the index are read again. A changed title is detected without this flag. */
+  /** Whether the content has changed, so that the sources must be read again. A changed title is detected without this flag. */
   contentChanged?: boolean;
 }
 
@@ -28,8 +28,8 @@ export interface SourceScope {
  * Updates the index to the club's current material: adds missing sources, removes unwanted sources with their passages (citations keep
  * their words), and requests a new reading of changed sources.
  *
- * Locks the club's row until the transaction ends. So of two changes at the same time, the second sees the first. The order of locks is:
- * first the rows of agents, courses, lessons and media, then the club's row, then the rows of sources
+ * Locks the club's row until the transaction ends. So if two transactions change the material at the same time, the second sees the changes
+ * of the first. The order of locks is: first the rows of agents, courses, lessons and media, then the club's row, then the rows of sources
  * (docs/explanation/architecture.md#locks). So call this function after all other writes of the change.
  */
 export async function syncSources(tx: Transaction, clubId: Id, scope: SourceScope, now: Date): Promise<void> {
@@ -42,7 +42,7 @@ export async function syncSources(tx: Transaction, clubId: Id, scope: SourceScop
   await wakeSources(tx, clubId, await syncItems(tx, clubId, items, scope.contentChanged ?? false, now), now);
 }
 
-/** The number of sources in a statement that wakes them. A club's whole index needs several statements. */
+/** The number of sources that one statement wakes. A club's whole index needs several statements. */
 const wakesAStatement = 1_000;
 
 /** Wakes the workflows of these sources. @param priority normal if absent */
@@ -61,11 +61,11 @@ export async function wakeSources(
     await wakeRuns(tx, runs.slice(from, from + wakesAStatement), now);
 }
 
-/** Resets a source to its beginning. Its passages stay in use until new passages replace them. */
+/** SQL that requests a new reading of a source. The passages of the source stay in use until new passages replace them. */
 export const wantedAnew = (now: Date): Sql => sql`wanted_version = wanted_version + 1, status = 'pending',
   error_code = NULL, attempts = 0, looks_at = ${now}, updated_at = ${now}`;
 
-/** A condition on `agent_materials material`. */
+/** An SQL condition on `agent_materials material`: the agent of the material is not archived. */
 const ofLivingAgent = sql`EXISTS (SELECT FROM agents agent WHERE agent.id = material.agent_id AND agent.status <> 'archived')`;
 
 interface Wide {
@@ -75,7 +75,7 @@ interface Wide {
   wholeClub: boolean;
 }
 
-/** The lessons or files of a scope. */
+/** Returns SQL for the lessons or files of a scope. */
 const scopeOf: Record<SourceKind, (scope: Wide) => Sql> = {
   lesson: ({ clubId, agentIds, courseIds, wholeClub }) => sql`
     SELECT id FROM lessons WHERE course_id = ANY (${courseIds}::uuid[])
@@ -95,7 +95,7 @@ const scopeOf: Record<SourceKind, (scope: Wide) => Sql> = {
             WHERE ${wholeClub}::boolean AND club_id = ${clubId} AND media_id IS NOT NULL`,
 };
 
-/** @returns the ids of the lessons or files as a list. Postgres then knows their number when it plans the next statement */
+/** @returns the ids of the lessons or files as a list, so that Postgres knows their number when it plans the next statement */
 async function itemsIn(tx: Transaction, kind: SourceKind, clubId: Id, scope: SourceScope): Promise<Id[]> {
   const { lessonIds = [], courseIds = [], mediaIds = [], agentIds = [], wholeClub = false } = scope;
   const named = kind === 'lesson' ? lessonIds : mediaIds;
@@ -106,8 +106,8 @@ async function itemsIn(tx: Transaction, kind: SourceKind, clubId: Id, scope: Sou
 }
 
 /**
- * The ids and titles of these lessons and files of the club. `wanted` says whether the index should contain the lesson or file. A removed
- * lesson is not published, so it is not wanted.
+ * Returns SQL for the ids and titles of the lessons or files. The column `wanted` says whether the index should contain the lesson or file.
+ * It is false for a removed lesson, because such a lesson is not published.
  */
 const itemsOf = (clubId: Id, lessonIds: readonly Id[], mediaIds: readonly Id[]) => sql`
     SELECT lesson.id AS lesson_id, NULL::uuid AS media_id, lesson.title,
@@ -140,8 +140,8 @@ async function syncItems(
         WHERE (source.lesson_id = ANY (${lessonIds}) OR source.media_id = ANY (${mediaIds}))
           AND (NOT item.wanted OR ${contentChanged}::boolean OR source.title <> item.title)
         ORDER BY source.id FOR UPDATE OF source),
-     -- Each removed source gets a new wanted version. So a worker that has claimed the source loses its claim. The run of the source
-     -- removes the other rows of the source.
+     -- Increases the wanted version of each removed source. So a worker that has claimed the source loses its claim. The run of the source
+     -- then removes the rows that belong to the source.
      gone AS (
        UPDATE agent_sources source SET removed_at = ${now}, lesson_id = NULL, media_id = NULL, ${wantedAnew(now)}
          FROM concerned WHERE source.id = concerned.id AND NOT concerned.wanted RETURNING source.id),

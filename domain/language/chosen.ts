@@ -7,7 +7,7 @@ import { isOffered, nearestLanguage, offeredLanguages, type OfferedLanguage } fr
 
 /**
  * @param acceptLanguage the header of a request; empty if it has none
- * @returns the preferred offered language, or null
+ * @returns the offered language that the reader prefers; null if no language of the header is offered
  */
 export function acceptedLanguage(acceptLanguage: string): OfferedLanguage | null {
   for (const tag of new Negotiator({ headers: { 'accept-language': acceptLanguage } }).languages()) {
@@ -17,7 +17,7 @@ export function acceptedLanguage(acceptLanguage: string): OfferedLanguage | null
   return null;
 }
 
-/** @returns the tag in the catalogue's spelling @throws DomainError invalid_request, with the offered tags */
+/** @returns the tag, spelled as in the catalogues @throws DomainError invalid_request, with the offered tags */
 export function requireOffered(tag: string): OfferedLanguage {
   if (isOffered(tag)) return tag;
   throw new DomainError(
@@ -26,14 +26,17 @@ export function requireOffered(tag: string): OfferedLanguage {
   );
 }
 
-/** BCP 47 tag of a language that a club may choose. The service has a catalogue for the language, or searches by the language's rules. */
+/**
+ * BCP 47 tag of a language that a club may choose. The service either has a catalogue for the language, or can search texts by the rules of
+ * the language.
+ */
 export type ClubLanguage = RecordOf<'Club'>['language'];
 
 const clubLanguages = [...offeredLanguages, ...searchedLanguages] as const satisfies readonly ClubLanguage[];
 
 /**
- * @param tag the stored tag @returns the club's language. A tag that this release does not know gives English. A later release may have
- * stored such a tag
+ * @param tag the stored tag
+ * @returns the club's language; English if this release does not know the tag, because a later release may have stored the tag
  */
 export function clubLanguageOf(tag: string): ClubLanguage {
   return clubLanguages.find((known) => known === tag) ?? 'en';

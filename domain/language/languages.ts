@@ -7,12 +7,12 @@ import { ptBR } from './catalogues/pt-br.ts';
 import type { MessageKey } from './arguments.ts';
 import type { Direction } from './bidi.policy.ts';
 
-/** A text in ICU message syntax for each key. */
+/** A catalogue: for each key, a text in ICU message syntax. */
 export type Catalogue = Readonly<Record<MessageKey, string>>;
 
 /**
- * The languages by BCP 47 tag, in the order in which they are offered. `locale` is used to format dates and numbers. If `locale` is absent,
- * the tag is used.
+ * The languages, by BCP 47 tag, in the order in which the service offers them. `locale` is used to format dates and numbers. If `locale` is
+ * absent, the tag is used.
  */
 export const catalogues = {
   en: { messages: en, locale: 'en-GB' },
@@ -36,8 +36,8 @@ export function isOffered(tag: string): tag is OfferedLanguage {
 
 /**
  * @param tag any text, such as a BCP 47 tag in any case
- * @returns the offered language that a reader of this language understands, if any. It is the same language, or another variant of it, such
- * as `pt-BR` for `pt`
+ * @returns the offered language that a reader of this language understands, if any. This is the language of the tag, or another variant of
+ * that language, such as `pt-BR` for `pt`
  */
 export function nearestLanguage(tag: string): OfferedLanguage | undefined {
   const lowerCaseTag = tag.toLowerCase();

@@ -1,4 +1,4 @@
-/** Refusals that students read on the screen. All other refusals are for the programmer of a client. */
+/** Refusals that students read on the screen. All other refusals address the programmer of a client. */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { DomainError, type ErrorHeaders } from '../../platform/core/errors.ts';
 import type { MessageArguments, MessageKey } from './arguments.ts';
@@ -12,11 +12,11 @@ export type PlainRefusalKey = {
   [Key in RefusalKey]: keyof MessageArguments[Key] extends never ? Key : never;
 }[RefusalKey];
 
-/** A message of the catalogues: its key, or a function that fills in its values. */
+/** A message of the catalogues, given by its key or by a function that fills in its values. */
 export type RefusalWords = PlainRefusalKey | ((wording: Wording) => string);
 
 interface RefusalDetails extends ErrorHeaders {
-  /** The message for programmers and administrators; if absent, the English words are used. */
+  /** The message for programmers and administrators; if absent, the English text of the message is used. */
   readonly technical?: string;
 }
 
@@ -42,7 +42,7 @@ function messageOf(words: RefusalWords, wording: Wording): string {
   return typeof words === 'string' ? wording.say(words) : words(wording);
 }
 
-/** @returns the whole minutes that a message shows, at least 1 */
+/** @returns the number of minutes that a message shows, a whole number that is at least 1 */
 export function minutesOf(seconds: number): number {
   return Math.max(1, Math.ceil(seconds / 60));
 }

@@ -8,7 +8,7 @@ import { isolated, type Direction } from './bidi.policy.ts';
 import { catalogues, directionOf, type OfferedLanguage } from './languages.ts';
 import type { MessageArguments, MessageKey } from './arguments.ts';
 
-/** Messages without arguments are written without values. */
+/** A call for a message without arguments passes no values. */
 type ArgumentsOf<Key extends MessageKey> = Key extends MessageKey
   ? keyof MessageArguments[Key] extends never
     ? []
@@ -29,11 +29,11 @@ export interface Wording {
   moment(at: Date, timeZone: string): string;
   /** @returns a time such as `2 March at 09:00`, for lists that name the zone once; the offset is added if the hour occurs twice */
   shortMoment(at: Date, timeZone: string): string;
-  /** @returns a name such as `Central European Time`, or the IANA name if the language has no word for it */
+  /** @returns a name such as `Central European Time`, or the IANA name if the language has no name for the zone */
   zone(at: Date, timeZone: string): string;
 }
 
-/** Tags in messages would be read as elements. Words that people wrote are plain text. */
+/** Treats tags in messages as plain text. Without this option, the parser would read them as elements. */
 const asText = { ignoreTag: true } as const;
 
 const wordings = new Map<OfferedLanguage, Wording>();
@@ -73,7 +73,7 @@ export function formatterOf<Key extends string>(
   };
 }
 
-/** @returns the locale of dates and numbers */
+/** @returns the locale in which dates and numbers are written */
 function localeOf(language: OfferedLanguage): string {
   const catalogue: { messages: unknown; locale?: string } = catalogues[language];
   return catalogue.locale ?? language;
@@ -107,7 +107,7 @@ function createWording(language: OfferedLanguage): Wording {
 
 interface Format {
   format: IntlMessageFormat;
-  /** The arguments that only choose between texts. Messages never show them. */
+  /** The arguments that only choose between variants of the message. The message never shows their values. */
   selectors: ReadonlySet<string>;
 }
 
@@ -124,7 +124,7 @@ function selectorsIn(elements: readonly MessageFormatElement[]): string[] {
   });
 }
 
-/** It is slow to create a format. All clubs together use some tens of the about 400 zones. */
+/** Caches formats, because creating a format is slow. There are about 400 time zones, but all clubs together use only a few dozen. */
 const dateFormats = new Map<string, Intl.DateTimeFormat>();
 
 function dates(locale: string, timeZone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
@@ -155,10 +155,10 @@ function offsetIfTwice(locale: string, timeZone: string, at: Date): string | und
 const partOf = (format: Intl.DateTimeFormat, at: Date) =>
   format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? '';
 
-/** Clocks are set back by at most three hours (Antarctica/Troll: two), usually by half an hour or one hour. */
+/** The clocks of a zone are set back by at most three hours: by two hours in Antarctica/Troll, and usually by half an hour or one hour. */
 const setBackMinutes = [30, 60, 120, 180] as const;
 
-/** Whether the zone's clocks show this date and time twice, because they are set back. */
+/** Whether the zone's clocks show this date and time twice, because the clocks are set back. */
 function occursTwice(at: Date, zone: string): boolean {
   const clock = dates('en-GB', zone, { dateStyle: 'short', timeStyle: 'short' });
   const clockTime = clock.format(at);

@@ -6,8 +6,9 @@ import { purgeStudentFromCertificates } from './certificates/certificates.ts';
 import { purgeStudentFromStanding } from './engagement/standing.ts';
 
 /**
- * Withdraws the certificates, and deletes the student's completions, comments and awards. Recorded facts about a removed student are not
- * sent, so these rows are never read again. A removed student cannot complete anything again. The caller has locked the student's row.
+ * Withdraws the certificates, and deletes the student's completions, comments and awards. The service sends no facts about a removed
+ * student except the removal, so it never needs these rows again. A removed student cannot complete anything again. The caller has locked
+ * the student's row.
  */
 export async function purgeStudentFromLearning(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await purgeStudentFromCertificates(tx, studentId, now);

@@ -1,13 +1,14 @@
 /** Handles events that prove that a mail was sent, even if the row of the mail says that it was not sent (CAMP-14). */
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
-/** The time of the earliest event that only a sent mail can have; null without such an event. It reads columns of `mails`. */
+/**
+ * SQL for the time of the earliest event that proves that the mail was sent; null if there is no such event. It reads columns of `mails`.
+ */
 export const provenAt: Sql = sql`least(delivered_at, bounced_at, soft_bounced_at, complained_at, opened_at, clicked_at, machine_opened_at, machine_clicked_at)`;
 
 /**
  * The SET clauses of an UPDATE of `mails`, after an event has proved that the mail was sent. They change the status to `sent`. If a worker
- * is
- * still handing the mail over, the status stays, because that worker records the result.
+ * is still handing the mail over, they do not change the status, because that worker records the result.
  * @param at the time of the event
  */
 export const sentByEvidence = (at: Sql): Sql => sql`

@@ -1,4 +1,4 @@
-/** Each context defines, for its own mails, the rows that a mail is about, and whether the mail may still be sent. */
+/** The kinds of mail. Each context defines for its own kinds which rows a mail is about, and whether the mail may still be sent. */
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import type { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import type { CalendarEvent } from '../../platform/core/time/calendar.policy.ts';
@@ -19,9 +19,11 @@ export type MailRow = Pick<
   | 'formerEndsAt'
 >;
 
-/** The values of a mail from the rows that it is about. Words that a mail must not contain are omitted (DEC-64). */
+/**
+ * The values that a mail's template needs, from the rows that the mail is about. Words that a mail must not contain are omitted (DEC-64).
+ */
 export interface MailSubject {
-  /** The id of a row. It replaces `{id}` in the template's path. */
+  /** The id of the row that replaces `{id}` in the path of the template's link. */
   id?: Id;
   endpointUrl?: string;
   lessonTitle?: string;
@@ -30,7 +32,7 @@ export interface MailSubject {
     startsAt: Date;
     /** The IANA name of the time zone in which the mail shows the start. */
     timeZone: string;
-    /** The person whom the reader meets; null for a removed student. */
+    /** The name of the person whom the reader meets; null if that person is a removed student. */
     withWhom: string | null;
     /** The reason of the cancellation; null if no reason was given. */
     reason: string | null;
@@ -40,17 +42,17 @@ export interface MailSubject {
 }
 
 /**
- * Reads the rows that a mail is about, with one statement. It runs when a worker claims the mail, so the mail always describes the
- * current rows.
+ * Reads the rows that a mail is about, with one statement. The statement runs when a worker claims the mail, so the mail always describes
+ * the current rows.
  * @returns undefined if the mail must not be sent any more
  */
 export type MailKind = (db: Queries, mail: MailRow, now: Date) => Promise<MailSubject | undefined>;
 
-/** The kinds of mail that a context asks for. */
+/** The kinds of mail that one context sends. */
 export type MailKinds = Readonly<Partial<Record<MailTemplate, MailKind>>>;
 
 /**
- * A mail that is only about its recipient, its token and its club. It reads no other rows, and is sent as long as the recipient has an
- * address.
+ * A kind of mail that is only about its recipient, its token and its club. For such a mail, no other rows are read, and the mail is sent as
+ * long as the recipient has an address.
  */
 export const aboutRecipient: MailKind = async () => ({});

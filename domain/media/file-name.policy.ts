@@ -1,9 +1,11 @@
-/** Names of files, as people write them and as headers contain them. */
+/** Checks names of files as people write them, and writes them into headers. */
 import { hasVisible } from '../../platform/core/text/text.policy.ts';
 
 // oxlint-disable-next-line no-control-regex -- a name must not contain these characters
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
-/** These characters change the writing direction. They could make a name that ends in `exe` look like the name of a PDF. */
+/**
+ * Matches characters that change the writing direction. Such a character can make a name that ends in `exe` look like the name of a PDF.
+ */
 const directionMarks = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
 /**
@@ -31,7 +33,7 @@ export function nameAs(fileName: string, mime: string): string {
 export function dispositionOf(kind: 'attachment' | 'inline', fileName: string): string {
   const plain = fileName.replace(/[^\x20-\x7e]/gu, '_').replace(/["\\%]/g, '_');
   const full = encodeURIComponent(fileName).replace(
-    /['()*]/g, // RFC 8187 requires encoding these characters, but encodeURIComponent leaves them
+    /['()*]/g, // RFC 8187 requires that these characters are encoded, but encodeURIComponent does not encode them
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
   return `${kind}; filename="${plain}"; filename*=UTF-8''${full}`;

@@ -1,14 +1,14 @@
-/** The rules of files: accepted types and sizes, and how each type is uploaded and shown (MED-2 to MED-4). */
+/** The rules for files: which types and sizes are accepted, and how each type is uploaded and shown (MED-2 to MED-4). */
 import type { MediaKind, MediaPurpose } from '../../entities/media/values.ts';
 
-/** The reasons for which a file fails. */
+/** The reasons why a file gets the status `failed`. */
 export type MediaError =
-  | 'upload_expired' // it never arrived, or no caller completed the upload
-  | 'content_not_allowed' // its content has a type that is not accepted for its purpose
-  | 'not_utf8' // a text that is neither UTF-8 nor UTF-16 with a byte-order mark, or has control characters
+  | 'upload_expired' // the file never arrived, or no caller completed the upload
+  | 'content_not_allowed' // the content of the file has a type that is not accepted for the purpose of the file
+  | 'not_utf8' // the file is a text that is neither UTF-8 nor UTF-16 with a byte-order mark, or that has control characters
   | 'too_large'
-  | 'storage_full' // it is larger than its reservation, and the club's storage has no room for the difference
-  | 'image_broken' // it ends too early, or its size cannot be read
+  | 'storage_full' // the file is larger than its reservation, and the club's storage has no room for the difference
+  | 'image_broken' // the file ends too early, or its size cannot be read
   | 'image_animated'
   | 'image_dimensions'
   | 'inspection_failed'; // all tries to process it failed because of our faults
@@ -67,7 +67,7 @@ export function isAllowedType(mime: string): boolean {
   return contentTypes.some((type) => type === mime);
 }
 
-/** The type that the content of a file shows. */
+/** A type that the service can detect from the content of a file. */
 export type ContentType = (typeof contentTypes)[number];
 
 const megabyte = 1_024 * 1_024;
@@ -83,27 +83,27 @@ export const mediaRules = {
    */
   completionMs: 60 * minuteMs,
   /**
-   * The time between the expiry of an upload address and a further erasure of its removed file. An upload may have arrived since the
-   * removal: the bucket's clock may be behind ours, and a request that started in time may still run. Until this erasure, the bytes of the
-   * file count as storage.
+   * The time between the expiry of an upload address and a further erasure of the object, if the file was removed. An upload may arrive
+   * even after the address has expired: the bucket's clock may be behind ours, and a request that started in time may still run. Until this
+   * erasure, the bytes of the file count as storage.
    */
   lateMs: 5 * minuteMs,
   /**
-   * The time after the end of the address at which no upload can arrive any more, even if it is very slow. Until then the object is erased
-   * repeatedly, at growing intervals.
+   * This long after the expiry of an upload address, no upload can arrive any more, even if the upload is very slow. Until then the object
+   * is erased repeatedly, at growing intervals.
    */
   arrivalMs: 24 * 60 * minuteMs,
-  /** The maximum number of a library's upload addresses that are still valid and have not received their file yet. */
+  /** The maximum number of upload addresses of a library that are still valid and to which no file has been uploaded yet. */
   maxLibraryAddresses: 200,
   /** The longest side of an image for agents, in pixels. */
   agentImageSide: 8_000,
   /** The maximum number of images that a student has uploaded, or is uploading, and that no question of the student shows. */
   maxUnusedImages: 20,
-  /** The time for which an image is kept after its completion if no question shows the image. */
+  /** The time for which an image is kept after its upload was completed, if no question shows the image. */
   unusedImageMs: 7 * 24 * 60 * minuteMs,
   /** The maximum number of a student's unfinished or ready files that belong to no attempt. */
   maxUnsentFiles: 20,
-  /** The time for which a file without an attempt is kept, after its completion or after the withdrawal of its attempt. */
+  /** The time for which a file that belongs to no attempt is kept, after its upload was completed or its attempt was withdrawn. */
   unsentFileMs: 7 * 24 * 60 * minuteMs,
   /** The maximum number of a student's unfinished or ready files that belong to no post. */
   maxUnsentPostFiles: 20,
@@ -115,34 +115,34 @@ export const mediaRules = {
 
 /** Resumable uploads (MED-26). */
 export const resumableRules = {
-  /** The lifetime of a token. */
+  /** The lifetime of a token for a resumable upload. */
   tokenMs: 24 * 60 * minuteMs,
   /**
-   * The time after the reservation in which a client can get new tokens for an upload. Slow uploads need this time: ten gigabytes take a
-   * day at a megabit per second.
+   * For this time after the reservation, a client can get new tokens for an upload. Slow uploads need this time: ten gigabytes take a day
+   * at a megabit per second.
    */
   renewableMs: 7 * 24 * 60 * minuteMs,
-  /** The limit of open uploads for a library. For students the limit of unsent files applies. */
+  /** The maximum number of open uploads of a library. For students, the limit of unsent files applies instead. */
   maxOpen: 100,
-  /** The lease of the lock. A living holder renews it. */
+  /** The lease of the upload's lock. The process that holds the lock renews the lease. */
   leaseMs: 6 * secondMs,
   renewalMs: 2 * secondMs,
-  /** The longest time for which a request waits for the lock. */
+  /** The maximum time for which a request waits for the upload's lock. */
   lockWaitMs: 15 * secondMs,
 } as const;
 
-/** Videos in a club whose plan does not host them (MED-10). */
+/** The rules for videos in a club whose plan does not host videos (MED-10). */
 export const expiryRules = {
   /**
    * The time for which a recording is kept if the plan does not host videos. If the plan loses this feature, every other video is also kept
    * for this time.
    */
   keepMs: 30 * 24 * 60 * minuteMs,
-  /** The time between the warning of the administrators and the removal. */
+  /** The time between the warning to the administrators and the removal of the video. */
   warningMs: 7 * 24 * 60 * minuteMs,
-  /** One mail contains all warnings of a period of this length. */
+  /** One mail contains all warnings that are due within a period of this length. */
   oneWarningMs: 24 * 60 * minuteMs,
-  /** The wait after a removal that failed because the file is in use. */
+  /** The time until the next try, if a removal failed because the file is in use. */
   inUseMs: 24 * 60 * minuteMs,
 } as const;
 
@@ -154,7 +154,7 @@ export function isTextType(mime: string): mime is TextType {
   return textTypes.some((type) => type === mime);
 }
 
-/** Returns whether a browser could run the content of such a file. Texts are shown as their source and never run. */
+/** Returns whether a browser could run the content of a file of this type. Browsers show texts as their source and never run them. */
 export function mayRun(mime: string): boolean {
   return !isTextType(mime) && /(?:[/+]xml|html|script)/.test(mime);
 }
@@ -165,7 +165,10 @@ export function kindOf(mime: string): MediaKind {
   return group === 'video' || group === 'audio' || group === 'image' ? group : 'document';
 }
 
-/** The limits of a file's bytes, by purpose and kind. A store accepts 5 GB in one request, so videos are uploaded in parts (MED-26). */
+/**
+ * The maximum size of a file in bytes, by purpose and kind. A store accepts at most 5 GB in one request, so videos are uploaded in parts
+ * (MED-26).
+ */
 export const mostBytes = {
   library: { image: 20 * megabyte, video: 10 * gigabyte, audio: 500 * megabyte, document: 500 * megabyte },
   assignment: { image: 100 * megabyte, video: 2 * gigabyte, audio: 100 * megabyte, document: 100 * megabyte },
@@ -176,7 +179,7 @@ export const mostBytes = {
 
 /**
  * Returns how a file is uploaded. `tus`: in parts through our listener (MED-26). `listener`: in one request through our listener, because
- * the size was not announced (MED-29). `bucket`: to a signed address of the bucket, whose signature covers the size.
+ * the size was not announced (MED-29). `bucket`: to a signed address of the bucket. The signature of the address covers the size.
  */
 export type UploadWay = 'tus' | 'listener' | 'bucket';
 
@@ -190,7 +193,7 @@ export function isResumable(mime: string): boolean {
   return kindOf(mime) === 'video';
 }
 
-/** @returns whether a worker keeps the whole file in memory during the processing; only images of at most 20 MB */
+/** @returns whether a worker keeps the whole file in memory while it processes the file. This is true only for images of at most 20 MB */
 export function isReadWhole({ mime, sizeBytes }: { mime: string | null; sizeBytes: string | number | null }): boolean {
   return isImageType(mime ?? '') && Number(sizeBytes) <= mostBytes.library.image;
 }

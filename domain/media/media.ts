@@ -1,4 +1,4 @@
-/** Files of a club and of its students: their rows, and the record that callers get (MED-1). */
+/** Files of a club and of its students. Reads the rows of files, and makes the records that callers get (MED-1). */
 import { Media } from '../../entities/media/media.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
@@ -58,7 +58,7 @@ export interface StoredMedia {
   createdAt: Date;
   /** The renditions by role; null if the file has no renditions. */
   renditions: Partial<Record<RenditionRole, { key: string; mime: string }>> | null;
-  /** Whether a worker may still make renditions of a ready file. */
+  /** Whether the file is ready, but a worker may still make renditions of it. */
   isUnfinished: boolean;
   /** The tracks in the order in which they were added. Null if the file has no tracks. */
   tracks: StoredTrack[] | null;
@@ -75,7 +75,7 @@ export interface StoredTrack {
   madeBy: TrackMaker;
 }
 
-/** A request to make subtitles of the speech, pending or failed. */
+/** A request to make subtitles from the speech in a file. The request is pending or failed. */
 export interface StoredTranscription {
   /** BCP 47. */
   language: string;
@@ -84,7 +84,7 @@ export interface StoredTranscription {
 
 export const trackType = 'text/vtt; charset=utf-8';
 
-/** The columns of {@link StoredMedia}. */
+/** The columns that fill {@link StoredMedia}. */
 export const mediaColumns = columns(
   Media,
   [
@@ -121,7 +121,7 @@ export const mediaColumns = columns(
   (SELECT jsonb_build_object('language', request.language, 'error', request.error_code)
      FROM media_transcriptions request WHERE request.id = media.id) AS transcription`);
 
-/** The owner of a file: the club's library, or a student. */
+/** Identifies the owner of a file: the club's library, or a student. */
 export interface MediaOwner {
   clubId: Id;
   /** The student who owns the file. Absent if the library owns the file. */
@@ -199,8 +199,8 @@ async function addressesOf(
   const address = (key: string, kind: 'inline' | 'attachment', contentType: string, name = fileName ?? '') =>
     storage.signGet(key, { disposition: dispositionOf(kind, name), contentType });
   const { preview, thumbnail, video } = renditions ?? {};
-  // The rendition that a download returns instead of the original, because the original of some images is deleted. A submission is
-  // downloaded unchanged.
+  // The rendition that a download contains instead of the original. Some images have no original any more. A download of a submission
+  // contains the original.
   const download = isKeptAsPicture(purpose) ? preview : purpose === 'library' ? video : undefined;
   const download_url = download
     ? await address(download.key, 'attachment', download.mime, nameAs(fileName ?? '', download.mime))
@@ -226,8 +226,8 @@ async function addressesOf(
 }
 
 /**
- * Returns headers that prevent uploaded content from running as code on the host of the files. Because of these headers, browsers show a
- * page as source text, and download a drawing.
+ * Returns headers that prevent uploaded content from running as code on the host of the files. Because of these headers, browsers show an
+ * HTML page as source text, and download an SVG drawing.
  */
 function shownAs(mime: string): { disposition: 'inline' | 'attachment'; contentType: string } {
   return {

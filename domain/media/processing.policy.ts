@@ -1,4 +1,4 @@
-/** The rules of processing files: identification, renditions, videos and moves. The functions are pure. */
+/** The rules for the processing of files: identification, renditions, videos and moves. The functions are pure. */
 import type { MediaKind, MediaPurpose, RenditionRole } from '../../entities/media/values.ts';
 
 const megabyte = 1_024 * 1_024;
@@ -7,27 +7,29 @@ const minuteMs = 60_000;
 
 /** The limits of a thread that identifies files (DEC-54). */
 export const identificationRules = {
-  /** The number of files that a thread identifies. After that a new thread replaces it, because a thread might leak memory. */
+  /** The number of files that a thread identifies before a new thread replaces it. Threads are replaced because they might leak memory. */
   filesPerThread: 100,
-  /** The limit of CPU time for a file. An image of 20 MB takes about 50 ms. */
+  /** The limit of CPU time for the identification of one file. An image of 20 MB takes about 50 ms. */
   workMs: 5_000,
   /** The memory limits of the thread: one for its objects, and one for its buffers, which contain one image and one piece of a file. */
   maxHeapMb: 64,
   maxBuffersMb: 64,
 } as const;
 
-/** The processing of a file (MED-16). */
+/** The rules for the processing of one file (MED-16). */
 export const processingRules = {
-  /** The lease of a claim. A living worker renews it. */
+  /** The lease of a claim. A worker that still works renews its lease. */
   leaseMs: 10 * secondMs,
   renewalMs: 2_500,
-  /** A file that is not ready fails after this many consecutive faults of ours. */
+  /**
+   * A file that is not ready yet gets the status `failed` after this many failures in a row that are our own faults.
+   */
   maxFaults: 7,
   /** The time for which a call that completes an upload waits for the result. Most files are processed within this time. */
   watchMs: 2 * secondMs,
   /** The maximum number of calls in a process that wait for a result. Further calls get their answer immediately. */
   maxWatching: 200,
-  /** The limit of old files that are processed at the same time. */
+  /** The maximum number of old files that are processed at the same time. */
   maxOldFiles: 50,
   /**
    * The time for which a replaced original is kept. Its signed addresses are valid for 20 minutes, and a download takes a while.
@@ -35,19 +37,19 @@ export const processingRules = {
   emptyAfterMs: 30 * minuteMs,
 } as const;
 
-/** The version of the sizes below. Renditions of another version are not shown. */
+/** The version of the sizes below. Renditions of a different version are not shown. */
 export const renditionVersion = 1;
 
 /** @returns the prefix of the keys of a file's renditions */
 export const renditionsPrefix = (objectKey: string) => `${objectKey}.`;
 
 /**
- * The version of the rules that examine files. Older files are examined again (MED-30). Version 1 rotates photos, keeps HDR out of MP4s,
- * and makes MP4s of students' submissions.
+ * The version of the rules that examine files. Older files are examined again (MED-30). Version 1 rotates photos, makes no MP4s of HDR
+ * videos, and makes MP4s of students' submissions.
  */
 export const examinationVersion = 1;
 
-/** A size in pixels. A square picture shows only the middle of the longer side. */
+/** A size in pixels. A picture that must be square shows only the middle part of the longer side. */
 interface Box {
   width: number;
   height: number;
@@ -69,7 +71,7 @@ const keptPictures: Partial<Record<MediaPurpose, Box>> = {
   avatar: { width: 512, height: 512, isSquare: true },
 };
 
-/** @returns the largest size of the kept picture; undefined if the file itself is kept */
+/** @returns the largest size of the picture that the service keeps instead of the original; undefined if the service keeps the original */
 export function keptPictureBox(purpose: MediaPurpose): Box | undefined {
   return keptPictures[purpose];
 }
@@ -78,48 +80,51 @@ export function isKeptAsPicture(purpose: MediaPurpose): boolean {
   return keptPictures[purpose] !== undefined;
 }
 
-/** The limits of making a picture of a PDF's first page (MED-22). */
+/** The limits for drawing the first page of a PDF as a picture (MED-22). */
 export const pageRules = {
   /** A larger file gets no picture, because drawing a page needs the whole file twice in memory. */
   mostBytes: 100 * megabyte,
 } as const;
 
-/** The largest size of the picture of a video or a page, in pixels. */
+/** The largest size of the picture of a video or of a PDF's page, in pixels. */
 export const pictureBox = { width: 640, height: 640 } as const;
 
 /** The purposes of videos that get an MP4: the library and assignments (MED-24). */
 const purposesWithMp4: readonly MediaPurpose[] = ['library', 'assignment'];
 
-/** @returns whether an MP4 is made of such a file */
+/** @returns whether the service makes an MP4 of a file of this purpose and kind */
 export function getsMp4({ kind, purpose }: { kind: MediaKind; purpose: MediaPurpose }): boolean {
   return kind === 'video' && purposesWithMp4.includes(purpose);
 }
 
 /** The limits of ffmpeg for a video, and the properties of its output (MED-24). */
 export const videoRules = {
-  /** 720p, in landscape or portrait format. */
+  /** The size of the output: 720p, in landscape or portrait format. */
   longSide: 1_280,
   shortSide: 720,
   /** The bit rates of the rendition. They limit the size of the file. */
   bitsASecond: 3_000_000,
   soundBitsASecond: 128_000,
-  /** A longer video gets no rendition. */
+  /** The maximum duration of a video that gets a rendition. */
   longestMs: 12 * 60 * minuteMs,
-  /** The limit of a decoded frame; 8K has 33 million pixels. */
+  /** The maximum number of pixels in a decoded frame; an 8K frame has 33 million pixels. */
   mostPixels: 36_000_000,
   memoryMb: 2_048,
-  /** The threads of each ffmpeg process. The other cores serve requests. */
+  /** The number of threads of each ffmpeg process. The other cores serve requests. */
   threads: 2,
-  /** The time in the video at which the picture is taken. If a tenth of the duration is earlier, that time is used. */
+  /**
+   * The time in the video at which the picture is taken. If one tenth of the video's duration is shorter than this time, the picture is
+   * taken at one tenth of the duration.
+   */
   pictureAtMs: 3 * secondMs,
   pictureMs: minuteMs,
-  /** The bytes that must stay free on the disk, in addition to the space that a video needs. */
+  /** The number of bytes that must stay free on the disk, in addition to the space that a video needs. */
   reserveBytes: 512 * megabyte,
-  /** The wait before the next try if no permit is free. */
+  /** The time until the next try, if no permit is free. */
   permitWaitMs: 15 * secondMs,
-  /** The wait before the next try if the disk has no room. */
+  /** The time until the next try, if the disk has not enough room. */
   diskWaitMs: 5 * minuteMs,
-  /** The wait before the next try if ffmpeg is missing. The file is ready without its rendition. */
+  /** The time until the next try, if ffmpeg is not installed. Until then, the file is ready without its rendition. */
   ffmpegWaitMs: 60 * minuteMs,
 } as const;
 
@@ -142,7 +147,7 @@ export function videoBounds(durationMs: number): { timeMs: number; memoryMb: num
 }
 
 /**
- * One permit is kept free for other files, because a video takes minutes.
+ * One permit is kept free for other files, because the processing of a video takes minutes.
  * @returns the number of videos that a worker processes at the same time
  */
 export function videoPermits(cores: number): number {
@@ -151,22 +156,22 @@ export function videoPermits(cores: number): number {
 
 const hourMs = 60 * minuteMs;
 
-/** The move of a file to another bucket (MED-25). */
+/** The rules for moving a file to the other bucket (MED-25). */
 export const movingRules = {
-  /** The lease of a claim. A living worker renews it. */
+  /** The lease of a claim. A worker that still works renews its lease. */
   leaseMs: 10 * secondMs,
   renewalMs: 2_500,
   /**
-   * The wait for a file that is being processed. The end of the processing wakes the move earlier. A removal of the file does not wake the
-   * move.
+   * The time until the next try, if the file is being processed. The end of the processing wakes the move earlier, but a removal of the
+   * file does not.
    */
   busyMs: 10 * minuteMs,
   /** The time for which clients may cache the target of a public file's permanent address. */
   linkSeconds: 300,
   /**
-   * The time for which the old object of a moved file stays. The time depends on the visibility that the file had before. Signed addresses
-   * of a private file are valid for 20
-   * minutes, and reading the file takes a while. The target of a permanent address may be cached for 5 minutes.
+   * The time for which the old object of a moved file stays in its bucket. The time depends on the visibility that the file had before.
+   * Signed addresses of a private file are valid for 20 minutes, and reading the file takes a while. The target of a permanent address may
+   * be cached for 5 minutes.
    */
   readableMs: { private: hourMs, public: 6 * minuteMs },
 } as const;
@@ -187,5 +192,5 @@ export function waitAfterFault(faults: number): number | undefined {
   return waits[faults - 1];
 }
 
-/** The waits are nearly three hours in total. This is enough time to replace a release that has a fault. */
+/** All waits together take nearly three hours. In this time the operator can replace a release that has a fault. */
 const waits = [secondMs, 10 * secondMs, minuteMs, 10 * minuteMs, 40 * minuteMs, 120 * minuteMs] as const;

@@ -1,4 +1,4 @@
-/** Booking, moving and canceling sessions. A transaction that changes a student's session locks the student first (ENG-6). */
+/** Books, moves, cancels and rates sessions. A transaction that changes a student's session locks the student first (ENG-6). */
 import { Mentorship } from '../../entities/mentorships/mentorship.ts';
 import { MentorshipSession } from '../../entities/mentorships/mentorship-session.ts';
 import type { SessionCanceler } from '../../entities/mentorships/values.ts';
@@ -28,12 +28,11 @@ const slotTaken = () => new RefusalToPerson('slot_taken', 'refusal.slot_taken');
 const sessionState = (message: string) => new DomainError('session_state', message);
 
 /**
- * Books a session, or moves a session to another time. The function checks the slot while it holds the lock of the mentorship's row. If
- * concurrent bookings concern several mentorships of one mentor, exclusion constraints of the database refuse a session that overlaps
- * another session. If the
- * session moves to another mentor, the former mentor gets a mail
- * (MENT-11).
- * @param input.replaces the session to move, which the student has booked in the same mentorship. The session keeps its id
+ * Books a session, or moves a session to another time. The function checks the slot while it holds the lock of the mentorship's row. The
+ * database also refuses a session that overlaps another session of the mentor. This exclusion constraint is needed for concurrent bookings
+ * in different mentorships of one mentor. If the session moves to another mentor, the former mentor gets a mail (MENT-11).
+ * @param input.replaces the session to move, which the student has booked in the same mentorship. After the move, the session has the same
+ * id
  * @throws DomainError not_found (the mentorship does not exist, or the session to move does not exist), feature_not_in_plan,
  * booking_limit_reached, slot_taken; invalid_request, when no session begins at that time; too_late_to_cancel, when the session can no
  * longer be moved
@@ -54,8 +53,8 @@ export async function bookSession(
         input.replaces === undefined ? undefined : await lockOwn(tx, student, { publicId, sessionId: input.replaces });
       await requireFeature(tx, student.clubId, 'community', 'person');
       if (replaced) requireChangeable(replaced, now);
-      // Because of this lock, concurrent bookings of two mentorships of one mentor run one after another. Without the lock, each booking
-      // could wait for a row that the other booking has inserted, which is a deadlock.
+      // Because of this lock, concurrent bookings in two mentorships of one mentor run one after another. Without the lock, a deadlock
+      // could occur: each booking could wait for a row that the other booking has inserted.
       const hasHours = await lockMentor(tx, student, mentorship);
       if (!hasHours || !isOffered(mentorship, startsAt, now))
         throw new RefusalToPerson('invalid_request', 'refusal.slot_gone', {
@@ -85,7 +84,7 @@ export async function bookSession(
 const exclusionViolation = '23P01';
 
 /**
- * Cancels a session of the student. A canceled session stays as it is.
+ * Cancels a session of the student. If the session is already canceled, nothing changes.
  * @throws DomainError not_found, too_late_to_cancel
  */
 export async function cancelOwnSession(
@@ -107,7 +106,7 @@ export async function cancelOwnSession(
 
 /**
  * Changes the topics of a session. This is allowed until the session begins.
- * @param agenda an empty text removes the value
+ * @param agenda the new topics. An empty text removes the topics
  * @throws DomainError not_found, session_state
  */
 export async function setAgenda(
@@ -149,7 +148,10 @@ export async function rateSession(
   });
 }
 
-/** The club cancels a session before its end. A canceled session stays as it is. @throws DomainError not_found, session_state */
+/**
+ * Cancels a session for the club, before the end of the session. If the session is already canceled, nothing changes.
+ * @throws DomainError not_found, session_state
+ */
 export async function cancelSession(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -169,7 +171,7 @@ export async function cancelSession(
 }
 
 /**
- * Records whether the student came to a session that has begun. It is safe to repeat this function.
+ * Records whether the student came to a session that has begun. If the same value is recorded again, nothing changes.
  * @throws DomainError not_found, session_state (the session is canceled, or has not begun)
  */
 export async function setNoShow(
@@ -288,7 +290,7 @@ const insertOne = prepared<
      booked_at, looks_at, created_at, updated_at) VALUES (${value.id}, ${value.clubId}, ${value.mentorshipId}, ${value.mentorId}, ${value.studentId}, ${value.startsAt}, ${value.endsAt}, ${value.busyUntil}, ${value.agenda}, ${value.now}, ${value.now}, ${value.now}, ${value.now})`,
 );
 
-/** The old time of the session causes no conflict, because a row does not conflict with itself. */
+/** The new time may overlap the old time of the same session, because a row does not conflict with itself. */
 async function moveSession(
   tx: Transaction,
   { id, sequence }: LockedSession,
@@ -327,9 +329,9 @@ async function cancel(
 }
 
 /**
- * Runs in the transaction that moves the session to another mentor. If the former mentor got a mail with the session, this function
- * requests one more mail, which removes the session from the calendar. If the former mentor got no mail yet, no mail to that mentor
- * follows, because the session's run mails only the current mentor.
+ * Requests a mail to the former mentor, in the transaction that moves the session to another mentor. The mail removes the session from the
+ * former mentor's calendar. It is requested only if the former mentor already got a mail about the session. Otherwise the former mentor
+ * gets no mail at all, because the session's run mails only the current mentor.
  */
 async function mailFormerMentor(
   tx: Transaction,

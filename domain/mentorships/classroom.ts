@@ -91,8 +91,8 @@ export async function lockOpenMentorship(
   const locking = sql`${openMentorship(student, publicId, now)} FOR NO KEY UPDATE OF mentorship`;
   const lock = () => preparedRows<SeenMentorship>('lock_open_mentorship', tx, locking);
   const locked = await lock();
-  // The lock may have waited for a change of mentor or deliveries. The first statement did not see that change, but the second statement
-  // does.
+  // Before this transaction got the lock, another transaction may have changed the mentor or the deliveries. The first statement did not
+  // see that change, but the second statement does.
   return requireFirst(locked.length > 0 ? locked : await lock());
 }
 
@@ -109,8 +109,8 @@ function requireFirst([mentorship]: readonly SeenMentorship[]): SeenMentorship {
  * left the club.
  * @param input.since the beginning of the time range; now if absent
  * @param input.until the end of the time range; 31 days after `since` if absent
- * @param input.replaces the student's session of this mentorship that will be moved. The time of this session counts as free. Any other id
- *   is ignored
+ * @param input.replaces the id of the student's session in this mentorship, if the student wants to move a session. The time of this
+ * session counts as free. An id of a different session is ignored
  * @throws DomainError not_found; invalid_request if `until` is not after `since`, or more than 31 days later
  */
 export async function listSlots(
@@ -158,7 +158,7 @@ async function hasMentor(db: Queries, { clubId }: Reader, mentorship: SeenMentor
   return (await db.rows(membershipOf(clubId, mentorship))).length > 0;
 }
 
-/** Locks the mentor's membership. @returns whether the mentor is still a member of the club */
+/** Locks the mentor's membership in the club. @returns whether the mentor is still a member of the club */
 export async function lockMentor(tx: Transaction, { clubId }: Reader, mentorship: SeenMentorship): Promise<boolean> {
   const locking = sql`${membershipOf(clubId, mentorship)} FOR NO KEY UPDATE`;
   return (await preparedRows('lock_mentor', tx, locking)).length > 0;
@@ -181,7 +181,7 @@ async function busyTimesOf(
   const isReplaced = replaces
     ? sql`id = ${replaces} AND student_id = ${student.id} AND mentorship_id = ${id}`
     : sql`false`;
-  // These conditions match the exclusion constraints, so that the indexes of the constraints serve this statement.
+  // These conditions match the exclusion constraints, so that this statement can use the indexes of the constraints.
   const rows = await db.rows<{ from: Date; until: Date; isOwn: boolean }>(sql`
     SELECT starts_at AS "from", busy_until AS until, false AS "isOwn" FROM mentorship_sessions
      WHERE mentor_id = ${mentorId} AND tstzrange(starts_at, busy_until) && tstzrange(${from}, ${to}) AND status <> 'canceled'

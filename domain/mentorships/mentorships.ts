@@ -1,4 +1,4 @@
-/** The mentorships of a club as administrators see them: creating, listing, reading, changing. */
+/** Creates, lists, reads and changes the mentorships of a club, for administrators. */
 import { Administrator } from '../../entities/identity/administrator.ts';
 import { Mentorship } from '../../entities/mentorships/mentorship.ts';
 import { MentorshipDelivery } from '../../entities/mentorships/mentorship-delivery.ts';
@@ -48,7 +48,7 @@ const columnsWithoutExceptions = columns(
     sql`ARRAY(SELECT delivery_id FROM mentorship_deliveries WHERE mentorship_id = mentorship.id ORDER BY delivery_id) AS "deliveryIds"`,
   );
 const mentorshipColumns = columnsWithoutExceptions.and(columns(Mentorship, ['exceptions'], 'mentorship'));
-/** The columns of a listed row: the first ten exceptions, and the number of all exceptions. */
+/** The columns of a mentorship in a list. They contain only the first ten exceptions, and the number of all exceptions. */
 const listedColumns = columnsWithoutExceptions.and<Pick<Mentorship, 'exceptions'> & { exceptionCount: number }>(
   sql`jsonb_path_query_array(mentorship.exceptions, '$[0 to 9]') AS exceptions,
       jsonb_array_length(mentorship.exceptions) AS "exceptionCount"`,
@@ -134,8 +134,8 @@ export async function createMentorship(
 }
 
 /**
- * Changes the fields that are present. Booked sessions stay as they are (MENT-7).
- * @param input.meeting_url an empty text removes the value
+ * Changes the fields that are present. Sessions that are already booked do not change (MENT-7).
+ * @param input.meeting_url the new address. An empty text removes the address
  * @throws DomainError not_found (no such mentorship, mentor or delivery), feature_not_in_plan (only if the mentorship is published),
  *   public_id_taken, invalid_request
  */
@@ -224,8 +224,8 @@ function requireSense(hours: Pick<Mentorship, 'weeklyHours' | 'exceptions'>): vo
 }
 
 /**
- * Deliveries are archived and never deleted. So a mentorship cannot lose a delivery by accident. A mentorship without deliveries is open to
- * all students.
+ * Deliveries are archived and never deleted. So a mentorship cannot lose its last delivery by accident. This matters because a mentorship
+ * without deliveries is open to all students.
  * @throws DomainError not_found
  */
 async function setDeliveries(tx: Transaction, clubId: Id, mentorshipId: Id, deliveryIds: readonly Id[]): Promise<void> {

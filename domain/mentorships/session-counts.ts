@@ -1,4 +1,7 @@
-/** Counts the sessions of a club, over all mentors, from daily tallies. The cost does not grow with the number of sessions (ADR 11). */
+/**
+ * Counts the sessions of a club, over all mentors, from daily tallies. The time of the count does not grow with the number of sessions (ADR
+ * 11).
+ */
 import { storedSessionStatuses } from '../../entities/mentorships/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
@@ -7,9 +10,8 @@ import { countedParts, type Beginnings } from './session-counts.policy.ts';
 import type { ShownStatus } from './sessions.policy.ts';
 
 /**
- * @param filter the status, and a range of beginnings, including `since` and excluding `until`
- * @param conditions the same filter as SQL conditions on `mentorship_sessions session`. They select the sessions that are counted one by
- * one
+ * @param filter the status, and a range for the time at which the sessions begin. The range includes `since` and excludes `until`
+ * @param conditions the same filter as SQL conditions on `mentorship_sessions session`, for the sessions that are counted one by one
  * @returns the number of sessions. One statement adds the tallies of whole days and the sessions of the days at both ends
  */
 export async function countSessions(
@@ -46,7 +48,10 @@ const isIn = ({ from, to }: Beginnings): Sql =>
     Number.isFinite(to) ? sql`session.starts_at < ${new Date(to)}` : undefined,
   ]);
 
-/** The subject id of a day's tallies. The ids are in the order of the days. @param day the number of days since 1970; may be infinite */
+/**
+ * Returns the id under which the tallies of a day are stored. The ids sort in the order of the days.
+ * @param day the number of days since 1970; may be infinite
+ */
 const dayId = (day: number): Id =>
   Number.isFinite(day)
     ? day

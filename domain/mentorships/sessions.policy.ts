@@ -1,4 +1,4 @@
-/** When the mails about a session are due (MENT-11), and how its status is shown (MENT-9). */
+/** Decides when the mails about a session are due (MENT-11), and which status callers see (MENT-9). */
 import type { StoredSessionStatus } from '../../entities/mentorships/values.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 
@@ -6,11 +6,11 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 export const sessionRules = {
-  /** The time after the end of a session in which it may be rated. */
+  /** For this time after the end of a session, the student may rate the session. */
   ratedForMs: 30 * 24 * hourMs,
-  /** The longest time range for which one request may list slots. */
+  /** The maximum time range for which one request may list slots. */
   slotsOverMs: 31 * 24 * hourMs,
-  /** The longest session (MENT-1). */
+  /** The maximum duration of a session (MENT-1). */
   longestMs: 240 * minuteMs,
 } as const;
 
@@ -39,8 +39,9 @@ export interface DueMail {
 }
 
 /**
- * The mails about the session at its current time, in order. A reminder is omitted if its time has already passed when the session is
- * booked, because the confirmation is enough. A requested mail is checked again when it is sent.
+ * Returns the mails that belong to the current time of the session, in the order of their due times. A reminder is omitted if its time has
+ * already passed when the session is booked, because the confirmation is enough. When a requested mail is sent, the service checks again
+ * whether the mail is still valid.
  */
 function mailsOf({ status, startsAt, endsAt, bookedAt, canceledAt }: Session): DueMail[] {
   if (status === 'canceled') {

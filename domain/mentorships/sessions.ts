@@ -69,7 +69,7 @@ export interface SessionFilter {
   until?: string;
 }
 
-/** @returns a page of the club's sessions, in the order of their beginnings */
+/** @returns a page of the club's sessions, in the order in which they begin */
 export async function listSessions(
   db: Queries,
   clubId: Id,
@@ -124,7 +124,7 @@ export async function listOwnSessions(
   return { rows: rows.map((row) => presentOwn(row, now)), total, next };
 }
 
-/** A session, identified by its mentorship and its id, as in a student's request. */
+/** Identifies a session by its mentorship and its id, as in a student's request. */
 export interface NamedSession {
   publicId: string;
   sessionId: Id;
@@ -148,7 +148,10 @@ export async function findOwnSession(
   return presentOwn(row, now);
 }
 
-/** Each condition also limits the beginning of the sessions, so that Postgres can use an index. No session is longer than `longestMs`. */
+/**
+ * Each condition also limits the time at which the sessions begin, so that Postgres can use an index. This is possible because no session
+ * is longer than `longestMs`.
+ */
 const byStatus: Readonly<Record<ShownStatus, (now: Date) => Sql>> = {
   booked: (now) => sql`session.status = 'booked' AND session.ends_at > ${now}
     AND session.starts_at > ${new Date(now.getTime() - sessionRules.longestMs)}`,

@@ -1,6 +1,6 @@
 /**
- * Computes when sessions of a mentorship may begin, from its hours and the clock of its time zone (MENT-4). It does not consider
- * bookings.
+ * Computes when sessions of a mentorship may begin, from the mentorship's hours and the clock of its time zone (MENT-4). The functions
+ * ignore bookings.
  */
 import { Temporal } from 'temporal-polyfill';
 import type { DatedHours, DayHours, WeeklyHours } from '../../entities/mentorships/values.ts';
@@ -30,10 +30,10 @@ export function bookableTimes({ noticeMinutes, horizonDays }: Offer, now: Date):
 }
 
 /**
- * @returns the beginnings of sessions from `from` (included) to `to` (excluded), in their order. On each day, the first session begins when
- * the mentor's hours begin. The next session begins when the duration and the buffer of the session before it are over, by the clock of the
+ * @returns the times from `from` (included) to `to` (excluded) at which sessions begin, in ascending order. On each day, the first session
+ * begins when the mentor's hours begin. Each further session begins when the session before it and the buffer are over, by the clock of the
  * zone. If the clocks skip a time, no session begins at that time. If the clocks show a time twice, one session begins at the first of the
- * two. Each session ends within the hours.
+ * two. Each session ends before or when the mentor's hours end.
  */
 export function slotsBetween(offer: Offer, from: Date, to: Date): Date[] {
   const starts = new Set<number>();
@@ -53,7 +53,7 @@ export function isOffered(offer: Offer, startsAt: Date, now: Date): boolean {
   return slotsBetween(offer, startsAt, new Date(startsAt.getTime() + 1)).length === 1;
 }
 
-/** @returns a sentence about the first fault in the hours; undefined if there is none */
+/** @returns a sentence that describes the first fault in the hours; undefined if the hours have no fault */
 export function faultOfHours({
   weeklyHours,
   exceptions,
@@ -97,7 +97,7 @@ function* startsIn(hours: DayHours, date: Temporal.PlainDate, offer: Offer): Gen
   }
 }
 
-/** @returns the first instant that shows the time; undefined if the clocks skip it */
+/** @returns the first instant at which the clocks show this time; undefined if the clocks skip the time */
 function startAt(local: Temporal.PlainDateTime, zone: string): number | undefined {
   const zoned = local.toZonedDateTime(zoneHere(zone));
   return zoned.toPlainDateTime().equals(local) ? zoned.epochMilliseconds : undefined;

@@ -1,6 +1,6 @@
 /**
- * ZIP archives of a repository's hosted files: the files that a student's archive contains, and the bytes of the archive, which are
- * streamed (REPO-5 to REPO-8).
+ * ZIP archives of a repository's hosted files. Finds the files that a student's archive contains, and streams the bytes of the archive
+ * (REPO-5 to REPO-8).
  */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -21,11 +21,11 @@ import { RefusalToPerson } from '../language/refusal.ts';
 /** The path under which archives are downloaded. */
 export const downloadsPath = '/downloads';
 
-/** The time for which new requests may use a download URL. */
+/** The time for which a download URL is valid for new requests. */
 const lifetimeMs = 15 * 60_000;
 /**
- * A part of the ETag. Change this value whenever you change the layout. Otherwise a client could continue an old download with bytes of the
- * new layout.
+ * A part of the ETag. Change this value whenever you change the layout of archives. Otherwise a client could continue an old download with
+ * bytes of the new layout.
  */
 const layoutVersion = 'zip1';
 
@@ -46,7 +46,7 @@ export interface Archive {
   /** A strong ETag: equal ETags mean equal bytes. */
   etag: string;
   layout: ZipLayout;
-  /** The files, in the order of the layout. */
+  /** The files, in their order in the archive. */
   files: readonly { mediaId: Id; size: number; crc32: number; objectKey: string }[];
 }
 
@@ -72,7 +72,7 @@ export async function offerDownload(
   };
 }
 
-/** Checks whether the student has access now. @returns the archive of the token @throws DomainError not_found, media_not_ready */
+/** Checks whether the student has access now. @returns the archive that the token names @throws DomainError not_found, media_not_ready */
 export async function openDownload(db: Queries, token: DownloadToken, now: Date): Promise<Archive> {
   const { repositoryId, studentId } = token;
   const club = await db.one<{ clubId: Id }>(
@@ -120,7 +120,7 @@ async function openArchive(db: Queries, clubId: Id, chosen: Sql): Promise<Archiv
 }
 
 /**
- * Reads a part of an archive. At most two pieces of a file are in memory.
+ * Reads a part of an archive. The function keeps at most two pieces of a file in memory.
  * @param signal ends the reading
  * @throws Error, when a file is missing or differs from its row. The function throws before it yields the last byte of that file, so that a
  * complete archive is always correct
@@ -162,7 +162,7 @@ async function* readFile(
 }
 
 /**
- * Reads a file whose key has changed since the archive was opened, because the file was published or made private (MED-27).
+ * Reads a file again under its new key. The key changes if the file is published or made private after the archive was opened (MED-27).
  * @throws Error
  */
 async function readMoved(

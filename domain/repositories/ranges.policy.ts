@@ -2,13 +2,13 @@
 
 export type AskedPart =
   | { from: number; length: number; isWhole: boolean }
-  /** The result if the range begins after the end of the archive, or if the range is empty. */
+  /** The result for a range that begins after the end of the archive, or that is empty. */
   | 'unsatisfiable';
 
 /**
- * @param range the header `Range`, or an empty text. If it has several ranges, another unit or an unreadable range, the answer is the whole
- *   archive
- * @param ifRange the header `If-Range`, or an empty text. If it has another ETag or a time, the answer is the whole archive
+ * @param range the header `Range`, or an empty text. If the header has several ranges, a unit other than bytes or an invalid range, the
+ * answer is the whole archive
+ * @param ifRange the header `If-Range`, or an empty text. If the header has a different ETag, or a time, the answer is the whole archive
  * @param etag the strong ETag of the current archive
  * @param size the size of the archive in bytes
  */

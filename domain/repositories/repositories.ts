@@ -1,4 +1,4 @@
-/** The repositories of a club as its administrators see them: creating, listing, reading, changing, and their files (REPO-3). */
+/** Creates, lists, reads and changes the repositories of a club and their files, for administrators (REPO-3). */
 import { Repository } from '../../entities/repositories/repository.ts';
 import { RepositoryItem } from '../../entities/repositories/repository-item.ts';
 import type { RepositoryStatus } from '../../entities/repositories/values.ts';
@@ -17,7 +17,7 @@ import { setUses } from '../media/uses/uses.ts';
 import { listShown, showOne, type Showing } from './showing.ts';
 
 /**
- * Creates a draft without files.
+ * Creates a repository as a draft without files.
  * @throws DomainError feature_not_in_plan, public_id_taken, not_found (no such cover), media_archived, invalid_request (the cover is not an
  * image)
  */
@@ -132,7 +132,7 @@ export async function setItems(
 }
 
 /**
- * Locks the repository's row until the transaction ends, so its changes run one at a time.
+ * Locks the repository's row until the transaction ends, so the changes of the repository run one at a time.
  * @returns its status
  * @throws DomainError not_found
  */
@@ -144,12 +144,15 @@ async function lockRepository(tx: Transaction, clubId: Id, repositoryId: Id): Pr
   return repository.status;
 }
 
-/** The caller holds the lock of the repository. @param mediaId `none` removes the cover; undefined changes nothing */
+/**
+ * The caller holds the lock of the repository.
+ * @param mediaId the id of the new cover. The value `none` removes the cover, and undefined changes nothing
+ */
 async function changeCover(tx: Transaction, clubId: Id, repositoryId: Id, mediaId: string | undefined): Promise<void> {
   if (mediaId === undefined) return;
   const cover = mediaId === 'none' ? [] : [mediaId.toLowerCase()];
   const { items } = await filesOf(tx, repositoryId);
-  const mayBeGone = items.filter((item) => !cover.includes(item)); // an administrator may have deleted a used file by force
+  const mayBeGone = items.filter((item) => !cover.includes(item)); // an administrator may have deleted a used file with `force`
   await useFiles(tx, clubId, repositoryId, [...mayBeGone, ...cover], mayBeGone);
   for (const image of cover) await requireCoverImage(tx, image);
   await tx.manager.update(Repository, { id: repositoryId }, { coverMediaId: cover[0] ?? null });

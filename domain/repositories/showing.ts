@@ -1,4 +1,7 @@
-/** Repositories as records, with signed URLs of their files. Administrators see every file, students see ready files (REPO-4). */
+/**
+ * Shows repositories as records, with signed URLs of their files. Administrators see every file; students see only files that are ready
+ * (REPO-4).
+ */
 import { setImmediate as othersTurn } from 'node:timers/promises';
 import { Repository } from '../../entities/repositories/repository.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -16,7 +19,9 @@ export interface Showing {
   storage: ObjectStore;
 }
 
-/** The number of files whose URLs are signed in one time slice of some milliseconds. Other requests run between two slices (REPO-4). */
+/**
+ * The number of files whose URLs are signed without a pause. Signing them takes some milliseconds. Then other requests can run (REPO-4).
+ */
 const filesPerSlice = 50;
 
 export type Viewer = 'administrator' | 'student';
@@ -36,7 +41,7 @@ const repositoryColumns = columns(
 }>(sql`counted.files AS "fileCount", counted.bytes AS "totalBytes"`);
 type RepositoryRow = RowOf<typeof repositoryColumns>;
 
-/** A reference counts as a file of 0 bytes. */
+/** A reference to content on another site counts as a file of 0 bytes. */
 const repositoriesWithCounts = (viewer: Viewer) => sql`FROM repositories repository CROSS JOIN LATERAL (
   SELECT count(*)::int AS files, coalesce(sum(media.size_bytes), 0) AS bytes
     FROM repository_items item JOIN media ON media.id = item.media_id
@@ -77,13 +82,13 @@ export async function showOne(showing: Showing, chosen: Sql, viewer: Viewer): Pr
     }));
     items.push(...(await Promise.all(presentedFiles)));
   }
-  // Computes the total from the files of the second statement. The files may have changed since the first statement read their total.
+  // Computes the total from the files of the second statement. The files may have changed since the first statement read the total.
   const totalBytes = files.reduce((sum, { sizeBytes }) => sum + Number(sizeBytes ?? 0), 0);
   const covers = await coversOf(showing, [row], viewer);
   return { ...present(row, covers), file_count: files.length, total_bytes: totalBytes, items };
 }
 
-/** @returns the covers by the id of their file */
+/** @returns the covers, by the id of the image */
 async function coversOf(
   { db, storage }: Showing,
   rows: readonly RepositoryRow[],

@@ -1,4 +1,7 @@
-/** Download tokens. A token names a repository, a student and its own expiry, and has a MAC of the service. Tokens are not stored (REPO-5). */
+/**
+ * Download tokens. A token names a repository, a student and the time at which the token expires. A MAC proves that this service issued the
+ * token. Tokens are not stored (REPO-5).
+ */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/keys/vault.ts';
 
@@ -23,7 +26,7 @@ const bytesOf = (id: Id) => Buffer.from(id.replaceAll('-', ''), 'hex');
 const idAt = (bytes: Buffer, at: number): Id =>
   bytes.toString('hex', at, at + idBytes).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
-/** @returns letters, digits, `-` and `_` */
+/** @returns a token that consists of letters, digits, `-` and `_` */
 export function downloadToken(vault: Vault, token: DownloadToken): string {
   const time = Buffer.alloc(timeBytes);
   time.writeUIntBE(secondsOf(token.expiresAt), 0, timeBytes);

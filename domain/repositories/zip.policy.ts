@@ -1,6 +1,7 @@
 /**
- * The layout of a ZIP archive of uncompressed files, computed only from names, sizes and checksums. So the exact length is known before a
- * byte is read, and any part of the archive can be served (REPO-6). It follows PKWARE's APPNOTE 6.3, with ZIP64 for large numbers.
+ * Computes the layout of a ZIP archive of uncompressed files, only from the names, sizes and checksums of the files. So the service knows
+ * the exact length of the archive before it reads a byte, and can serve any part of the archive (REPO-6). It follows PKWARE's APPNOTE 6.3,
+ * with ZIP64 for large numbers.
  */
 import { withoutEnd } from '../../platform/core/text/ends.policy.ts';
 
@@ -17,8 +18,8 @@ export interface ZipFile {
 }
 
 /**
- * A segment of an archive, which begins at `start`. It contains bytes of the ZIP format, or a file, which is given by its index in the
- * list.
+ * A segment of an archive, which begins at `start`. It contains either bytes of the ZIP format, or a whole file. The file is identified by
+ * its index in the list of files.
  */
 export type ZipSegment = { start: number; length: number } & ({ bytes: Buffer } | { file: number });
 
@@ -29,7 +30,10 @@ export interface ZipLayout {
   segments: readonly ZipSegment[];
 }
 
-/** A value that is equal to this number or greater does not fit into its field. The field then refers to ZIP64. */
+/**
+ * A number that is equal to this value or greater does not fit into its field of a ZIP. The field then contains this value, which refers
+ * readers to ZIP64.
+ */
 const max32 = 0xffff_ffff;
 const max16 = 0xffff;
 
@@ -40,13 +44,13 @@ const locatorOfEnd64 = 0x07064b50;
 const endOfDirectory = 0x06054b50;
 
 const version = 20;
-/** The first version with ZIP64. */
+/** The first version of the ZIP format that has ZIP64. */
 const version64 = 45;
-/** The flag for names in UTF-8. */
+/** The flag that says that names are in UTF-8. */
 const flags = 0x0800;
 /**
- * The code of the system Unix. Because of this code, readers interpret the attributes as permissions: an ordinary file that everyone may
- * read.
+ * The code of the system Unix. Because of this code, programs read the attributes of a file as Unix permissions. The attributes describe an
+ * ordinary file that everyone may read.
  */
 const madeByUnix = 3 << 8;
 const attributes = (0o100644 << 16) >>> 0;
@@ -87,7 +91,9 @@ class Fields {
   }
 }
 
-/** Builds the extra field with the numbers that do not fit. It is empty if all numbers fit. */
+/**
+ * Builds the extra field, which contains the numbers that do not fit into their own fields. The extra field is empty if all numbers fit.
+ */
 function extra64(values: readonly number[]): Buffer {
   if (values.length === 0) return Buffer.alloc(0);
   return new Fields()
@@ -96,7 +102,7 @@ function extra64(values: readonly number[]): Buffer {
     .done();
 }
 
-/** @returns time and date of MS-DOS: from 1980 to 2107, in steps of two seconds */
+/** @returns the time and date in the format of MS-DOS, which covers 1980 to 2107 in steps of two seconds */
 function dosTime(at: Date): [time: number, date: number] {
   const year = at.getUTCFullYear();
   if (year < 1980) return [0, (1 << 5) | 1];
@@ -154,13 +160,16 @@ export function layOutZip(files: readonly ZipFile[]): ZipLayout {
   return { size: at, segments };
 }
 
-/** Builds the records at the end of the archive. They contain the position of the directory, with 64 bits if 32 bits are not enough. */
+/**
+ * Builds the records at the end of the archive. They contain the position of the directory, as a number of 64 bits if 32 bits are not
+ * enough.
+ */
 function endOf(count: number, start: number, length: number): Buffer {
   const end = new Fields();
   if (count >= max16 || start >= max32 || length >= max32)
     end
       .u32(endOfDirectory64)
-      .u64(44) // the number of bytes that follow in this record
+      .u64(44) // the number of bytes of this record that follow this field
       .u16(madeByUnix | version64, version64)
       .u32(0, 0)
       .u64(count, count, length, start)
@@ -175,10 +184,14 @@ function endOf(count: number, start: number, length: number): Buffer {
     .done();
 }
 
-/** A part of a segment: bytes of the format, or a file's content from `from` on. */
+/** A part of a segment: bytes of the ZIP format, or the content of a file from the offset `from` on. */
 export type ZipPart = { bytes: Buffer } | { file: number; from: number; length: number };
 
-/** @param from the first byte @param length the number of bytes. The range must be inside the archive @returns the parts of this range */
+/**
+ * @param from the first byte
+ * @param length the number of bytes. The range must be inside the archive
+ * @returns the parts of segments that make up this range
+ */
 export function partsOf({ segments }: ZipLayout, from: number, length: number): ZipPart[] {
   const end = from + length;
   return segments
@@ -191,7 +204,10 @@ export function partsOf({ segments }: ZipLayout, from: number, length: number): 
     });
 }
 
-/** Longer names are cut before their extension. File systems accept 255 bytes, and a number may be added to the name. */
+/**
+ * The maximum number of bytes of a name. A longer name is cut before its extension. File systems accept 255 bytes, and a number may still
+ * be added to the name.
+ */
 const maxNameBytes = 200;
 /** Names that Windows reserves for devices, with any extension. */
 const devices = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
@@ -201,7 +217,7 @@ const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e
 /** Windows removes full stops and spaces from the end of a name. */
 const badEnd = '. ';
 
-/** @returns a name that every file system accepts and that points into no other folder */
+/** @returns a name that every file system accepts, and that cannot place the file in a different folder */
 export function safeName(name: string): string {
   const plain = withoutEnd(name.toWellFormed().normalize('NFC').replace(unsafe, '_').trim(), badEnd);
   const usable = plain === '' ? 'file' : devices.test(plain) ? `_${plain}` : plain;
@@ -209,7 +225,9 @@ export function safeName(name: string): string {
   return withoutEnd(`${cut(stem, maxNameBytes - Buffer.byteLength(ending))}${ending}`, badEnd);
 }
 
-/** @returns the names in a safe form. Names that a file system would treat as equal get numbers: `plan (2).pdf` */
+/**
+ * @returns the names in a safe form. If a file system would treat several names as equal, these names get numbers, such as `plan (2).pdf`
+ */
 export function archiveNames(names: readonly string[]): string[] {
   const usedNames = new Set<string>();
   return names.map((original) => {

@@ -1,4 +1,4 @@
-/** Finds amounts of purchases that versions up to 0.2.0 may have stored wrongly (SALE-5). It changes nothing. */
+/** Finds amounts of purchases that versions up to 0.2.0 may have stored wrongly (SALE-5). The functions change no data. */
 import { Purchase } from '../../entities/sales/purchase.ts';
 import { SalesNotice } from '../../entities/sales/sales-notice.ts';
 import { salesPlatforms } from '../../entities/sales/values.ts';
@@ -9,7 +9,7 @@ import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { decimalsOf, formerDecimals } from './platforms/currencies.policy.ts';
 import { salesAdapters } from './platforms/index.ts';
 
-/** The number of rows of one read. */
+/** The number of rows that one query reads. */
 const batch = 500;
 
 export interface DoubtfulAmount {
@@ -19,8 +19,8 @@ export interface DoubtfulAmount {
   amount: string;
   currency: string;
   /**
-   * The reason for the doubt. A factor: the decimals of ISO 4217 were ignored, and the correct amount is the stored amount multiplied by
-   * this factor. `text`: the notice states the amount as text.
+   * The reason why the amount may be wrong. A number means that the decimals of ISO 4217 were ignored: the correct amount is the stored
+   * amount multiplied by this number. `text` means that the notice states the amount as text.
    */
   doubt: { factor: number } | 'text';
 }
@@ -48,7 +48,7 @@ export async function* roundedAmounts(db: Queries): AsyncGenerator<DoubtfulAmoun
   }
 }
 
-/** Yields purchases with a processed notice that states its amount as a text, if the notice still has its body. */
+/** Yields purchases that have a processed notice with the amount as a text. It can only find notices whose body is still stored. */
 export async function* amountsFromText(db: Queries): AsyncGenerator<DoubtfulAmount> {
   const wholePlatforms = salesPlatforms.filter((platform) => !salesAdapters[platform].sendsDecimals);
   const noticeColumns = columns(SalesNotice, ['id', 'clubId', 'platform', 'body']);

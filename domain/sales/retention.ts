@@ -1,9 +1,9 @@
-/** The retention of a notice's body. The row and the recorded results are not deleted. */
+/** Deletes the bodies of old notices. The rows of the notices and the recorded results stay. */
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 
 const noticeBodyMs = 90 * 86_400_000;
-/** The number of notices of a batch. */
+/** The maximum number of notices in a batch. */
 const noticesPerBatch = 1_000;
 
 /** Purges one batch. @returns the number of notices whose body was deleted, and whether more bodies may be due now */

@@ -1,4 +1,4 @@
-/** Sign-up of a student. The answer does not reveal whether the e-mail address is known. */
+/** The sign-up of a student. Its answer does not show whether the e-mail address already has an account. */
 import { grantFreeDeliveries } from '../access/enrollments/enrollments.ts';
 import { claimedALink, claimLink, requireClaimableLink } from '../access/links/claims.ts';
 import { requireRoom } from '../billing/allowances.ts';
@@ -31,8 +31,9 @@ export interface SignUp {
 }
 
 /**
- * Signs a student up. The student gets the free deliveries and the deliveries of the registration link. A known address gets the same
- * answer, but no delivery of the link. The mail to a known address says that the address is known, or repeats the confirmation.
+ * Signs a student up. The student gets the free deliveries and the deliveries of the registration link. If the address is already known,
+ * the answer is the same, but the student gets no delivery of the link. A known address gets a mail, which says that the address is known,
+ * or asks again for the confirmation.
  * @param clubId the id of an existing club
  * @throws DomainError weak_password, not_found (no such registration code), registration_link_used_up; limit_reached if the plan has no
  *   free seat; rate_limited if the club or the network has too many unconfirmed sign-ups. A sign-up with a valid code never gets
@@ -50,11 +51,11 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
     // The check runs before the e-mail is looked up, so that an unusable code gets the same answer for all addresses.
     const code = input.registration_code;
     if (code !== undefined) await requireClaimableLink(tx, clubId, code, now);
-    // The check runs before the e-mail is looked up, so that a full club gives the same answer for known and unknown addresses. The seat
-    // itself is used only when the address is confirmed.
+    // The check runs before the e-mail is looked up. So a club without a free seat gives the same answer for known and unknown addresses.
+    // The seat itself is used only when the address is confirmed.
     await requireRoom(tx, clubId, 'person');
-    // A person with the code of a registration link is not a stranger. So the limits for strangers do not apply to this sign-up, and do not
-    // count it.
+    // A person with the code of a registration link is not a stranger. So the limits for strangers do not apply to this sign-up, and this
+    // sign-up does not count for them.
     const source = { network: input.network, uncounted: claimedALink };
     if (code === undefined) await requireFewPending(tx, deps.vault, clubId, source, now);
     const created = await tx.one<{
@@ -78,13 +79,14 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
     await answerRepeatedSignUp(tx, deps, clubId, { ...student, email }, { passwordHash, same }, now);
     return true;
   });
-  // The account's password has changed after the comparison, for example because a form was sent twice. So the comparison is repeated.
+  // The account's password changed after the comparison, for example because a form was sent twice. So the function compares the passwords
+  // again.
   if (!isComplete) await signUpStudent(deps, clubId, input, now);
 }
 
 /**
- * Answers a repeated sign-up. If the new password differs from the account's password, the owner must from then on choose a password by a
- * reset (ADR 5).
+ * Answers a repeated sign-up. If the new password differs from the account's password, the account loses its password. The owner must then
+ * choose a new password with a reset (ADR 5).
  */
 async function answerRepeatedSignUp(
   tx: Transaction,

@@ -1,4 +1,4 @@
-/** Students as administrators change them: create, correct, remove. Each change may affect every context. */
+/** The changes that administrators make to students: they create, correct and remove students. Each change may affect every context. */
 import { removedStudentName, Student } from '../../entities/identity/student.ts';
 import type { Role } from '../../entities/clubs/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -38,7 +38,7 @@ export async function createStudent(
   now: Date,
 ): Promise<RecordOf<'Student'>> {
   return db.transaction(async (tx) => {
-    // Deliveries are checked before the owner of the address, because 404 comes before 409.
+    // The deliveries are checked before the address, because the error 404 has priority over the error 409.
     for (const deliveryId of input.delivery_ids ?? []) await findDelivery(tx, clubId, deliveryId);
     const account = { name: plainName(input.name), email: input.email, openedBy: 'club', invited: true } as const;
     const { studentId, created, takenOver } = await findOrOpenAccount(tx, vault, clubId, account, now);
@@ -61,14 +61,15 @@ async function rename(
 }
 
 /**
- * A person who reads the mails to a student's address can take over the account. So only these roles may change an address. The right to
- * edit content is not enough (DEC-60).
+ * A person who reads the mails to a student's address can take over the account. So only these roles may change a student's address. The
+ * right to edit content is not enough (DEC-60).
  */
 const mayChangeAddresses: ReadonlySet<Role> = new Set(['owner', 'admin']);
 
 /**
  * Corrects the name or the e-mail. A new address must be confirmed again. The password, the mails to the old address and the sign-in
- * sessions may belong to a stranger, so all of them end. The old address gets a mail. A correction that changes nothing records no fact.
+ * sessions may belong to a stranger. So the function deletes the password, cancels these mails and ends the sessions. The old address gets
+ * a mail. A correction that changes nothing records no fact.
  * @param by the role of the administrator in the club
  * @throws DomainError not_found, role_not_permitted (an editor wants to change the address), email_taken
  */
@@ -85,8 +86,8 @@ export async function updateStudent(
     const moves = input.email !== undefined && foldEmail(input.email) !== current.email;
     if (moves && !mayChangeAddresses.has(by))
       throw new DomainError('role_not_permitted', 'Only an owner or an admin may change the address of a student.');
-    // If the club sets the address of a pending sign-up, the sign-up becomes a student of the club, and retention does not remove the
-    // student.
+    // If the club sets the address of a pending sign-up, the sign-up becomes a student of the club. So the removal of old sign-ups does not
+    // remove this student.
     if (moves) await lockForClub(tx, vault, { clubId, studentId, invited: false }, now);
     const before = await lockStudent(tx, clubId, studentId);
     const name = input.name === undefined ? before.name : plainName(input.name);
@@ -119,8 +120,9 @@ export async function updateStudent(
 }
 
 /**
- * Removes a student. The row remains as an id without a name. Sign-in sessions, tokens and unsent mails end. Messages about the student
- * lose their bodies. An import that is still open does not create the student again. Only `student.removed` is delivered (DEL-9).
+ * Removes a student. The row remains as an id without a name. The student's sign-in sessions end, and tokens and unsent mails are deleted
+ * or canceled. The bodies of webhook messages about the student are deleted. An import that is still open does not create the student
+ * again. After that, the service delivers only the event `student.removed` about this student (DEL-9).
  * @throws DomainError not_found
  */
 export async function removeStudent(deps: VaultDeps, clubId: Id, studentId: Id, now: Date): Promise<void> {
@@ -138,8 +140,8 @@ async function erase(
   now: Date,
 ): Promise<void> {
   const { clubId, studentId, email } = student;
-  // Records the address for open imports, which must not create the student again. This must happen while the row still has its address,
-  // before the contexts erase their data.
+  // Records that this address was removed, so that open imports do not create the student again. This must happen while the row still has
+  // its address, before the contexts erase their data.
   await noteAddressLeft(tx, vault, student);
   await tx.manager.update(
     Student,
@@ -161,8 +163,8 @@ async function erase(
 }
 
 /**
- * Removes sign-ups that were not confirmed within 7 days (DEC-62), each in a separate transaction. Their uses of registration links are
- * given back. It is safe to repeat this function, and to run it twice at the same time.
+ * Removes sign-ups that were not confirmed within 7 days (DEC-62), each in a separate transaction. These sign-ups no longer count as uses
+ * of registration links. The function may be repeated, and may run twice at the same time.
  */
 export async function removeOldSignUps(
   deps: VaultDeps,

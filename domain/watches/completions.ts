@@ -1,5 +1,5 @@
 /**
- * Requests the run that completes a course for students who have not requested the completion themselves (DEC-153). This module uses
+ * Requests the run that completes a course for students who have not requested the completion themselves (DEC-153). This module uses only
  * tables, and no code of the context `learning`. So the context `access` can call this module, although `learning` depends on `access`.
  */
 import { CourseCompletionLook } from '../../entities/learning/course-completion-look.ts';
@@ -10,9 +10,9 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
 /**
- * Requests the run for a course that has fewer published lessons than before, or is published again. The function runs one statement for
- * any number of students. The caller holds the lock of the course. So each concurrent completion has either committed before, or will see
- * the change of the course.
+ * Requests the run for a course that now has fewer published lessons, or that was published again. The function runs one statement for
+ * any number of students. The caller holds the lock of the course. So each concurrent completion either has already committed, or sees the
+ * change of the course.
  */
 export async function judgeCourseLater(
   tx: Transaction,
@@ -54,8 +54,8 @@ export async function judgeCoursesOfAccess(
 const lookSubject = columns(CourseCompletionLook, ['courseId', 'clubId'], 'look');
 
 /**
- * Begins a pass over each course, or restarts the current pass.
- * @param courses a query that selects the ids of courses, each with the time at which the run must look at the course
+ * Begins a pass over the students of each course, or restarts the current pass.
+ * @param courses a query that selects the ids of courses, each with the time at which the run must check the students of the course
  */
 async function beginPasses(tx: Transaction, clubId: Id, courses: Sql, now: Date): Promise<void> {
   const startedPasses = await tx.rows<Subject<'courseCompletion'>>(sql`

@@ -1,6 +1,6 @@
 /**
- * Wakes the runs of automations that wait for a change, and protects the records that automations use. Some changes concern such runs but
- * record no fact. For these changes, the contexts on which automations depend call this module (AUTO-12).
+ * Wakes the runs of automations that wait for a change, and protects the records that automations use. If a change concerns such runs but
+ * records no fact, the context that makes the change calls this module (AUTO-12).
  */
 import { bulk } from '../../entities/facts/values.ts';
 import { AutomationRun } from '../../entities/automations/automation-run.ts';
@@ -18,9 +18,10 @@ export const runSubject = columns(AutomationRun, ['id', 'clubId', 'automationId'
 
 /**
  * Wakes the runs of a student that are between two steps, and the runs that wait for a fact of these types. All other runs sleep until
- * their deadline (ADR 24). A paused run is not woken: it looks again when its pause ends.
+ * their deadline (ADR 24). A paused run is not woken, because it checks the current state when its pause ends.
  * @param types the type of the fact, or of the condition that this change may satisfy
- * @param ofRun the run whose step made the change. This run is not woken, because it always looks again after the commit of its step
+ * @param ofRun the run whose step made the change. This run is not woken, because it always checks the current state after the commit of
+ * its step
  */
 export async function wakeRunsOf(
   tx: Transaction,
@@ -55,8 +56,8 @@ async function lookNow(tx: Transaction, which: Sql, now: Date): Promise<number> 
 }
 
 /**
- * The number of wakes of a club's runs that may wait with normal priority. Further wakes count as bulk, and the relay sends only some bulk
- * wakes each second. So a fact of one student takes effect immediately, and a tag for 5,000 students does not overload the engine
+ * The maximum number of wakes of one club's runs that wait with normal priority. Further wakes wait as bulk, and the relay sends only some
+ * bulk wakes each second. So a fact of one student takes effect immediately, and a tag for 5,000 students does not overload the engine
  * (AUTO-20).
  */
 const fewWaiting = 16;
@@ -75,7 +76,7 @@ export async function wakeAtPace(tx: Transaction, runs: readonly Run[], now: Dat
   );
 }
 
-/** Records that lessons of a course were published or withdrawn. Runs that watch the course are woken later, in pages. */
+/** Records that lessons of a course were published or withdrawn. The service wakes the runs that watch the course later, in pages. */
 export async function noteCourseChanged(tx: Transaction, courseId: Id, now: Date): Promise<void> {
   await tx.run(sql`INSERT INTO automation_course_looks (course_id, after_id, changed_at)
     SELECT ${courseId}::uuid, ${noClub}::uuid, ${now} WHERE EXISTS (SELECT FROM automation_course_watches WHERE course_id = ${courseId})
@@ -102,8 +103,8 @@ export async function wakeWatchersOfCourses(db: Database, now: Date): Promise<{ 
 }
 
 /**
- * Refuses the deletion of a record that is in use. The caller has locked the record, and deletes it after this call. A publication of a
- * version that names the record waits for this lock.
+ * Refuses the deletion of a record that an automation uses. The caller has locked the record, and deletes it after this call. A transaction
+ * that publishes an automation's version with this record waits for the lock.
  * @throws DomainError in_use if a published version, or a version with active runs, names the record
  */
 export async function requireUnnamed(db: Queries, kind: ReferredKind, id: Id): Promise<void> {

@@ -1,25 +1,28 @@
 /**
- * Removes rows whose references do not exist. Events, deliveries, attempts and bodies have no foreign keys, because their checks would
- * cost more than the rows (ADR 38). Each round reads the next part of each table. After the end of a table, the next round begins again at
- * the start of the table.
+ * Removes rows that refer to a row that does not exist. Events, deliveries, attempts and bodies have no foreign keys, because the checks of
+ * foreign keys would cost more than the rows themselves (ADR 38). Each round reads the next part of each table. When a round has reached
+ * the end of a table, the next round begins at the start of the table.
  */
 import { UpkeepRound } from '../../entities/facts/upkeep-round.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 
-/** The number of rows of a table that one round reads. A table with 5,000,000 rows takes a week. */
+/** The number of rows of each table that one round reads. In a week, the rounds read a table with 5,000,000 rows once. */
 const rowsPerRound = 500;
 
 /**
- * Builds SQL that looks up the referenced row with a separate query for each reference. For NOT EXISTS, Postgres may instead read the whole
+ * Builds SQL that looks up the referenced row with a separate query for each reference. For a NOT EXISTS, Postgres could read the whole
  * referenced table and keep its ids in memory.
  */
 function isMissing(table: string, id: string): string {
   return `(SELECT true FROM ${table} WHERE id = ${id} LIMIT 1) IS NULL`;
 }
 
-/** The references of each table. `key` is the column by which the sweep reads the table and deletes orphans. */
+/**
+ * For each table, the SQL condition that detects a missing reference. `key` is the column by which the sweep reads the table and deletes
+ * orphans.
+ */
 const references = {
   webhook_deliveries: {
     key: 'id',

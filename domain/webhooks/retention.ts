@@ -1,6 +1,6 @@
 /**
- * Removes webhooks after their retention time (DEL-8, HOOK-12). Partitions are dropped as tables. Reads hide rows past their time, so that
- * a row is not shown between two rounds.
+ * Removes webhook data after its retention time (DEL-8, HOOK-12). Whole partitions are dropped. Queries hide rows whose retention time is
+ * over, so the API does not show these rows even before the next round removes them.
  */
 import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
 import { WebhookEndpoint } from '../../entities/webhooks/webhook-endpoint.ts';
@@ -32,14 +32,14 @@ export const webhookTables = {
 } as const satisfies Record<string, PartitionedTable>;
 
 /**
- * The maximum number of rows of each kind that one batch removes. A batch takes some tens of milliseconds, so that other transactions wait
- * only briefly for its rows.
+ * The maximum number of rows of each kind that one batch removes. A batch takes only some tens of milliseconds, so other transactions wait
+ * only briefly for the batch's rows.
  */
 const batch = 1_000;
-/** The maximum number of changes that one batch rolls up. A sent delivery causes two changes. */
+/** The maximum number of changes that one batch adds to the tallies. Each delivery that is sent causes two changes. */
 const rollUpBatch = 5 * batch;
 
-/** The result of a round. */
+/** The counts of one round. */
 export type RetentionCounts = {
   /** The number of deliveries that expired with their bodies. It is normally 0, because the runs of deliveries end them on time. */
   expired: number;
@@ -52,9 +52,9 @@ export type RetentionCounts = {
   /** The number of removed deliveries of deleted endpoints. */
   deliveries: number;
   endpoints: number;
-  /** The number of removed secrets whose time after a rotation is over. */
+  /** The number of removed secrets that were replaced by a rotation and are not valid any more. */
   secrets: number;
-  /** The number of changes that were rolled up into the tallies of histories. */
+  /** The number of changes that were added to the tallies of delivery histories. */
   changes: number;
   /** The number of removed tallies of deliveries that are not shown any more. */
   tallies: number;
@@ -64,7 +64,7 @@ export type RetentionCounts = {
 
 /**
  * Runs one round: creates and drops partitions, and removes one batch of each kind, each in its own transaction. Repeated and concurrent
- * rounds do no harm, because a second round finds no more rows.
+ * rounds are harmless, because a second round finds no more rows.
  * @returns the counts, and whether more rows may be due now
  */
 export async function retainWebhooks(db: Database, now: Date): Promise<{ rows: RetentionCounts; more: boolean }> {
@@ -82,7 +82,7 @@ export async function retainWebhooks(db: Database, now: Date): Promise<{ rows: R
     rows: { expired, dropped, made, moved, deliveries, endpoints, secrets, changes, tallies, orphans },
     more:
       [expired, deliveries, secrets].some((count) => count >= batch) ||
-      dropped > 0 || // another partition may also be due
+      dropped > 0 || // another partition may be due, too
       endpoints > 0 ||
       Math.max(changes, tallies) >= rollUpBatch,
   };
@@ -90,8 +90,8 @@ export async function retainWebhooks(db: Database, now: Date): Promise<{ rows: R
 
 /**
  * Drops the events and the deliveries of a week together. The function locks the tables in the same order as the fan-out, because the
- * opposite order could deadlock. A week stays if one of its events was fanned out within the retention time. Such a young event can have an
- * old id after an outage, or if a clock was wrong.
+ * opposite order could cause a deadlock. The partitions of a week are not dropped if one of its events was fanned out within the retention
+ * time. An event that was fanned out recently can have an old id, after an outage or if a clock was wrong.
  */
 async function dropHistory(db: Database, now: Date): Promise<number> {
   const { events, deliveries } = webhookTables;
@@ -118,7 +118,7 @@ async function makePartitions(db: Database, now: Date): Promise<{ made: number; 
 }
 
 /**
- * Drops the oldest partition that is past its time.
+ * Drops the oldest partition whose retention time is over.
  * @param until Unix milliseconds
  * @returns the number of dropped partitions
  */
@@ -129,8 +129,8 @@ async function dropOld(db: Database, table: PartitionedTable, until: number): Pr
 }
 
 /**
- * Drops the bodies of a day together. Pending deliveries of these bodies are canceled first, as expired, and requested attempts are
- * dropped. Usually their runs have done this on time.
+ * Drops the bodies of a day together. Before that, pending deliveries with these bodies are canceled as expired, and requested attempts are
+ * dropped. Usually the runs of the deliveries have already done this.
  */
 async function dropBodies(db: Database, now: Date): Promise<{ expired: number; dropped: number }> {
   const until = endOf.bodies(now).getTime() - retentionRules.bodySpareMs;
@@ -143,8 +143,8 @@ async function dropBodies(db: Database, now: Date): Promise<{ expired: number; d
 
 /** Cancels the expired deliveries. The function locks them in the order of their ids, like all other code. */
 async function expireBefore(tx: Transaction, createdBefore: Date, now: Date): Promise<number> {
-  // An id contains the time of the creation. After an outage, the time in the id is earlier. If clocks differ, the time in the id is at
-  // most a little later. So partitions with later ids need no search.
+  // An id contains the time of the creation. After an outage, the time in the id can be much earlier than the creation of the row. If
+  // clocks differ, the time in the id can be a little later. So partitions with later ids need not be searched.
   const old = sql`created_at < ${createdBefore} AND id < ${leastIdOf(createdBefore.getTime() + clocksDifferMs)}`;
   const found = await tx.rows<{ id: Id }>(
     sql`(SELECT id FROM webhook_deliveries WHERE ${old} AND status = 'pending' LIMIT ${batch})
@@ -196,8 +196,8 @@ async function removeDeliveries(
     sql`DELETE FROM webhook_attempts WHERE delivery_id = ANY (${deliveryIds}) AND started_at >= ${new Date(oldest - clocksDifferMs)}`,
   );
   await tx.run(sql`DELETE FROM webhook_deliveries WHERE id = ANY (${deliveryIds})`);
-  // In three cases an event is not removed here, but at the end of its own retention: another transaction has locked it, its fact may be
-  // fanned out again, or it is in the oldest partition, whose ids may contain no time.
+  // In three cases an event stays until its own retention ends: another transaction has locked it, its fact may be fanned out again, or its
+  // id may contain no time. The third case is possible only in the oldest partition.
   await tx.run(
     sql`WITH undelivered AS (
        SELECT event.id, event.created_at

@@ -9,8 +9,8 @@ import { clocksDifferMs } from './deliveries/retention.policy.ts';
 import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from './deliveries/wakes.ts';
 
 /**
- * Deletes bodies and response excerpts, cancels unsent deliveries, and wakes their workflows so that they end. An attempt in flight is
- * still recorded, without an excerpt, and leaves the delivery canceled. The caller has locked the student's row.
+ * Deletes bodies and response excerpts, cancels unsent deliveries, and wakes their workflows so that the workflows end. If an attempt is in
+ * flight, its result is still recorded, but without an excerpt, and the delivery stays canceled. The caller has locked the student's row.
  */
 export async function purgeStudentFromWebhooks(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   // Locks the deliveries in the order of their ids, like all code that locks several deliveries.

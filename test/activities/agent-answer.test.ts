@@ -24,7 +24,7 @@ describe('the answer activity', () => {
     return [status, errorCode].join(' ').trim();
   }
 
-  it('completes the answer if Temporal cancels it for any reason except a worker shutdown', async () => {
+  it('completes the answer if Temporal cancels the activity for any reason except a worker shutdown', async () => {
     for (const reason of ['NOT_FOUND', 'TIMED_OUT', 'CANCELLED'] as const)
       expect(await canceled(reason), reason).to.equal('complete');
   });

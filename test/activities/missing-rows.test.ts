@@ -1,4 +1,4 @@
-/** Temporal may have a run whose row is missing in Postgres, for example after a restore. The run ends with its next step. */
+/** Temporal may have a run whose row is missing in Postgres, for example after a restore. Such a run ends at its next step. */
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect } from 'chai';
 import { activities, type ActivityDeps } from '../../activities/index.ts';
@@ -46,7 +46,7 @@ describe('a step whose row does not exist', () => {
   });
 
   for (const type of workflowTypeNames)
-    it(`ends the run of ${type}`, async () => {
+    it(`ends the workflow run of type ${type}`, async () => {
       const [name = ''] = Object.keys(activities[type]({} as ActivityDeps));
       const rowId = type === 'spaceDigest' ? `${newId()}/2026-01-01` : newId();
       const ended = await new MockActivityEnvironment().run(steps[name] as Step, rowId, Date.now());

@@ -25,7 +25,7 @@ describe('a round of retention', () => {
     expect(failure).to.be.an.instanceOf(Error).with.property('message', 'job 3');
   });
 
-  it('passes to every job whether the deployment has OCR', async () => {
+  it('tells every job whether the deployment has an OCR program', async () => {
     const values: (boolean | undefined)[] = [];
     for (const job of contextsInLockOrder.flatMap(({ retention }) => retention))
       mock.method(job, 'run', async ({ readsScans }: { readsScans?: boolean }) => {

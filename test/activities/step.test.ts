@@ -3,12 +3,12 @@ import { mock } from 'node:test';
 import { restingAfter, timeOfStep } from '../../activities/step.ts';
 
 describe('the time of a step (ENG-7)', () => {
-  it('is the workflow’s time if it is ahead of the clock, for example with skipped time', () => {
+  it('is the workflow’s time if that time is ahead of the clock, for example because a test skips time', () => {
     const ahead = Date.now() + 86_400_000;
     expect(timeOfStep(ahead)).to.equal(ahead);
   });
 
-  it('is the present time, even if the task waited in a queue before', () => {
+  it('is the present time of the clock, even if the task first waited in a queue', () => {
     const now = Date.now();
     expect(timeOfStep(now - 3_600_000)).to.be.within(now, now + 100);
   });
@@ -29,12 +29,12 @@ describe('the rest time after a step of bulk work', () => {
     return waits;
   };
 
-  it('is as long as the step took, at most one second', async () => {
+  it('equals the duration of the step, but is at most one second', async () => {
     expect(await restAfter(180, { done: false })).to.deep.equal([180]);
     expect(await restAfter(5_000, { done: false })).to.deep.equal([1_000]);
   });
 
-  it('is absent if the work is done or waits for a time', async () => {
+  it('does not exist if the work is done, or if the next step has a start time', async () => {
     expect(await restAfter(180, { done: true })).to.deep.equal([]);
     expect(await restAfter(180, { done: false, at: 1 })).to.deep.equal([]);
   });

@@ -72,14 +72,14 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect(await list()).to.deep.equal({ data: [body.data], total: 1 });
     });
 
-    it('charges the payment method of the subscription, even if the customer has another one', async () => {
+    it('charges the payment method of the subscription, even if the customer has a different default method', async () => {
       stripe.paymentMethods.set(`sub_${customer}`, 'pm_of_subscription');
       const id = newId();
       await buy(id);
       expect(stripe.paidFor(id)[0]?.payment_method).to.equal('pm_of_subscription');
     });
 
-    it('answers a repeated id with the first answer and charges nothing', async () => {
+    it('returns the first answer again for a repeated id, and charges nothing', async () => {
       const id = newId();
       const first = await buy(id);
       const calls = stripe.calls.length;
@@ -102,7 +102,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect((await list()).total).to.equal(1);
     });
 
-    it('adds an AI budget only for the month of its payment, and storage for later months too', async () => {
+    it('adds a purchased AI budget only to the month of its payment, but adds storage permanently', async () => {
       await buy(newId(), { kind: 'ai_budget', quantity: 3 });
       await buy(newId(), { kind: 'storage', quantity: 1 });
       const added = async () => {
@@ -221,7 +221,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
   });
 
   describe('409', () => {
-    it('returns add_on_exists for an id of another purchase or another club, and charges nothing', async () => {
+    it('returns add_on_exists if another purchase or another club already uses the id, and charges nothing', async () => {
       const id = newId();
       await buy(id);
       const other = await buildClub();
@@ -236,7 +236,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
     });
   });
 
-  it('returns 422 for a quantity outside 1 to 100, an unknown kind and a malformed id, and charges nothing', async () => {
+  it('returns 422 for a quantity outside 1 to 100, an unknown kind or a malformed id, and charges nothing', async () => {
     const before = await rowCounts();
     await eachCase([{ quantity: 0 }, { quantity: 101 }, { kind: 'agents' }, { id: 'one' }], async (wrong) =>
       expectError(await buy(newId(), wrong), 'invalid_request'),
@@ -252,7 +252,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('keeps the Stripe key out of answers, logs and rows, even if Stripe refuses it', async () => {
+  it('keeps the Stripe key out of answers, logs and rows, even if Stripe refuses the key', async () => {
     const wrong = 'sk_test_wrong_but_secret';
     const other = await serveApp({ env: { STRIPE_SECRET_KEY: wrong, STRIPE_API_URL: stripe.url } });
     const { token } = club.owner;

@@ -41,7 +41,7 @@ describe('agent conversation reviews', () => {
       expect(own.data[0].id).to.equal(first);
     });
 
-    it('omits deleted conversations and conversations of a removed student', async () => {
+    it('omits deleted conversations, and omits the conversations of a removed student', async () => {
       await classroom.remove(await talk());
       const other = await buildLearner(classroom.openAgent);
       await talk(other);
@@ -59,7 +59,7 @@ describe('agent conversation reviews', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}/conversations/{conversationId}', () => {
-    it('shows the messages as the student reads them, and names the student', async () => {
+    it('shows the messages in the form that the student reads, and names the student', async () => {
       const id = await talk();
       const read = (await conversations(`/${id}`)).body;
       const { data } = (await classroom.conversation(id)).body;
@@ -75,7 +75,7 @@ describe('agent conversation reviews', () => {
       ]);
     });
 
-    it('returns 404 for an unknown, deleted or foreign conversation, and a conversation of another agent', async () => {
+    it('returns 404 for an unknown or deleted conversation, and for one of another club or agent', async () => {
       const id = await talk();
       const sibling = await buildOpenAgent(classroom.club.id);
       expectError(await conversations(`/${id}`, { ...classroom, openAgent: sibling }), 'not_found');

@@ -46,7 +46,7 @@ describe('agent conversations', () => {
     (await testDatabase()).query(`DELETE FROM enrollments WHERE student_id = $1`, [classroom.student.id]);
 
   describe('GET /v1/clubs/{clubId}/classroom/agents/{publicId}', () => {
-    it('shows the agent without its instructions, and the student’s limits', async () => {
+    it('shows the agent without its instructions, and shows the student’s limits', async () => {
       const { body } = await classroom.agent();
       expect(body.data).to.deep.equal({
         id: classroom.openAgent.id,
@@ -57,7 +57,7 @@ describe('agent conversations', () => {
       });
     });
 
-    it('returns 403 not_entitled without access, and 404 for an unpublished or foreign agent', async () => {
+    it('returns 403 not_entitled without access, and 404 for an unpublished agent or one of another club', async () => {
       const { openAgent, club } = classroom;
       expectError(await askingOf(openAgent, await buildStudent(club.id)).agent(), 'not_entitled');
       const foreign = await buildOpenAgent((await buildClub()).id);
@@ -89,7 +89,7 @@ describe('agent conversations', () => {
       expect((await classroom.conversations('?page_size=1')).body.data[0]).to.deep.equal(again.data.conversation);
     });
 
-    it('lists conversations after the student’s access has ended and after the agent was archived', async () => {
+    it('still lists conversations after the student’s access has ended or the agent was archived', async () => {
       await classroom.ask({ content: 'first' });
       await loseAccess();
       expect(await titles()).to.deep.equal([['first'], 1]);
@@ -97,7 +97,7 @@ describe('agent conversations', () => {
       expect(await titles()).to.deep.equal([['first'], 1]);
     });
 
-    it('returns 404 for an unknown agent, and for an archived agent without conversations of the student', async () => {
+    it('returns 404 for an unknown agent, and for an archived agent that the student never asked', async () => {
       expectError(
         await askingOf({ ...classroom.openAgent, publicId: 'nobody' }, classroom.student).conversations(),
         'not_found',
@@ -128,7 +128,7 @@ describe('agent conversations', () => {
       });
     });
 
-    it('shows the current text of an answer that is being generated, without error, citations or end', async () => {
+    it('shows the current text of an unfinished answer, but no error, no citations and no end time', async () => {
       const { answerId, conversationId } = await classroom.ask();
       await appendWords(answerId, 'So ', 'far 🪢');
       const [, answer] = (await classroom.conversation(conversationId)).body.data.messages;
@@ -145,7 +145,7 @@ describe('agent conversations', () => {
       expect(answer).to.have.property('completed_at');
     });
 
-    it('puts the newest messages on page 1, sorts each page from old to new, and counts the messages', async () => {
+    it('puts the newest messages on page 1, and sorts the messages of each page from old to new', async () => {
       const id = await converse(3);
       const all = ['question 1', 'answer 1', 'question 2', 'answer 2', 'question 3', 'answer 3'];
       expect(await contents(id)).to.deep.equal([all, 6]);
@@ -236,7 +236,7 @@ describe('agent conversations', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}/classroom/conversations/{conversationId}', () => {
-    it('stores a title of 1 to 120 characters without superfluous blanks, and changes nothing else', async () => {
+    it('stores a title of 1 to 120 characters without surplus blanks, and changes no other field', async () => {
       const { data, conversationId } = await classroom.ask();
       await eachCase(
         [
@@ -252,7 +252,7 @@ describe('agent conversations', () => {
       expect((await classroom.conversations()).body.data[0].title).to.equal('a');
     });
 
-    it('returns 422 for an empty title, a blank title and a title of 121 characters', async () => {
+    it('returns 422 for an empty or blank title, and for a title of 121 characters', async () => {
       const { conversationId } = await classroom.ask();
       await eachCase(['', '  ', 'a'.repeat(121)], async (title) =>
         expectError(await classroom.rename(conversationId, title), 'invalid_request'),
@@ -291,7 +291,7 @@ describe('agent conversations', () => {
       expect((await classroom.agent()).body.data.limits.used).to.equal(2);
     });
 
-    it('removes the images of the conversation, unless another conversation shows them', async () => {
+    it('removes each image of the conversation, unless another conversation contains the image', async () => {
       const { club, student } = classroom;
       const upload = () => uploadFile({ club, student }, { fileName: 'knot.png', mime: 'image/png', bytes: png() });
       const [own, shared] = [await upload(), await upload()];
@@ -311,7 +311,7 @@ describe('agent conversations', () => {
       expect(await removed()).to.have.members([own.id, shared.id]);
     });
 
-    it('ends an answer that is being generated as failed, and wakes its run', async () => {
+    it('gives an unfinished answer the status failed, and wakes the run that generates the answer', async () => {
       const { stream, answerId, conversationId, data } = await classroom.ask();
       await appendWords(answerId, 'So far');
       await stream.textOf(6);
@@ -345,7 +345,7 @@ describe('agent conversations', () => {
         expect(await columnsHolding(word)).to.deep.equal([]);
       });
 
-      it('refuses the parts that the worker writes after the deletion', async () => {
+      it('refuses the parts that the worker tries to write after the deletion', async () => {
         const question = await classroom.ask();
         const source = await testDatabase();
         await withOpenTransaction(

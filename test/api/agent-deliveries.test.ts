@@ -1,4 +1,7 @@
-/** Tests deliveries that open an AI agent, a repository or a space. Every kind of access to a delivery opens this item. */
+/**
+ * Tests deliveries that open an AI agent, a repository or a space. A student gets access to the item through the delivery, whatever way the
+ * student got the delivery.
+ */
 import { Queries } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { isEntitled } from '../../domain/access/enrollments/entitlement.ts';
@@ -34,7 +37,7 @@ describe('agent deliveries', () => {
     write('POST', '/deliveries', { name: 'Ask the bosun', opens, ...further });
 
   describe('the API for deliveries that open an agent', () => {
-    it('creates a delivery with 201, shows it in reads and lists, and renames and archives it', async () => {
+    it('creates a delivery with 201, and can show, list, rename and archive the delivery', async () => {
       const { status, body } = await create(opening(), { free: true, access_days: 30 });
       expect(status).to.equal(201);
       const { id, created_at: at } = body.data;
@@ -58,7 +61,7 @@ describe('agent deliveries', () => {
       });
     });
 
-    it('returns 404 for an unknown or foreign agent and for an id of another kind, and writes nothing', async () => {
+    it('returns 404 for an id that names no agent of this club, and writes nothing', async () => {
       const foreign = await buildAgent((await buildClub()).id);
       const course = await buildCourse(club.id);
       const before = await rowCounts();
@@ -69,7 +72,7 @@ describe('agent deliveries', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 400 or 422 for an id of another kind, a missing id, a cohort and an unknown kind', async () => {
+    it('returns 400 or 422 if the id does not fit the kind, the id is missing or the kind is unknown', async () => {
       const course = await buildCourse(club.id);
       await eachCase(
         [
@@ -85,7 +88,7 @@ describe('agent deliveries', () => {
       expectError(await create({ kind: 'agent', agent_id: 'x' }), 'invalid_request');
     });
 
-    it('replaces the agent of the delivery until a student is enrolled, and then returns 409 in_use', async () => {
+    it('replaces the agent of the delivery before a student is enrolled, and then returns 409 in_use', async () => {
       const { id } = (await create(opening())).body.data;
       const course = await buildCourse(club.id);
       const change = (opens: object) => write('PATCH', `/deliveries/${id}`, { opens });
@@ -99,7 +102,7 @@ describe('agent deliveries', () => {
       expect((await write('GET', `/deliveries/${id}`)).body.data.opens).to.deep.equal(opening());
     });
 
-    it('returns 404 for a cohort in a grant and in a move of an enrollment', async () => {
+    it('returns 404 if a grant or a move of an enrollment names a cohort', async () => {
       const delivery = await buildAccessDelivery(club.id, { agentId: agent.id });
       const cohort = await buildCohort(club.id, (await buildCourse(club.id)).id);
       const student = await buildStudent(club.id);
@@ -154,7 +157,7 @@ describe('agent deliveries', () => {
         opens = { kind, [`${kind}_id`]: (await build(club.id)).id };
       });
 
-      it('shows the item to an enrolled student and in the webhook, and refuses a change with 409 in_use', async () => {
+      it('shows the item to an enrolled student and in the webhook, and then allows no other item', async () => {
         const created = await create(opens);
         expect(created.status).to.equal(201);
         expect(created.body.data.opens).to.deep.equal(opens);
@@ -170,7 +173,7 @@ describe('agent deliveries', () => {
         expect((await change(opens)).body.data.opens).to.deep.equal(opens);
       });
 
-      it('returns 404 for an item of another club, and 400 for a cohort or an id of another kind', async () => {
+      it('returns 404 for an item of another club, and 400 for a cohort or for the id of an agent', async () => {
         const foreign = { kind, [`${kind}_id`]: (await build((await buildClub()).id)).id };
         const before = await rowCounts();
         expectError(await create(foreign), 'not_found');
@@ -244,7 +247,7 @@ describe('agent deliveries', () => {
       ]);
     });
 
-    it('begins with an import, for a new and for an existing student', async () => {
+    it('begins when an import enrolls a new or an existing student', async () => {
       const known = await buildStudent(club.id);
       const fresh = `${newId()}@example.com`;
       await importFile(club, `email,name\n${known.email},N\n${fresh},N\n`, `delivery_ids=${delivery.id}`);
@@ -282,7 +285,7 @@ describe('agent deliveries', () => {
       ]);
     });
 
-    it('does not come from a course or from another club, and does not begin before the enrollment', async () => {
+    it('does not come from a course or another club, and does not begin before the enrollment begins', async () => {
       const student = await buildStudent(club.id);
       await buildEnrollment(club.id, { studentId: student.id, deliveryId: (await buildAccessDelivery(club.id)).id });
       expect(await entitled(student.id)).to.equal(false);

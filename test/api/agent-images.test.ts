@@ -35,7 +35,7 @@ describe('agent images', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/classroom/agent-images', () => {
-    it('returns 201 with the record and with an address and headers that are signed for 15 minutes', async () => {
+    it('returns 201 with the record, and with an upload address and headers that are valid for 15 minutes', async () => {
       const { media, upload } = await reserve(uploader, picture);
       const { id, created_at: createdAt, ...rest } = media;
       expect(rest).to.deep.equal({
@@ -71,7 +71,7 @@ describe('agent images', () => {
       expect(await filesOf(club)).to.deep.equal([]);
     });
 
-    it('returns 422 for wrong types and sizes, and 400 for missing and unknown fields, and writes nothing', async () => {
+    it('returns 422 for a wrong type or size, returns 400 for a wrong set of fields, and writes nothing', async () => {
       const before = await rowCounts();
       await eachCase(
         [
@@ -195,7 +195,7 @@ describe('agent images', () => {
       expect(await filesOf(club)).to.deep.equal([]);
     });
 
-    it('accepts images from 1 × 1 pixel to 50 million pixels, with at most 8,000 a side', async () => {
+    it('accepts images from 1 × 1 pixel to 50 million pixels, if no side exceeds 8,000 pixels', async () => {
       const large = await sharp({ create: { width: 8_000, height: 6_000, channels: 3, background: 'teal' } })
         .png()
         .toBuffer();
@@ -204,17 +204,17 @@ describe('agent images', () => {
       expect(ready).to.include({ status: 'ready', width: 1_600, height: 1_200 });
     });
 
-    it('returns 409 upload_missing before the file arrives and 200 after it', async () => {
+    it('returns 409 upload_missing before the file arrives, and 200 after the arrival', async () => {
       const { media, upload } = await reserve(uploader, picture);
       expectError(await completing(uploader, media.id), 'upload_missing');
       await put(upload, picture.bytes);
       expect((await completing(uploader, media.id)).body.data.status).to.equal('ready');
     });
 
-    it('answers simultaneous calls with ready or processing, and later calls with an unchanged record', async () => {
+    it('returns the status ready or processing to simultaneous calls, and the same record to later calls', async () => {
       const { media, upload } = await reserve(uploader, picture);
       await put(upload, picture.bytes);
-      // Addresses are signed again for each answer.
+      // Each answer signs the addresses again, so they differ.
       const facts = (record: MediaRecord) => ({ ...record, preview_url: '', download_url: '' });
       const answers = await Promise.all(Array.from({ length: 5 }, () => completing(uploader, media.id)));
       clock.advance(60_000);
@@ -227,7 +227,7 @@ describe('agent images', () => {
       expect(answers.map(({ body }) => body.data.status)).to.include('ready');
     });
 
-    it('returns 404 unless the file is an image of the calling student, and returns 404 to administrators', async () => {
+    it('returns 404 to administrators, and to students who did not reserve this image', async () => {
       const { media } = await reserve(uploader, picture);
       const other = { club, student: await buildStudent(club.id) };
       const elsewhere = await buildClub();

@@ -1,4 +1,7 @@
-/** Tests the limits of agents: the limit in 24 hours, the club's budget, and the rate of questions (LIM-11 to LIM-13, AGT-24). */
+/**
+ * Tests the limits of agents: the questions of a student in 24 hours, the club's budget, and the questions in a minute (LIM-11 to LIM-13,
+ * AGT-24).
+ */
 import type { Id } from '../../platform/core/ids.ts';
 import { buildEnrollment, buildLearner } from '../toolkit/builders/access.ts';
 import { buildOpenAgent } from '../toolkit/builders/agents.ts';
@@ -41,7 +44,7 @@ describe('the limits of an agent', () => {
     expect(await limitsOf(classroom)).to.deep.equal({ ...counted, used: 3, remaining: 0 });
   });
 
-  it('returns 429 daily_limit_reached at the limit, with Retry-After until resets_at', () =>
+  it('returns 429 daily_limit_reached at the limit, and sends the seconds until resets_at as Retry-After', () =>
     withClockStopped(async (now) => {
       const classroom = await openAskingClassroom({ dailyLimit: 2 });
       await classroom.ask();
@@ -70,7 +73,7 @@ describe('the limits of an agent', () => {
       expect(Date.parse(resetsAt)).to.equal(now + 24 * hour); // The second question is then 24 hours old.
     }));
 
-  it('counts questions of deleted conversations', async () => {
+  it('also counts questions of deleted conversations', async () => {
     const classroom = await openAskingClassroom({ dailyLimit: 1 });
     const { conversationId } = await classroom.ask();
     await classroom.remove(conversationId);
@@ -93,7 +96,7 @@ describe('the limits of an agent', () => {
     expect(await limitsOf(classroom)).to.include({ used: 1, remaining: 0 });
   });
 
-  it('counts each student and each agent separately', async () => {
+  it('counts the questions of each student to each agent separately', async () => {
     const classroom = await openAskingClassroom({ dailyLimit: 1 });
     const { club, openAgent, student } = classroom;
     await classroom.ask();
@@ -103,7 +106,7 @@ describe('the limits of an agent', () => {
     await askingOf(other, student).ask();
   });
 
-  it('shows 0 remaining questions if the limit is lowered below the number of asked questions', async () => {
+  it('shows 0 remaining questions if the new limit is lower than the number of asked questions', async () => {
     const classroom = await openAskingClassroom({ dailyLimit: 3 });
     for (let count = 0; count < 3; count++) await classroom.ask();
     await alter('agents', classroom.openAgent.id, { daily_limit: 1 });
@@ -146,7 +149,7 @@ describe('the limits of an agent', () => {
       expect((await classroom.refused({})).headers.get('retry-after')).to.equal(String(22 * 3_600));
     }));
 
-  it('refuses every question at a limit of 0, and then sends neither resets_at nor Retry-After', async () => {
+  it('refuses every question if the limit is 0, and then sends neither resets_at nor Retry-After', async () => {
     const classroom = await openAskingClassroom({ dailyLimit: 0 });
     expect(await limitsOf(classroom))
       .to.include({ daily_limit: 0, used: 0, remaining: 0 })
@@ -156,7 +159,7 @@ describe('the limits of an agent', () => {
     expect(refusal.headers.get('retry-after')).to.equal(null);
   });
 
-  it('accepts 5 of 12 simultaneous questions at a limit of 5', async () => {
+  it('accepts 5 of 12 simultaneous questions if the limit is 5', async () => {
     const classroom = await openAskingClassroom({ dailyLimit: 5 });
     const outcomes = await Promise.allSettled(Array.from({ length: 12 }, () => classroom.ask()));
     const accepted = outcomes.filter(({ status }) => status === 'fulfilled');
@@ -189,9 +192,9 @@ describe('the club’s AI budget', () => {
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true, used: 0 });
   });
 
-  it('accepts a question while any part of it remains, and later returns 429 club_budget_exhausted', async () => {
+  it('accepts questions while any of the budget remains, and later returns 429 club_budget_exhausted', async () => {
     const classroom = await withBudget(1);
-    const { answerId, data } = await classroom.ask(); // This question reserves more than the remaining cent.
+    const { answerId, data } = await classroom.ask(); // This question reserves more than the one cent that remains.
     expect(data.limits.club_budget_exhausted).to.equal(false);
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: false });
     const waiting = classroom.ask();
@@ -204,14 +207,14 @@ describe('the club’s AI budget', () => {
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true, used: 2 });
   });
 
-  it('refuses questions of every student of this club, but not questions in another club', async () => {
+  it('once exhausted, refuses questions of all students of this club, but not of another club', async () => {
     const classroom = await withBudget(0);
     const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent));
     expectError(await other.refused({}), 'club_budget_exhausted');
     await (await openAskingClassroom()).ask();
   });
 
-  it('stays exhausted until the month ends in the club’s time zone', async () => {
+  it('stays exhausted until the month ends by the club’s time zone', async () => {
     const classroom = await openAskingClassroom();
     const source = await testDatabase();
     await source.query(`UPDATE clubs SET ai_monthly_limit = 1000, time_zone = 'Pacific/Kiritimati' WHERE id = $1`, [
@@ -231,14 +234,14 @@ describe('the club’s AI budget', () => {
     await classroom.ask();
   });
 
-  it('reserves one token for every three characters of the question and its history', async () => {
+  it('is reserved at one token for every three characters of the question and its history', async () => {
     const classroom = await openAskingClassroom({ instructions: '' });
     const { answerId, conversationId } = await classroom.ask({ content: 'xxx' });
     await endAnswer(answerId, { text: 'y'.repeat(2_997) });
     await classroom.ask({ content: 'x'.repeat(3_003) });
     await classroom.ask({ content: 'xxx', conversation_id: conversationId });
     const [least = 0, long = 0, continued = 0] = await reservedOf(classroom);
-    expect(long - least).to.equal(1_000 * 2.5); // The price of a token that is written to the cache of this model: 2.5 millionths of a dollar
+    expect(long - least).to.equal(1_000 * 2.5); // 2.5 millionths of a dollar: the price of one token that this model writes to its cache
     expect(continued - least).to.equal((1_000 + 40) * 2.5);
   });
 });

@@ -35,7 +35,7 @@ describe('agent material', () => {
   const indexed = async () => (await indexedSourcesOf(club.id)).map(({ itemId }) => itemId);
 
   describe('PUT /v1/clubs/{clubId}/agents/{agentId}/material', () => {
-    it('stores the items in their order, creates a source for each and wakes the indexing', async () => {
+    it('stores the items in their order, creates a source for each item, and wakes the indexing', async () => {
       const [one, two, three] = lessonIds();
       const items = { ...none, lesson_ids: [three, one, two], media_ids: [file.id] };
       let answer = await setMaterial(none);
@@ -48,7 +48,7 @@ describe('agent material', () => {
       expect(woken).to.deep.equal(sorted(index.map(({ id }) => workflowIdOf('sourceIndex', id))));
     });
 
-    it('replaces all material, removes former items from the index and indexes only new items (ANS-7)', async () => {
+    it('replaces all material: removes former items from the index, and indexes only new items (ANS-7)', async () => {
       await setMaterial({ course_ids: [course.id], media_ids: [file.id] });
       const before = await indexedSourcesOf(club.id);
       const [keptLesson] = lessonIds();
@@ -60,7 +60,7 @@ describe('agent material', () => {
       expect(await indexed()).to.deep.equal([]);
     });
 
-    it('indexes a lesson of several agents once, and removes the lesson when no active agent uses it', async () => {
+    it('indexes a lesson once for several agents, and removes the lesson when no active agent uses it', async () => {
       const other = await buildAgent(club.id, { status: 'draft' });
       const [lesson] = lessonIds();
       await setMaterial({ course_ids: [course.id], lesson_ids: [lesson] });
@@ -87,7 +87,7 @@ describe('agent material', () => {
       expect(await indexed()).to.deep.equal(sorted([lesson ?? '', draft.lessons[0]?.id ?? '']));
     });
 
-    it('does not index lessons again if their order changes, and removes a deleted lesson from the index', async () => {
+    it('does not index lessons again if their order changes, but removes a deleted lesson from the index', async () => {
       const [first, second, third] = lessonIds();
       await setMaterial({ lesson_ids: lessonIds() });
       const before = await indexedSourcesOf(club.id);
@@ -100,7 +100,7 @@ describe('agent material', () => {
       expect((await setMaterial(await material())).status).to.equal(200);
     });
 
-    it('returns 404 with the field and the position of unknown items, and changes nothing', async () => {
+    it('returns 404 with the field and the position of an unknown item, and changes nothing', async () => {
       const elsewhere = await buildClub();
       const foreign = await buildCourse(elsewhere.id, { modules: 1, lessons: 1 });
       const foreignFile = await buildMedia(elsewhere.id);
@@ -131,7 +131,7 @@ describe('agent material', () => {
       expect([await rowCounts(), await material(), await indexedSourcesOf(club.id)]).to.deep.equal(before);
     });
 
-    it('accepts 100 valid ids of a kind, and returns 422 for more ids, invalid ids and repeated ids', async () => {
+    it('accepts 100 valid ids of each kind, and returns 422 for more, invalid or repeated ids', async () => {
       const many = await buildCourse(club.id, { modules: 1, lessons: 101 });
       const ids = many.lessons.map(({ id }) => id);
       expect((await setMaterial({ lesson_ids: ids.slice(0, 100) })).status).to.equal(200);

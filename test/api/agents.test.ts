@@ -52,7 +52,7 @@ describe('agents', () => {
 
   describe('POST /v1/clubs/{clubId}/agents', () => {
     describe('201', () => {
-      it('creates a draft with defaults, and returns the same whole record as later reads', async () => {
+      it('creates a draft with defaults, and returns the complete record that later reads return', async () => {
         const { status, body } = await create({ name: '  Bosun   Bill ' });
         expect(status).to.equal(201);
         const { id, created_at: createdAt } = body.data;
@@ -89,7 +89,7 @@ describe('agents', () => {
         expect((await create(fields)).body.data).to.include(fields);
       });
 
-      it('gives different public ids to agents with equal names, even to ten simultaneous requests', async () => {
+      it('gives different public ids to agents with the same name, even in ten simultaneous requests', async () => {
         const answers = await Promise.all(Array.from({ length: 10 }, () => create({ name: 'Bosun' })));
         const ids = answers.map(({ body }) => body.data.public_id);
         expect(ids).to.include.members(['bosun', 'bosun-2', 'bosun-5']);
@@ -108,7 +108,7 @@ describe('agents', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 409 public_id_taken for four simultaneous requests of one club, but not for another club', async () => {
+    it('accepts one of four simultaneous requests with one public id, and returns 409 to the others', async () => {
       const body = { name: 'Bosun', public_id: 'bosun' };
       const answers = await Promise.all([1, 2, 3, 4].map(() => create(body)));
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 409, 409, 409]);
@@ -161,7 +161,7 @@ describe('agents', () => {
       expect((await support('GET', `/agents/${body.data.id}`)).body).to.deep.equal(body);
     });
 
-    it('returns 404 for an unknown or foreign agent in every operation on an agent', async () => {
+    it('returns 404 in every operation on an agent if the agent is unknown or belongs to another club', async () => {
       const foreign = await buildAgent((await buildClub()).id);
       const material = { course_ids: [], lesson_ids: [], media_ids: [] };
       const before = await rowCounts();
@@ -230,7 +230,7 @@ describe('agents', () => {
       expect((await change(data.id, { public_id: 'mate' })).status).to.equal(200);
     });
 
-    it('returns 422 for a field outside its bounds or an empty change, and 400 for an unknown field', async () => {
+    it('returns 422 for an empty change or a value out of bounds, and 400 for an unknown field', async () => {
       const { data } = (await create({ name: 'Bosun' })).body;
       await eachCase(within, async (body) => expect((await change(data.id, body)).status).to.equal(200));
       const before = (await write('GET', `/agents/${data.id}`)).body;

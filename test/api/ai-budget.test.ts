@@ -26,7 +26,7 @@ describe('AI budget', () => {
   };
 
   describe('GET /v1/clubs/{clubId}/ai-budget', () => {
-    it('shows the current month of the club, the allowance, and the spent and reserved amounts', async () => {
+    it('shows the allowance, the spent amount and the reserved amount of the club’s current month', async () => {
       const asker = await buildAsker(club.id);
       await buildCharge(asker, 30_000n, new Date());
       await endAnswer(await buildCharge(asker, 50_000n, new Date()), { status: 'complete', cost: 20_001n });
@@ -41,7 +41,7 @@ describe('AI budget', () => {
       });
     });
 
-    it('shows the used budget in the plan in whole cents, rounded down', async () => {
+    it('shows the spent amount that the club’s plan shows in whole cents, rounded down', async () => {
       const asker = await buildAsker(club.id);
       await endAnswer(await buildCharge(asker, 50_000n, new Date()), { status: 'complete', cost: 29_999n });
       expect((await usage('/plan')).body.data.allowances.ai_budget).to.include({ included: 5_000, used: 2 });
@@ -49,7 +49,7 @@ describe('AI budget', () => {
   });
 
   describe('PUT and DELETE /v1/clubs/{clubId}/ai-budget/limit', () => {
-    it('sets the club’s own limit below its plan, and removes it', async () => {
+    it('sets a limit of the club that is below the limit of its plan, and removes it', async () => {
       const { body } = await budget('PUT', '/limit', { own_limit: 2_000 });
       expect(body.data).to.include({ allowed: 5_000, own_limit: 2_000, limit: 2_000 });
       const { data } = (await budget('DELETE', '/limit')).body;
@@ -64,7 +64,7 @@ describe('AI budget', () => {
       });
     });
 
-    it('refuses every question at a limit of 0', async () => {
+    it('refuses every question if the limit is 0', async () => {
       expect((await budget('PUT', '/limit', { own_limit: 0 })).body.data).to.include({ limit: 0 });
       const refusal = await buildCharge(await buildAsker(club.id), 1n, new Date()).catch((error: unknown) => error);
       expect(refusal).to.have.property('code', 'club_budget_exhausted');
@@ -81,7 +81,7 @@ describe('AI budget', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}/usage and /ai-usage', () => {
-    it('sums questions, answers, tokens and cost by month, newest first', async () => {
+    it('adds up questions, answers, tokens and cost for each month, newest month first', async () => {
       const asker = await buildAsker(club.id);
       const march = new Date('2026-03-10T12:00:00Z');
       const tokens = { input: 1_000, output: 200, cacheWrite: 30, cacheRead: 4 };
@@ -152,7 +152,7 @@ describe('AI budget', () => {
       expect(data.map((one: { month: string }) => one.month)).to.deep.equal([month()]);
     });
 
-    it('returns 404 for a foreign or unknown agent, and 422 for a malformed month', async () => {
+    it('returns 404 for an unknown agent or one of another club, and 422 for a malformed month', async () => {
       const { agentId } = await buildAsker((await buildClub()).id);
       expectError(await usage(`/agents/${agentId}/usage`), 'not_found');
       expectError(await usage(`/agents/${newId()}/usage`), 'not_found');

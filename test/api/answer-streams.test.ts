@@ -1,4 +1,6 @@
-/** Tests the event stream of an answer: its format, silent periods, clients that disconnect, return or read slowly, and shutdown. */
+/**
+ * Tests the event stream of an answer: its format, periods without events, shutdown, and clients that disconnect, return or read slowly.
+ */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { startApi, type RunningApi } from '../../api/server.ts';
 import type { AnswerFeed } from '../../domain/agents/answers/answer-feed.ts';
@@ -53,7 +55,7 @@ describe('answer streams', () => {
   }
 
   describe('the form of the stream', () => {
-    it('writes each event as an event line, a data line and a blank line', async () => {
+    it('contains an event line, a data line and a blank line for each event', async () => {
       const { stream, answerId } = await classroom.ask();
       const text = 'line\nline\r\n\rdata: no\n\nevent: no\u2028\u2029\u0085: "quoted" \\ 🪢 \u{1F468}\u200D\u{1F469}';
       await appendWords(answerId, text);
@@ -65,7 +67,7 @@ describe('answer streams', () => {
       expect((await stream.event('done')).data.answer.content).to.equal(text);
     });
 
-    it('tells proxies not to store, buffer or compress the stream', async () => {
+    it('forbids proxies to store, buffer or compress the stream', async () => {
       const { stream } = await classroom.ask(); // a client that accepts gzip
       expect(stream.headers).to.include({
         'content-type': 'text/event-stream',
@@ -76,7 +78,7 @@ describe('answer streams', () => {
       expect(stream.headers).to.not.have.any.keys('content-encoding', 'content-length');
     });
 
-    it('sends the headers immediately, even if no event is ready', async () => {
+    it('begins with headers immediately, even if no event is ready', async () => {
       const question = await classroom.ask();
       await withApi({ streamHeartbeatMs: 600 * second }, async (base) => {
         const stream = await at(base).reattach(question); // The call resolves with the headers. The next comment would come after 10 minutes.
@@ -85,7 +87,7 @@ describe('answer streams', () => {
       });
     });
 
-    it('answers HEAD with the headers and closes the stream', async () => {
+    it('consists only of the headers for a HEAD request', async () => {
       const { conversationId, answerId } = await classroom.ask();
       const { token } = classroom.student;
       const path = `/v1/clubs/${classroom.club.id}/classroom/conversations/${conversationId}/messages/${answerId}/stream`;
@@ -99,7 +101,7 @@ describe('answer streams', () => {
       expect(await openStreams()).to.equal(0);
     });
 
-    it('sends comments, but no additional events, while there is no new text', async () => {
+    it('contains comments, but no further events, while there is no new text', async () => {
       await withApi({ streamHeartbeatMs: 30 }, async (base) => {
         const { stream, answerId } = await at(base).ask();
         await until('three comments', { timeoutMs: 5 * second }, async () => stream.comments.length >= 3);
@@ -142,7 +144,7 @@ describe('answer streams', () => {
       expect(await stream.textOf(9)).to.equal(', so good');
     });
 
-    it('sends the rest of a finished answer and its last event, even if the stored words are deleted', async () => {
+    it('sends the rest of a finished answer and its last event, even if the log of its words is deleted', async () => {
       await eachCase([false, true], async (deleted) => {
         const complete = await classroom.ask();
         const failed = await classroom.ask();
@@ -181,7 +183,7 @@ describe('answer streams', () => {
       expect(after.events.length).to.be.above(3);
     });
 
-    it('accepts the question’s id instead of the message’s id, in any letter case', async () => {
+    it('accepts the id of the question instead of the id of its answer, in any letter case', async () => {
       const { conversationId, data, answerId } = await classroom.ask();
       await endAnswer(answerId, { text: 'Yes.' });
       const stream = await classroom.reattach({
@@ -191,7 +193,7 @@ describe('answer streams', () => {
       expect((await stream.event('done')).data.answer.id).to.equal(answerId);
     });
 
-    it('returns 422 for a position beyond the text, 400 for a non-number, 404 for an unreadable message', async () => {
+    it('returns 422 for a position after the text, 400 for no number, and 404 for a message without access', async () => {
       const { conversationId, answerId } = await classroom.ask();
       await appendWords(answerId, 'abc');
       await eachCase(['4', '2147483647', '-1', '99999999999'], async (from) =>
@@ -217,7 +219,7 @@ describe('answer streams', () => {
   });
 
   describe('a client that disconnects', () => {
-    it('does not interrupt the answer, and closes the client’s streams', async () => {
+    it('does not interrupt the answer, and its streams are closed', async () => {
       await noStreams();
       const question = await classroom.ask();
       const again = await classroom.reattach(question);
@@ -232,7 +234,7 @@ describe('answer streams', () => {
   });
 
   describe('a client that reads slowly', () => {
-    it('does not make the API read far ahead from Postgres, and gets the whole text', async function () {
+    it('gets the whole text, while the API does not read far ahead from Postgres', async function () {
       this.timeout(60 * second);
       const megabytes = 30;
       let readCharacters = 0;
@@ -333,7 +335,7 @@ describe('answer streams', () => {
   });
 
   describe('the end of a session', () => {
-    it('closes the session’s streams, and no others, in every process after sign-out, expiry or removal', async () => {
+    it('closes all streams of the session in every process, whether by sign-out, expiry or removal', async () => {
       const [signedOut, expired, removed, other] = [
         classroom,
         ...(await Promise.all([1, 2, 3].map(async () => buildLearner(classroom.openAgent)))).map((student) => ({
@@ -406,7 +408,7 @@ describe('answer streams', () => {
       });
     });
 
-    it('is returned above the stream limit of the process, which does not count refused questions', async () => {
+    it('is returned if the process has too many streams; refused questions are not such streams', async () => {
       await withApi({ env: { STREAMS_PER_PROCESS: '1' } }, async (base) => {
         const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent), base);
         const unknown = { conversation_id: newId() };
@@ -476,7 +478,7 @@ describe('answer streams', () => {
       }
     });
 
-    it('continues after all connections were cut, including the listening connection', async function () {
+    it('continues after all connections to Postgres were cut, including the connection for notifications', async function () {
       this.timeout(40 * second);
       const { stream, answerId } = await classroom.ask();
       await appendWords(answerId, 'before ');

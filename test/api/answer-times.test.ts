@@ -1,6 +1,6 @@
 /**
- * Tests that response times do not reveal whether an address is known (DEC-63), even if mails are withheld. `npm run bench -- timing`
- * measures more calls of more operations.
+ * Tests that response times do not reveal whether an address is known (DEC-63), even if mails are withheld. `npm run bench -- timing` makes
+ * more calls, and measures more operations.
  */
 import { expect } from 'chai';
 import { mannWhitney } from '../../bench/mann-whitney.ts';
@@ -15,8 +15,8 @@ const samples = 200;
 const tickMs = 250;
 const callsAtOnce = 10;
 /**
- * One round in a hundred has a p of at most 0.01 by chance. Three such rounds in a row happen by chance once in a million runs. A real
- * difference would be visible in all rounds.
+ * One round in a hundred has a p value of at most 0.01 by chance. Three such rounds in a row happen by chance once in a million runs. A
+ * real difference would be visible in all rounds.
  */
 const rounds = 3;
 
@@ -78,8 +78,8 @@ describe('response time (DEC-63)', function () {
   };
 
   /**
-   * Sends so many requests for each address that further mails are withheld for an hour. To save time, this API answers immediately, and
-   * not at the next tick.
+   * Sends the number of requests for each address after which the service withholds mails for an hour. To save time, this API answers
+   * immediately, and not at the next tick.
    */
   const useUpMails = (path: string) => async (addresses: readonly Address[]) => {
     const queue = addresses
@@ -91,11 +91,11 @@ describe('response time (DEC-63)', function () {
     await Promise.all(Array.from({ length: callsAtOnce }, caller));
   };
 
-  it('does not differ between 200 resets of known and 200 resets of unknown addresses (p > 0.01)', async () => {
+  it('does not differ between 200 password resets of known and 200 of unknown addresses (p > 0.01)', async () => {
     expect(await bestOf(() => measure('/v1/auth/password-reset', async () => undefined))).to.be.above(0.01);
   });
 
-  it('does not differ between known and unknown addresses after five code requests in an hour (p > 0.01)', async () => {
+  it('does not differ between known and unknown addresses that requested five codes (p > 0.01)', async () => {
     expect(await bestOf(() => measure('/v1/auth/code', useUpMails('/v1/auth/code')))).to.be.above(0.01);
   });
 });

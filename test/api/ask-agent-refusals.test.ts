@@ -52,7 +52,7 @@ describe('a refused question', () => {
   });
 
   describe('404', () => {
-    it('is the answer for an unknown, draft, archived and foreign agent', async () => {
+    it('is the answer if the agent is unknown, unpublished, archived or of another club', async () => {
       const { club, student } = classroom;
       const foreign = await buildOpenAgent((await buildClub()).id);
       const hidden = [
@@ -66,7 +66,7 @@ describe('a refused question', () => {
       );
     });
 
-    it('does not differ between foreign, deleted and unknown conversations', async () => {
+    it('is the same for an unknown or deleted conversation, and for one of another student or agent', async () => {
       const { club, openAgent, student } = classroom;
       const other = await buildOpenAgent(club.id);
       await buildEnrollment(club.id, { studentId: student.id, deliveryId: other.deliveryId, startsAt: new Date(0) });
@@ -89,7 +89,7 @@ describe('a refused question', () => {
     expect(answer.body.error.message).to.equal('This club does not offer this at the moment. Please contact the club.');
   });
 
-  it('returns 403 not_entitled for access that is absent, not begun, ended, revoked or to another agent', async () => {
+  it('returns 403 not_entitled if the student has no current access to this agent', async () => {
     const { club, openAgent } = classroom;
     const stranger = await buildStudent(club.id);
     await refusing(refused({}, askingOf(openAgent, stranger)), 'not_entitled');
@@ -110,7 +110,7 @@ describe('a refused question', () => {
     );
   });
 
-  it('returns 403 not_entitled in preference to 409 message_exists, and keeps the old answer readable', async () => {
+  it('returns 403 not_entitled, not 409 message_exists, and the old answer stays readable', async () => {
     const id = randomUUID();
     const { answerId, conversationId } = await classroom.ask({ id });
     await endAnswer(answerId);
@@ -123,7 +123,7 @@ describe('a refused question', () => {
   });
 
   describe('409 generation_in_progress', () => {
-    it('is returned only until the previous answer has ended, with any status', async () => {
+    it('is returned only until the previous answer of the conversation ends with any status', async () => {
       await eachCase(['complete', 'truncated', 'refused', 'failed'] as const, async (status) => {
         const { answerId, conversationId } = await classroom.ask();
         const next = { conversation_id: conversationId };
@@ -151,7 +151,7 @@ describe('a refused question', () => {
   });
 
   describe('422 invalid_image', () => {
-    it('is returned for other students’ images, library files, and unknown, repeated and unready images', async () => {
+    it('is returned for an image of another student, a library file, and an unknown or unready image', async () => {
       const { club, student, openAgent } = classroom;
       const other = await buildLearner(openAgent);
       const own = await uploadFile({ club, student }, picture);
@@ -165,7 +165,7 @@ describe('a refused question', () => {
       await refusing(refused({ image_ids: [own.id] }), 'invalid_image');
     });
 
-    it('is returned for a third image, but not for two images of the student, which appear in order', async () => {
+    it('is not returned for two images of the student. A third image causes 422 invalid_request', async () => {
       const { club, student } = classroom;
       const images = [await uploadFile({ club, student }, picture), await uploadFile({ club, student }, picture)];
       const ids = images.map(({ id }) => id).toReversed();
@@ -181,7 +181,7 @@ describe('a refused question', () => {
 
   describe('the text of a question, whose length counts code points', () => {
     it('accepts 1 and 8000 characters, and refuses 0 and 8001', async () => {
-      const knot = '🪢'; // The knot is one code point, two UTF-16 units and four bytes.
+      const knot = '🪢'; // The knot emoji is one code point, two UTF-16 units and four bytes.
       await eachCase(['?', knot, knot.repeat(8_000)], async (content) => {
         const { data } = await classroom.ask({ content });
         expect(data.question.content).to.equal(content);
@@ -191,12 +191,12 @@ describe('a refused question', () => {
       );
     });
 
-    it('accepts a question of only white space', async () => {
+    it('may be only white space', async () => {
       const { data } = await classroom.ask({ content: ' \n' });
       expect([data.question.content, data.conversation.title]).to.deep.equal([' \n', '…']);
     });
 
-    it('refuses a NUL byte and a lone surrogate', async () => {
+    it('must not contain a NUL byte or a lone surrogate', async () => {
       await eachCase(['a\0b', 'a\ud800b'], async (content) => {
         const answer = await refusing(refused({ content }), 'invalid_request');
         expect(answer.body.error.message).to.include('content must not hold a NUL byte or half of a character');
@@ -212,7 +212,7 @@ describe('a refused question', () => {
     await refusing(refused({ image_ids: ['x'] }), 'invalid_request');
   });
 
-  it('returns 501 not_configured if no model is configured, and conversations stay readable', async () => {
+  it('returns 501 not_configured if no model is configured, while conversations stay readable', async () => {
     const { answerId, conversationId } = await classroom.ask();
     await endAnswer(answerId);
     const api = await startApi(await testConfig({ ANTHROPIC_API_KEY: '' }));
@@ -234,9 +234,9 @@ describe('a refused question', () => {
     }
   });
 
-  describe('several reasons for a refusal', () => {
+  describe('a question with several reasons for a refusal', () => {
     /** Each step adds a reason that has precedence over all earlier reasons. */
-    it('reports only the first reason, in the order: agent, feature, access, …, daily limit, budget', async () => {
+    it('gets only the first reason, in the order: agent, feature, access, …, daily limit, budget', async () => {
       const { club, openAgent, student } = classroom;
       const { id } = (await classroom.ask()).data.question;
       const running = await answering(classroom);

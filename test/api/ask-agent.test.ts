@@ -18,7 +18,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
   });
 
   describe('1. A question with or without conversation_id', () => {
-    it('opens a new conversation for each question', async () => {
+    it('opens a new conversation if the question has no conversation_id', async () => {
       const [first, second] = [await classroom.ask(), await classroom.ask()];
       expect(first.conversationId).to.not.equal(second.conversationId);
       expect(first.data.conversation).to.deep.equal({
@@ -29,13 +29,13 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       });
     });
 
-    it('uses the first line that is not blank as the title, without superfluous blanks', async () => {
+    it('uses the question’s first line that is not blank as the title, without surplus blanks', async () => {
       const { data } = await classroom.ask({ content: ' \r\n\n  Which   knot\tholds?  \nAnd why?' });
       expect(data.conversation.title).to.equal('Which knot holds?');
       expect(data.question.content).to.equal(' \r\n\n  Which   knot\tholds?  \nAnd why?');
     });
 
-    it('adds a question with conversation_id to that conversation, keeps the title and moves last_message_at', async () => {
+    it('joins the conversation of its conversation_id, keeps the title and updates last_message_at', async () => {
       const { answerId, data, conversationId } = await classroom.ask({ content: 'The first' });
       await endAnswer(answerId);
       const next = await classroom.ask({ conversation_id: conversationId.toUpperCase(), content: 'The second' });
@@ -55,7 +55,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expect(data.answer).to.include({ reply_to: id, role: 'assistant' });
     });
 
-    it('returns 409 message_exists for a repeated id, and neither asks nor charges again', async () => {
+    it('causes 409 message_exists if it is repeated, without a second answer or a second charge', async () => {
       const question = { id: randomUUID() };
       const { answerId } = await classroom.ask(question);
       const before = await traces(classroom);
@@ -65,7 +65,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expect(await traces(classroom)).to.deep.equal({ ...before, generating: before.generating - 1 });
     });
 
-    it('treats an id in upper case like the id in lower case', async () => {
+    it('is the same id in upper case and in lower case', async () => {
       const id = randomUUID();
       const { data } = await classroom.ask({ id: id.toUpperCase() });
       expect(data.question.id).to.equal(id);
@@ -73,7 +73,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expectError(await classroom.refused({ id: id.toUpperCase() }), 'message_exists');
     });
 
-    it('refuses ids that other students, agents, clubs or deleted conversations used', async () => {
+    it('is refused if another student, agent or club, or a deleted conversation, used it', async () => {
       const id = randomUUID();
       const { conversationId } = await classroom.ask({ id });
       const others = [
@@ -86,7 +86,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       await eachCase(others, async (other) => expectError(await other.refused({ id }), 'message_exists'));
     });
 
-    it('names the conversation in Location of 409 message_exists only to the student who owns it', async () => {
+    it('causes 409 with the conversation in Location only for the student who owns the conversation', async () => {
       const id = randomUUID();
       const { conversationId } = await classroom.ask({ id });
       const locationOf = async (who: Pick<AskingClassroom, 'refused'>) =>
@@ -101,7 +101,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expect(await locationOf(classroom)).to.equal(null);
     });
 
-    it('accepts one of three identical simultaneous questions, and answers the others with 409', async () => {
+    it('is accepted once in three identical simultaneous questions, and causes 409 for the others', async () => {
       for (let round = 0; round < 6; round++) {
         const question = { id: randomUUID() };
         const outcomes = await Promise.all([1, 2, 3].map(() => outcomeOf(() => classroom.ask(question))));
@@ -109,7 +109,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       }
     });
 
-    it('accepts one of two students who send equal ids simultaneously, and answers the other with 409', async () => {
+    it('is accepted once if two students send it simultaneously, and causes 409 for the other student', async () => {
       const other = askingOf(classroom.openAgent, await buildLearner(classroom.openAgent));
       for (let round = 0; round < 10; round++) {
         const question = { id: randomUUID() };
@@ -118,7 +118,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       }
     });
 
-    it('returns 422 for a UUID of another version or variant, the nil UUID and any other text', async () => {
+    it('causes 422 if it is the nil UUID, a UUID of a different version or variant, or not a UUID', async () => {
       await eachCase(
         [v7(), v1(), '00000000-0000-0000-0000-000000000000', 'first', '', `urn:uuid:${randomUUID()}`],
         async (id) => {
@@ -132,7 +132,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
   });
 
   describe('3. The content type of the response', () => {
-    it('is JSON for a refusal, which has its own status', async () => {
+    it('is JSON for a refusal, whose status names the reason', async () => {
       const answer = await classroom.refused({ conversation_id: newId() });
       expect(answer.headers.get('content-type')).to.equal('application/json; charset=utf-8');
       expectError(answer, 'not_found');
@@ -195,7 +195,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     });
 
     for (const status of ['truncated', 'refused'] as const)
-      it(`sends done without an error for an answer that is ${status}`, async () => {
+      it(`sends done without an error for an answer with the status ${status}`, async () => {
         const { stream, answerId } = await classroom.ask();
         await endAnswer(answerId, { status, text: 'So far' });
         const { data } = await stream.event('done');
@@ -217,7 +217,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       ]);
     });
 
-    it('sends `error` with the code, the message and the partial answer, after the status 200', async () => {
+    it('sends `error` with the code, the message and the partial answer, although the HTTP status is 200', async () => {
       const { stream, answerId } = await classroom.ask();
       await appendWords(answerId, 'A knot is ');
       await failAnswer(answerId, 'interrupted', { text: 'a' });
@@ -287,7 +287,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       });
     });
 
-    it('stores the agent’s model or the default model, and the agent’s size limit, for the run', async () => {
+    it('stores for the run the agent’s model or the default model, and the agent’s size limit', async () => {
       const own = await openAskingClassroom({ model: 'claude-haiku-4-5', answerMaxTokens: 77 });
       const rows = async (answerId: string) =>
         (await testDatabase()).query<object[]>(

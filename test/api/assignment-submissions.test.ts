@@ -36,7 +36,7 @@ describe('assignment submissions', () => {
   const assign = async (options: AssignmentOptions = {}): Promise<Id> => (await buildAssignment(lesson(), options)).id;
   const file = () => buildAssignmentFile(club.id, learner.id);
   const idOf = ({ body }: Answer): Id => body.data.id;
-  /** Submits work once, and expects success. @returns the id of the submission */
+  /** Submits work once, and requires that the API accepts the submission. @returns the id of the submission */
   const submitted = async (assignment: Id, body?: object): Promise<Id> => {
     const answer = await student.send(assignment, body);
     expect(answer.status, answer.text).to.equal(201);
@@ -52,7 +52,7 @@ describe('assignment submissions', () => {
   describe('POST /v1/clubs/{clubId}/classroom/assignment-files', () => {
     const picture = { file_name: 'My knot.png', mime: 'image/png' };
 
-    it('reserves a file without a declared size, which is ready after its completion (ASG-4)', async () => {
+    it('reserves a file without a declared size. The file is ready after the completion call (ASG-4)', async () => {
       const reserved = await student.reserve(picture);
       expect(reserved.status).to.equal(201);
       const { data, upload } = reserved.body;
@@ -68,7 +68,7 @@ describe('assignment submissions', () => {
       expect(keptMs / hour).to.be.within(7 * 24 - 1, 7 * 24);
     });
 
-    it('returns 422 for other types and for names with paths, and 400 for a size', async () => {
+    it('returns 422 for a type that is not allowed or a name with a path, and 400 if a size is sent', async () => {
       const before = await rowCounts();
       await eachCase(
         [{ mime: 'application/x-msdownload' }, { mime: 'png' }, { file_name: '../knot.png' }, { file_name: '' }],
@@ -80,7 +80,7 @@ describe('assignment submissions', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 409 too_many_files above 20 unsubmitted files, also for simultaneous requests', async () => {
+    it('returns 409 too_many_files above 20 unsubmitted files, even if the requests are simultaneous', async () => {
       const assignment = await assign({ maxFiles: 1 });
       const files = await Promise.all(Array.from({ length: 18 }, file));
       const answers = await Promise.all(Array.from({ length: 5 }, () => student.reserve(picture)));
@@ -120,7 +120,7 @@ describe('assignment submissions', () => {
       expect(await listed()).to.deep.equal([[uploading, working, otherFile, submittedFile, first], 5]);
     });
 
-    it('erases the file before or after its upload, and frees its slot', async () => {
+    it('erases the file before or after its upload, and stops counting the file against the limit', async () => {
       const uploader = { club, student: learner };
       const arrived = await student.reserve({ file_name: 'knot.png', mime: 'image/png' });
       await put(arrived.body.upload, png(4, 4));
@@ -138,7 +138,7 @@ describe('assignment submissions', () => {
       expectError(await student.drop(idOf(next)), 'not_found');
     });
 
-    it('returns 409 in_use for a submitted file and 404 for a foreign or unknown file', async () => {
+    it('returns 409 in_use for a submitted file, and 404 for an unknown file or one of another student', async () => {
       const submittedFile = await file();
       const id = await submitted(await assign({ maxFiles: 1 }), { file_ids: [submittedFile] });
       const others = await buildAssignmentFile(club.id, (await buildStudent(club.id)).id);
@@ -160,7 +160,7 @@ describe('assignment submissions', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/classroom/assignments/{assignmentId}/submissions', () => {
-    it('submits a text and files in their order, and keeps the files', async () => {
+    it('submits a text and files in the given order, and keeps the files from expiry', async () => {
       const assignment = await assign({ maxFiles: 2, label: 'Your bowline', dueAt: inHours(1) });
       const files = [await file(), await file()].toReversed();
       const { status, body } = await student.send(assignment, { text: ' The bowline\nholds. ', file_ids: files });
@@ -209,7 +209,7 @@ describe('assignment submissions', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 422 invalid_file for foreign, unready, submitted, repeated and unknown files', async () => {
+    it('returns 422 invalid_file for files that are unknown, unready, already submitted or not the student’s', async () => {
       const assignment = await assign({ maxFiles: 2 });
       const submittedFile = await file();
       await submitted(await assign({ maxFiles: 1 }), { file_ids: [submittedFile] });
@@ -244,7 +244,7 @@ describe('assignment submissions', () => {
       expectError(await student.send(assignment), 'submission_state');
     });
 
-    it('returns equal 404 answers for unknown, deleted, unpublished and inaccessible assignments', async () => {
+    it('returns the same 404 answer for every assignment that the student cannot see', async () => {
       const [assignment, deleted] = [await assign(), await assign()];
       await callsOf(club)('DELETE', `/assignments/${deleted}`);
       const outsider = handingInOf(course, await buildStudent(club.id));
@@ -258,7 +258,7 @@ describe('assignment submissions', () => {
   });
 
   describe('POST …/assignment-submissions/{submissionId}/withdraw', () => {
-    it('deletes a submission with only one attempt, and keeps its files reusable for seven days', async () => {
+    it('deletes a submission that has one attempt. Its files can be submitted again for seven days', async () => {
       const assignment = await assign({ maxFiles: 1 });
       const one = await file();
       const id = await submitted(assignment, { file_ids: [one] });
@@ -286,7 +286,7 @@ describe('assignment submissions', () => {
       expectError(await reviewer.approve(id, 2), 'submission_changed');
     });
 
-    it('returns 409 submission_changed for a reviewed attempt or a wrong number, and 404 to another student', async () => {
+    it('returns 409 submission_changed for a reviewed attempt or a wrong attempt number', async () => {
       const assignment = await assign();
       const id = await submitted(assignment);
       expectError(await student.withdraw(id, 2), 'submission_changed');
@@ -300,7 +300,7 @@ describe('assignment submissions', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/assignment-submissions/{submissionId}/reviews', () => {
-    it('requests changes with a comment and a mail to the student, and later approves the work finally', async () => {
+    it('requests changes with a comment and a mail to the student, and later finally approves the work', async () => {
       const assignment = await assign();
       const id = await submitted(assignment);
       const returned = await reviewer.review(id, { attempt: 1, outcome: 'changes_requested', comment: 'It slips.' });
@@ -323,7 +323,7 @@ describe('assignment submissions', () => {
       ]);
     });
 
-    it('attaches library files to the review, and shows them to the student until they are removed (MED-14)', async () => {
+    it('attaches library files to the review, which the student sees until they are deleted (MED-14)', async () => {
       const id = await submitted(await assign());
       const { id: fileId } = await buildMedia(club.id, { bytes: 'See page 3.' });
       const review = { attempt: 1, outcome: 'approved', media_ids: [fileId] };
@@ -341,7 +341,7 @@ describe('assignment submissions', () => {
       expect(await usage()).to.deep.equal([]);
     });
 
-    it('returns 409 submission_changed for an attempt that is not the last or not pending, and sends no mail', async () => {
+    it('returns 409 submission_changed unless the attempt is the last and is pending, and sends no mail', async () => {
       const assignment = await assign();
       const id = await submitted(assignment);
       const before = await rowCounts();
@@ -357,7 +357,7 @@ describe('assignment submissions', () => {
       expectError(await reviewer.approve(withdrawn), 'not_found');
     });
 
-    it('returns 422 for requested changes without a comment, and 403 to support, which can read', async () => {
+    it('returns 422 for requested changes without a comment, and 403 to the role support', async () => {
       const id = await submitted(await assign());
       expectError(await reviewer.review(id, { attempt: 1, outcome: 'changes_requested' }), 'invalid_request');
       const support = reviewingOf(club, (await buildMember(club.id, 'support')).token);
@@ -379,7 +379,7 @@ describe('assignment submissions', () => {
       await reviewer.approve(second);
       await reviewer.return(first);
       clock.advance(1_000);
-      await submitted(one, { text: 'Once more.' }); // The last attempt is now the newest, and has no files.
+      await submitted(one, { text: 'Once more.' }); // The student’s last attempt is now the newest of the queue, and has no files.
       const listed = async (query: string) => {
         const { body } = await reviewer.queue(query);
         return [body.data.map(({ id }: { id: Id }) => id), body.total, body.counts];
@@ -427,7 +427,7 @@ describe('assignment submissions', () => {
   });
 
   describe('the removal of a student', () => {
-    it('erases submissions, texts, reviews, extensions and files, and removes them from the queue (ASG-14)', async () => {
+    it('erases the student’s submissions with texts, reviews, extensions and files (ASG-14)', async () => {
       const assignment = await assign({ maxFiles: 1, dueAt: inHours(1) });
       const trace = `trace-${newId()}`;
       const one = await file();

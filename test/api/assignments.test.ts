@@ -1,4 +1,7 @@
-/** Tests how administrators write assignments of lessons, how students see them, and how they block the completion of a lesson. */
+/**
+ * Tests how administrators write assignments of lessons, how students see assignments, and how assignments block the completion of a
+ * lesson.
+ */
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -40,7 +43,7 @@ describe('assignments', () => {
     (await write('GET', `/lessons/${lesson().id}/assignments`)).body.data.map(({ id }: { id: Id }) => id);
 
   describe('POST /v1/clubs/{clubId}/lessons/{lessonId}/assignments', () => {
-    it('creates an assignment as the last of its lesson, by default with a text and no files (ASG-5)', async () => {
+    it('adds an assignment after the others of its lesson. It accepts only a text by default (ASG-5)', async () => {
       const [first, second] = [
         await create({}),
         await create({ block_label: ' Your\n bowline ', max_files: 3, required: true }),
@@ -61,7 +64,7 @@ describe('assignments', () => {
       expect(await listed()).to.deep.equal([id, second.body.data.id]);
     });
 
-    it('returns 422 for an assignment without text and files, wrong dates and exceeded limits', async () => {
+    it('returns 422 for an assignment that accepts neither text nor files, and for wrong dates or limits', async () => {
       const before = await rowCounts();
       await eachCase(
         [
@@ -79,7 +82,7 @@ describe('assignments', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 409 assignment_limit_reached for the 21st assignment of a lesson, also simultaneously', async () => {
+    it('returns 409 assignment_limit_reached for the 21st assignment of a lesson, even simultaneously', async () => {
       for (let number = 0; number < 18; number++) await assign();
       const answers = await Promise.all([create({}), create({}), create({}), create({})]);
       expect(answers.map(({ status }) => status)).to.have.members([201, 201, 409, 409]);
@@ -91,7 +94,7 @@ describe('assignments', () => {
   });
 
   describe('PATCH and DELETE /v1/clubs/{clubId}/assignments/{assignmentId}', () => {
-    it('changes the given fields, removes an empty text, and returns 422 for an inconsistent result', async () => {
+    it('changes the given fields, and returns 422 if the fields then contradict each other', async () => {
       const { id, ...fields } = (await create({ block_label: 'One', due_at: inHours(1), max_files: 1 })).body.data;
       const change = (body: object) => write('PATCH', `/assignments/${id}`, body);
       expectError(await change({ closes_at: inHours(0) }), 'invalid_request');
@@ -104,7 +107,7 @@ describe('assignments', () => {
       expect((await write('GET', `/assignments/${id}`)).body.data).to.deep.equal(bare);
     });
 
-    it('deletes an assignment alone or with its lesson, and then returns 404 to administrators and students', async () => {
+    it('deletes an assignment alone or with its lesson, and then returns 404 for the assignment', async () => {
       const [one, two] = [await assign(), await assign()];
       expect((await write('DELETE', `/assignments/${one}`)).status).to.equal(204);
       await eachCase([['GET'], ['PATCH', { prompt: 'Again' }], ['DELETE']] as const, async ([method, body]) =>
@@ -139,7 +142,7 @@ describe('assignments', () => {
       expect(await usage(fileId)).to.deep.equal([]);
     });
 
-    it('can be deleted after every assignment that used them is deleted, alone or with its lesson', async () => {
+    it('can be deleted after every assignment that used the files is deleted, alone or with its lesson', async () => {
       const { id: fileId } = await buildMedia(club.id);
       const usage = async () => (await write('GET', `/media/${fileId}/usage`)).body.total;
       const { id } = (await create({ media_ids: [fileId] })).body.data;
@@ -154,7 +157,7 @@ describe('assignments', () => {
   });
 
   describe('PUT /v1/clubs/{clubId}/lessons/{lessonId}/assignments/order', () => {
-    it('orders the assignments, and returns 422 unless the request names each of them exactly once', async () => {
+    it('stores the order, and returns 422 unless the request names each assignment exactly once', async () => {
       const [a, b, c] = [await assign(), await assign(), await assign()];
       const order = (ids: Id[]) => write('PUT', `/lessons/${lesson().id}/assignments/order`, { assignment_ids: ids });
       await eachCase([[a, b], [a, b, b], [a, b, c, newId()], []], async (ids) =>
@@ -201,7 +204,7 @@ describe('assignments', () => {
       expect(others.body.data.some((one: object) => 'submission' in one)).to.equal(false);
     });
 
-    it('returns equal 404 answers for unknown, unpublished and inaccessible lessons', async () => {
+    it('returns the same 404 answer for unknown, unpublished and inaccessible lessons', async () => {
       await assign();
       const unknown = await student.list('unknown');
       expectError(unknown, 'not_found');
@@ -213,7 +216,7 @@ describe('assignments', () => {
   });
 
   describe('extensions for one student', () => {
-    it('move both dates for one student, until another extension replaces them or they are deleted (ASG-7)', async () => {
+    it('move both dates for one student, until they are replaced or deleted (ASG-7)', async () => {
       const assignment = await assign({ dueAt: new Date(inHours(1)), closesAt: new Date(inHours(2)) });
       const extension = await reviewer.extend(assignment, learner.id, { due_at: inHours(5) });
       const { created_at: at, updated_at: updatedAt, ...record } = extension.body.data;
@@ -235,7 +238,7 @@ describe('assignments', () => {
       expectError(await write('DELETE', path), 'not_found');
     });
 
-    it('are refused with 422 for contradictory or too early dates, and with 404 for a removed student', async () => {
+    it('are refused with 422 if their dates are contradictory or too early', async () => {
       const assignment = await assign({ dueAt: new Date(inHours(2)) });
       const closing = await assign({ dueAt: new Date(inHours(1)), closesAt: new Date(inHours(2)) });
       const before = await rowCounts();
@@ -250,7 +253,7 @@ describe('assignments', () => {
       expectError(await reviewer.extend(assignment, learner.id, { due_at: inHours(3) }), 'not_found');
     });
 
-    it('can still make late work punctual until its approval, like a new deadline for all (ASG-8)', async () => {
+    it('turn late work into punctual work, if the work is not approved yet (ASG-8)', async () => {
       const assignments = [
         await assign({ dueAt: new Date(inHours(1)) }),
         await assign({ dueAt: new Date(inHours(1)) }),
@@ -275,7 +278,7 @@ describe('assignments', () => {
   });
 
   describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () => {
-    it('returns 409 assignment_open until each required assignment is approved (ASG-13)', async () => {
+    it('returns 409 assignment_open until each required assignment of the lesson is approved (ASG-13)', async () => {
       const classroom = classroomOf(course, learner);
       const [required, removed] = [await assign({ required: true }), await assign({ required: true })];
       await assign();
@@ -292,7 +295,7 @@ describe('assignments', () => {
       expect((await classroom.complete(lesson().publicId)).body.data.course).to.have.property('completed_at');
     });
 
-    it('keeps a completion when an assignment becomes required later, until the completion is undone', async () => {
+    it('keeps the completion of a lesson if an assignment later becomes required', async () => {
       const classroom = classroomOf(course, learner);
       const assignment = await assign();
       await classroom.complete(lesson().publicId);

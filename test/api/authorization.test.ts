@@ -530,7 +530,7 @@ describe('the authorization table', () => {
 });
 
 describe('403 for a session outside the organization', () => {
-  it('has the same bytes for a foreign, an unknown and a malformed club id in every operation', async () => {
+  it('has the same bytes for another club’s id, an unknown id and a malformed id, in every operation', async () => {
     const [own, foreign] = [await buildClub(), await buildClub()];
     const studentToken = (await buildStudent(own.id)).token;
     const answers = new Set<string>();
@@ -547,7 +547,7 @@ describe('403 for a session outside the organization', () => {
     expect([...answers]).to.have.length(1);
   });
 
-  it('has the same text as the 403 for a sign-up in an unknown club, for any body', async () => {
+  it('has the same text as the 403 for a sign-up in an unknown club, whatever the body', async () => {
     const { owner } = await buildClub();
     const foreign = await call('GET', `/v1/clubs/${newId()}/students`, { token: owner.token });
     await eachCase([newId(), 'my-club'], async (clubId) =>
@@ -567,7 +567,7 @@ describe('403 for a session outside the organization', () => {
 });
 
 describe('the order of the checks (DEC-6, ENG-13)', () => {
-  it('checks session, club and role before the body, so that a broken body never hides a 401 or 403', async () => {
+  it('puts session, club and role before the body, so that a broken body never hides a 401 or 403', async () => {
     await eachCase(
       withBody.filter(({ auth }) => auth.includes('admin')),
       async (operation) => {
@@ -586,7 +586,7 @@ describe('the order of the checks (DEC-6, ENG-13)', () => {
     );
   });
 
-  it('checks the body (400 and 422) before the existence of records (404)', async () => {
+  it('puts the check of the body (400 and 422) before the check that records exist (404)', async () => {
     const { id, owner } = await buildClub();
     const path = `/v1/clubs/${id}/students/${newId()}`;
     expectError(await call('PATCH', path, { token: owner.token, body: {} }), 'invalid_request');

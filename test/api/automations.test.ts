@@ -36,7 +36,7 @@ describe('automations', () => {
   });
 
   describe('drafts', () => {
-    it('creates a draft, and returns its revision as ETag', async () => {
+    it('creates a draft, and returns its revision number as ETag', async () => {
       const created = await send('POST', '/workflows', { name: ' Welcome  aboard ', draft: definition() });
       expect(created.status).to.equal(201);
       const { id, created_at: at } = created.body.data;
@@ -55,7 +55,7 @@ describe('automations', () => {
       expect([created.headers.get('etag'), read.headers.get('etag')]).to.deep.equal(['"1"', '"1"']);
     });
 
-    it('lists automations newest first, filtered by status, in pages', async () => {
+    it('lists automations newest first, in pages, and can filter them by status', async () => {
       await callsOf(await buildClub())('POST', '/workflows', { name: 'Other' });
       const [first, second] = [await create(), await create()];
       await publish(first);
@@ -68,7 +68,7 @@ describe('automations', () => {
       expect(await ids('?page=2&page_size=1')).to.deep.equal([2, first]);
     });
 
-    it('lists automations and versions without definitions, and shows the definition of a single version', async () => {
+    it('lists automations and versions without their definitions, which only single reads show', async () => {
       const steps = Array.from({ length: 200 }, (_, index) => ({ ...points(`s${index}`), note: 'x'.repeat(1_000) }));
       const [id] = [await create(definition({ steps })), await create(definition({ steps }))];
       const { published } = (await publish(id)).body.data;
@@ -84,7 +84,7 @@ describe('automations', () => {
       expectError(await send('GET', `/workflows/${id}/versions/${newId()}`), 'not_found');
     });
 
-    it('returns 400 without If-Match, and 409 to the second of two simultaneous editors', async () => {
+    it('returns 400 to a change without If-Match, and 409 to the second of two simultaneous changes', async () => {
       const id = await create();
       const draft = definition({ steps: [points('mine', 2)] });
       expectError(await send('PATCH', `/workflows/${id}`, { draft }), 'malformed_request');
@@ -96,7 +96,7 @@ describe('automations', () => {
       expect((await send('GET', `/workflows/${id}`)).body).to.deep.equal(changed.body);
     });
 
-    it('duplicates an automation as a new draft with an equal definition', async () => {
+    it('duplicates an automation as a new draft with the same definition', async () => {
       const id = await create(definition({ steps: [points('a'), points('b')] }));
       await publish(id);
       const { status, body } = await send('POST', `/workflows/${id}/duplicate`);
@@ -105,7 +105,7 @@ describe('automations', () => {
       expect(body.data).not.to.have.property('published');
     });
 
-    it('returns 402 for a creation, change, duplicate or publication without the feature', async () => {
+    it('returns 402 for each creation, change, duplication and publication if the plan has no automations', async () => {
       const id = await create();
       await buildPlan(club.id, 'starter');
       const before = await rowCounts();
@@ -129,7 +129,7 @@ describe('automations', () => {
       expectError(await send('POST', '/workflows', { name: 'x' }), 'automation_limit_reached');
     });
 
-    it('returns 422 for a draft above a limit, and keeps the stored draft', async () => {
+    it('returns 422 for a draft that exceeds a limit, and keeps the stored draft', async () => {
       const id = await create();
       const nested = (depth: number): object[] => [
         depth === 1
@@ -164,7 +164,7 @@ describe('automations', () => {
       expectError(deep, 'malformed_request');
     });
 
-    it('accepts step ids in every writing system, and refuses a NUL character', async () => {
+    it('accepts step ids in every script, and refuses a NUL character', async () => {
       const id = await create(definition({ steps: [points('école 🚀'), points('第二步')] }));
       expect((await publish(id)).status).to.equal(200);
       expectError(await change(id, definition({ steps: [points('a\0')] })), 'invalid_request');
@@ -172,11 +172,11 @@ describe('automations', () => {
   });
 
   describe('problems', () => {
-    it('describes 100 problems and counts all of them, even in a text with 120,000 problems', async () => {
+    it('describes the first 100 problems and counts all, even if one text has 120,000 problems', async () => {
       const email = { subject: 'x', blocks: [{ kind: 'text', text: '{{'.repeat(120_000) }] };
       const id = await create(definition({ steps: [{ id: 'a', kind: 'send_email', email }] }));
       const { status, body } = await send('GET', `/workflows/${id}/problems`);
-      expect([status, body.data.problems.length, body.data.count]).to.deep.equal([200, 100, 120_002]); // A campaign step whose text is too long and that has no sender.
+      expect([status, body.data.problems.length, body.data.count]).to.deep.equal([200, 100, 120_002]); // plus text too long, sender missing
     });
 
     const problemsOf = async (draft: object) => {
@@ -184,7 +184,7 @@ describe('automations', () => {
       return body.data.problems.map(({ path, code }: { path: string; code: string }) => `${path} ${code}`);
     };
 
-    it('names every problem of a draft with its location, and reports none for a complete draft', async () => {
+    it('lists every problem of a draft with its location, and lists none for a complete draft', async () => {
       const other = await buildClub();
       const foreign = (await callsOf(other)('POST', '/tags', { name: 'Crew' })).body.data.id;
       expect(
@@ -263,7 +263,7 @@ describe('automations', () => {
     const tryOut = (id: Id, body: object) => send('POST', `/workflows/${id}/dry-run`, body);
     const student = async () => (await buildStudent(club.id)).id;
 
-    it('runs the draft or a version without a change to any table', async () => {
+    it('runs the draft or a version without changing any table', async () => {
       const id = await create(definition({ steps: [points('published')] }));
       await publish(id);
       await change(id, definition({ steps: [points('drafted')] }));
@@ -282,7 +282,7 @@ describe('automations', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 404 if the student, the version or an id in a fact does not exist in the club', async () => {
+    it('returns 404 if the club has no such student, version or record that a fact names', async () => {
       const id = await create();
       const other = await buildClub();
       const tag = (await callsOf(other)('POST', '/tags', { name: 'Crew' })).body.data.id;
@@ -301,7 +301,7 @@ describe('automations', () => {
       );
     });
 
-    it('returns 422 for a draft with problems, and for facts with missing or superfluous fields', async () => {
+    it('returns 422 for a draft with problems, and for facts with missing or unknown fields', async () => {
       const student_id = await student();
       const broken = await create(definition({ steps: [{ id: 'x', kind: 'add_tag' }] }));
       expectError(await tryOut(broken, { student_id }), 'invalid_definition');
@@ -338,14 +338,14 @@ describe('automations', () => {
       expect([body.total, ...body.data.map(({ number }: { number: number }) => number)]).to.deep.equal([2, 2, 1]);
     });
 
-    it('publishes once for three simultaneous requests, and answers the others with 409', async () => {
+    it('publishes once if three requests arrive simultaneously, and answers the others with 409', async () => {
       const id = await create();
       const answers = await Promise.all([publish(id), publish(id), publish(id)]);
       expect(answers.map(({ status }) => String(status)).toSorted()).to.deep.equal(['200', '409', '409']);
       expect((await send('GET', `/workflows/${id}/versions`)).body.total).to.equal(1);
     });
 
-    it('lists the differences of two versions by the ids of their steps', async () => {
+    it('lists the differences between two versions, step id by step id', async () => {
       const branch = (then: object[]) => ({
         id: 'if',
         kind: 'condition',
@@ -376,7 +376,7 @@ describe('automations', () => {
       expectError(await send('GET', `/workflows/${id}/difference?from=7`), 'not_found');
     });
 
-    it('pauses, resumes and archives an automation, and returns 409 in states that forbid the action', async () => {
+    it('pauses, resumes and archives an automation, and returns 409 if its state forbids the action', async () => {
       const id = await create();
       const act = (what: string) => send('POST', `/workflows/${id}/${what}`);
       expectError(await act('pause'), 'automation_state');
@@ -410,7 +410,7 @@ describe('automations', () => {
   });
 
   describe('runs', () => {
-    it('starts one run by hand for each student and request id, and returns a result for each student', async () => {
+    it('starts one manual run for each student and request id, and returns a result for each student', async () => {
       const id = await create(
         definition({
           reentry: 'after_exit',

@@ -87,7 +87,7 @@ describe('avatars of students', () => {
   };
 
   describe('POST /v1/clubs/{clubId}/classroom/avatar', () => {
-    it('returns the record and a signed upload request, and shows no avatar before the image is ready', async () => {
+    it('returns the record and a signed upload request. The avatar is shown only when the image is ready', async () => {
       const { media, upload } = await reserve(uploader, portrait);
       expect(media).to.include({
         status: 'uploading',
@@ -104,7 +104,7 @@ describe('avatars of students', () => {
       expect(await own()).to.equal(undefined);
     });
 
-    it('returns 422 for wrong types and sizes, and 400 for missing and unknown fields, and writes nothing', async () => {
+    it('returns 422 for a wrong type or size, returns 400 for a wrong set of fields, and writes nothing', async () => {
       const before = await rowCounts();
       await eachCase(
         [
@@ -123,7 +123,7 @@ describe('avatars of students', () => {
       expect((await reserving(uploader, portrait, { size_bytes: 10 * 1_024 * 1_024 })).status).to.equal(201);
     });
 
-    it('returns 409 too_many_images while ten upload addresses are valid, even if files were deleted', async () => {
+    it('returns 409 too_many_images while ten upload addresses are valid, even if their files were deleted', async () => {
       const answers = await Promise.all(Array.from({ length: 12 }, () => reserving(uploader, portrait)));
       const refused = answers.filter(({ status }) => status !== 201);
       expect(refused).to.have.length(2);
@@ -147,7 +147,7 @@ describe('avatars of students', () => {
   });
 
   describe('a ready avatar', () => {
-    it('is an upright, centered square of at most 512 pixels, as JPEG or PNG, without metadata', async () => {
+    it('is stored as an upright, centered square of at most 512 pixels, as JPEG or PNG without metadata', async () => {
       const halves = await solid(300, 100, 'red')
         .composite([{ input: await solid(100, 100, 'blue').png().toBuffer(), left: 100, top: 0 }])
         .removeAlpha()
@@ -175,7 +175,7 @@ describe('avatars of students', () => {
       });
     });
 
-    it('is shown with the student and their posts and comments, only under a signed address', async () => {
+    it('is shown with the student, the student’s posts and comments, and only at a signed address', async () => {
       await uploadFile(uploader, portrait);
       const space = await buildSpace(club.id);
       await buildSpaceMembership(space, student.id);
@@ -221,7 +221,7 @@ describe('avatars of students', () => {
       expectError(await callsOf(club)('POST', `/media/${after.id}/publish`), 'not_found');
     });
 
-    it('is the only ready avatar of its student, because a constraint allows no second one', async () => {
+    it('is the only ready avatar of its student, because the database allows no second ready avatar', async () => {
       const { id } = await uploadFile(uploader, portrait);
       const source = await testDatabase();
       const copy = `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, created_at, updated_at)
@@ -236,7 +236,7 @@ describe('avatars of students', () => {
   });
 
   describe('the last reservation of an avatar', () => {
-    it('replaces an incomplete upload, and an upload that a worker is processing', async () => {
+    it('replaces an earlier upload that is incomplete or that a worker is processing', async () => {
       const [first, second] = [await pictureOf(64, 64, 'blue'), await pictureOf(64, 64, 'red')];
       const uncompleted = await uploadBytes(uploader, first);
       const processed = await uploadBytes(uploader, first);
@@ -258,7 +258,7 @@ describe('avatars of students', () => {
     });
   });
 
-  it('rejects a broken file, a decompression bomb and a file that is not an image, and keeps the avatar', async () => {
+  it('reject a broken file, a decompression bomb and a file that is no image, and keep the old avatar', async () => {
     await uploadFile(uploader, portrait);
     const keys = await keysOf(club);
     const wrong: [string, Buffer][] = [
@@ -277,7 +277,7 @@ describe('avatars of students', () => {
   });
 
   describe('DELETE /v1/clubs/{clubId}/classroom/avatar', () => {
-    it('removes and erases the avatar and a pending upload, and succeeds if repeated', async () => {
+    it('erases the avatar and a pending upload, and also succeeds if repeated', async () => {
       const address = await uploadFile(uploader, portrait).then(own);
       const onItsWay = await uploadBytes(uploader, portrait);
       const other = await buildStudent(club.id);
@@ -302,7 +302,7 @@ describe('avatars of students', () => {
     });
   });
 
-  it('erases the avatar and its key when the student is removed', async () => {
+  it('are erased, with their storage keys, when the student is removed', async () => {
     await uploadFile(uploader, portrait);
     await callsOf(club)('DELETE', `/students/${student.id}`);
     const source = await testDatabase();

@@ -1,4 +1,4 @@
-/** Tests that every operation answers a bad body with a clear error in the envelope, and writes nothing. */
+/** Tests that every operation answers a bad body with a clear error in the error envelope, and writes nothing. */
 import { expect } from 'chai';
 import { gzipSync } from 'node:zlib';
 import type { ContractOperation } from '../../contract/contract.ts';
@@ -17,7 +17,10 @@ import {
   withBody as takingJson,
 } from '../toolkit/drive/every-operation.ts';
 
-/** Excludes operations that check the sender before they read the body. test/api/notice-bodies.test.ts tests them. */
+/**
+ * Every operation, except operations that check the sender before they read the body. test/api/notice-bodies.test.ts tests these
+ * exceptions.
+ */
 const withBody = takingJson.filter(({ readsBodyLate }) => !readsBodyLate);
 
 interface Case {
@@ -36,7 +39,7 @@ function unreadable({ requiresBody }: ContractOperation, good: JsonObject): Case
   });
   const bytes = (...parts: (string | number[])[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)));
   return [
-    raw('JSON without its end', text.slice(0, -1)),
+    raw('JSON whose end is missing', text.slice(0, -1)),
     raw('JSON with a superfluous comma', `${text.slice(0, -1)},}`),
     raw('two documents', `${text}${text}`),
     raw('single quotes', text.replaceAll('"', "'")),
@@ -93,7 +96,7 @@ function unfit(operation: ContractOperation, good: JsonObject): Case[] {
     ...required.map((name) => json(`${name} is missing`, { ...good, [name]: undefined })),
     ...properties.map((name) => json(`${name} is null`, { ...good, [name]: null })),
     ...properties.map((name) =>
-      json(`${name} has another type`, { ...good, [name]: takesNumbers(name) ? 'text' : 42 }),
+      json(`${name} has the wrong type`, { ...good, [name]: takesNumbers(name) ? 'text' : 42 }),
     ),
     ...strings.map((name) => json(`${name} contains a NUL byte`, { ...good, [name]: `a\0b` }, 'invalid_request')),
     ...strings.map((name) =>
@@ -106,7 +109,7 @@ function unfit(operation: ContractOperation, good: JsonObject): Case[] {
   ];
 }
 
-/** Each club makes fewer calls than the lowest rate limit, which is 10 comments on a lesson per minute. */
+/** Each club makes fewer calls than the lowest rate limit allows: 10 comments on a lesson in a minute. */
 const callsEach = 10;
 
 async function tokenFor({ auth }: ContractOperation): Promise<{ clubId: string; token?: string }> {
@@ -174,7 +177,7 @@ describe('the size of a body', () => {
     expectError(await send(body, {}), 'body_too_large');
   });
 
-  it('is limited without Content-Length too', async () => {
+  it('is also limited if the request has no Content-Length', async () => {
     const { port } = await testApi();
     const chunk = new TextEncoder().encode(' '.repeat(65_536));
     const answerTo = async (chunks: number) => {
@@ -196,7 +199,7 @@ describe('the size of a body', () => {
     expect(await answerTo(limit / chunk.length)).to.equal('body_too_large');
   });
 
-  it('is the number of decompressed bytes of a compressed body', async () => {
+  it('is counted after the decompression of a compressed body', async () => {
     const gzip = (text: string) => gzipSync(text);
     const headers = { 'content-encoding': 'gzip' };
     expectError(await send(gzip(JSON.stringify({ token: 'unknown' })), headers), 'token_gone');

@@ -32,7 +32,7 @@ describe('POST /webhooks/billing', () => {
     );
 
   describe('202', () => {
-    it('applies the subscription’s plan to the club that the metadata names', async () => {
+    it('applies the subscription’s plan to the club that the event’s metadata names', async () => {
       const { status, body } = await subscribe('business');
       expect([status, body]).to.deep.equal([202, accepted]);
       expect(await planRow(club.id)).to.deep.equal({
@@ -45,12 +45,12 @@ describe('POST /webhooks/billing', () => {
       });
     });
 
-    it('finds the plan by the price’s lookup key or by the configured map of prices', async () => {
+    it('finds the plan by the lookup key of the price, or by the configured map from prices to plans', async () => {
       await postBillingEvent(api, billingEvents.subscription('created', { ...about(club.id), price: 'price_old' }));
       expect(await planRow(club.id)).to.include({ plan: 'starter' });
     });
 
-    it('finds the club by the customer, after one event has named the club', async () => {
+    it('finds the club by the customer id, if an earlier event named both the customer and the club', async () => {
       await postBillingEvent(api, billingEvents.checkout({ ...about(club.id), at: start }));
       await postBillingEvent(
         api,
@@ -62,7 +62,7 @@ describe('POST /webhooks/billing', () => {
       expect(await planRow(club.id)).to.include({ plan: 'starter', status: 'active' });
     });
 
-    it('applies an event without a club later, when another event names the customer’s club', async () => {
+    it('applies an event of an unknown customer once a later event names the customer’s club', async () => {
       const early = billingEvents.subscription('created', { ...about(), plan: 'starter', at: start });
       await postBillingEvent(api, early);
       expect([await outcomeOfEvent(early), await planRow(club.id)]).to.deep.equal(['unknown_club', undefined]);
@@ -71,7 +71,7 @@ describe('POST /webhooks/billing', () => {
       expect(await outcomeOfEvent(early)).to.equal('applied');
     });
 
-    it('applies the starter plan after a canceled subscription, until a new subscription begins', async () => {
+    it('applies the starter plan after a cancelation, until a new subscription begins', async () => {
       await subscribe('business');
       await postBillingEvent(
         api,
@@ -97,7 +97,7 @@ describe('POST /webhooks/billing', () => {
       expect(await outcomeOfEvent(older)).to.equal('outdated');
     });
 
-    it('answers a repeated event like the first event, and applies it once', async () => {
+    it('returns the same answer for a repeated event, and applies the event once', async () => {
       const event = billingEvents.subscription('created', { ...about(club.id), plan: 'starter' });
       const answers = await Promise.all([1, 2, 3].map(() => postBillingEvent(api, event)));
       await eachCase(answers, ({ status, body }) => expect([status, body]).to.deep.equal([202, accepted]));
@@ -113,7 +113,7 @@ describe('POST /webhooks/billing', () => {
       ignored: () => ({ ...billingEvents.checkout(about(club.id)), type: 'customer.tax_id.created' }),
     };
     for (const [outcome, event] of Object.entries(unknown)) {
-      it(`records an event with outcome ${outcome}, logs the code and changes no plan`, async () => {
+      it(`records and logs an event with outcome ${outcome}, and changes no plan`, async () => {
         const notice = event();
         expect((await postBillingEvent(api, notice)).body).to.deep.equal(accepted);
         expect([await outcomeOfEvent(notice), await planRow(club.id)]).to.deep.equal([outcome, undefined]);
@@ -125,7 +125,7 @@ describe('POST /webhooks/billing', () => {
       });
     }
 
-    it('ignores an event that names another club than its customer’s club (customer_of_another_club)', async () => {
+    it('ignores an event that names a different club than the customer’s (customer_of_another_club)', async () => {
       await subscribe('starter');
       const other = await buildClub();
       const event = billingEvents.subscription('updated', { ...about(other.id), plan: 'business' });
@@ -135,7 +135,7 @@ describe('POST /webhooks/billing', () => {
       expect(await planRow(other.id)).to.equal(undefined);
     });
 
-    it('accepts unknown fields of any shape, and does not read them', async () => {
+    it('accepts and ignores unknown fields of any type', async () => {
       const odd: unknown[] = [null, 7, 'x', [], {}, { id: {} }, { data: [[]] }, 'x'.repeat(300)];
       await eachCase(odd, async (value) => {
         const object = {
@@ -162,7 +162,7 @@ describe('POST /webhooks/billing', () => {
     const post = (raw: string, headers: Record<string, string> = {}) =>
       callAt(api.base, 'POST', '/webhooks/billing', { raw, headers });
 
-    it('returns signature_invalid for a missing, malformed or foreign signature, and stores nothing', async () => {
+    it('returns signature_invalid for a missing or wrong signature, and stores nothing', async () => {
       const before = await rowCounts();
       const payload = good();
       const headers = [
@@ -180,7 +180,7 @@ describe('POST /webhooks/billing', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns signature_invalid for a timestamp more than 5 minutes off, and stores nothing', async () => {
+    it('returns signature_invalid if the timestamp differs by more than 5 minutes, and stores nothing', async () => {
       const event = billingEvents.subscription('created', { ...about(club.id), plan: 'starter' });
       const before = await rowCounts();
       expectError(await postBillingEvent(api, event, { at: unixNow() - 310 }), 'signature_invalid');
@@ -191,7 +191,7 @@ describe('POST /webhooks/billing', () => {
       expect((await postBillingEvent(api, event, { at: unixNow() - 290 })).status).to.equal(202);
     });
 
-    it('returns malformed_request for a signed body that is not an event, and stores nothing', async () => {
+    it('returns malformed_request if the signed body is not an event, and stores nothing', async () => {
       const before = await rowCounts();
       await eachCase(['{}', '{"id":1}', '{"id":"evt_1","type":"x"}', '[]', 'null', '{'], async (raw) =>
         expectError(await post(raw, { 'stripe-signature': signatureOf(raw) }), 'malformed_request'),

@@ -11,7 +11,7 @@ describe('the size limit of a page of a list', () => {
     expect(fitRows([])).to.deep.equal({ rows: [], shortened: false });
   });
 
-  it('shortens the longest texts until the page fits, and does not change short texts', () => {
+  it('shortens the longest texts until the page fits, but never shortens short texts', () => {
     const rows = Array.from({ length: 100 }, (_, id) => ({ id, title: 'x'.repeat(900), body: 'ß'.repeat(20_000) }));
     const fitting = fitRows(rows);
     expect(fitting.shortened).to.equal(true);
@@ -19,7 +19,7 @@ describe('the size limit of a page of a list', () => {
     expect(bytesOf(fitting.rows)).to.be.below(1_000_000);
   });
 
-  it('counts bytes of JSON, and never cuts inside a character', () => {
+  it('counts bytes of JSON, and never cuts a text inside a character', () => {
     for (const text of ['😀', '"', '\u0001', '\n']) {
       const rows = Array.from({ length: 100 }, () => ({ body: `-${text.repeat(20_000)}` }));
       const fitting = fitRows(rows);
@@ -29,7 +29,7 @@ describe('the size limit of a page of a list', () => {
     }
   });
 
-  it('shortens lists inside rows, but never shortens ids and addresses', () => {
+  it('shortens lists inside rows, but never ids and addresses', () => {
     const url = `https://files.example.com/${'x'.repeat(2_000)}`;
     const row = {
       cover: { preview_url: url },

@@ -29,18 +29,18 @@ describe('a club’s branding (DEC-184)', () => {
       headers: { accept: 'text/html' },
     });
   };
-  /** Creates a public and ready image in the media library. */
+  /** Creates an image that is public and ready in the media library. */
   const logo = async (more: Record<string, unknown> = {}): Promise<Id> => {
     const { id } = await buildMedia(club.id, { title: 'Logo.png' });
     await alter('media', id, { kind: 'image', mime: 'image/png', visibility: 'public', status: 'ready', ...more });
     return id;
   };
 
-  it('has the standard values in a new club', async () => {
+  it('has the standard values if the club is new', async () => {
     expect((await call('GET', '/branding')).body.data).to.deep.equal({ accent_color: '#1f4fd8', links: [] });
   });
 
-  it('is replaced completely by a change', async () => {
+  it('is replaced as a whole by each change', async () => {
     const logoId = await logo();
     const full = {
       logo_media_id: logoId,
@@ -59,7 +59,7 @@ describe('a club’s branding (DEC-184)', () => {
       .and.to.not.have.property('legal_footer');
   });
 
-  it('appears on pages, with a policy that allows the logo and no other resource', async () => {
+  it('appears on pages, whose security policy allows only the logo and no other resource', async () => {
     const page = await wayOutPage();
     expect(page.text).to.contain('--accent:#1f4fd8').and.to.not.contain('<img');
     await set({
@@ -76,7 +76,7 @@ describe('a club’s branding (DEC-184)', () => {
     expect(page.headers.get('content-security-policy')).to.not.contain('img-src');
   });
 
-  it('colours certificates, including certificates that were issued before the change', async () => {
+  it('colours all certificates, even certificates that were issued before the branding changed', async () => {
     const { id } = await issueCertificateByHand(club);
     const print = async () => (await certificateCalls(club, id).print()).bytes;
     const standard = await print();
@@ -88,7 +88,7 @@ describe('a club’s branding (DEC-184)', () => {
     expect((await print()).equals(green)).to.equal(false);
   });
 
-  it('allows a preview to load the logo, whose address redirects to the store', () => {
+  it('allows the preview page to load the logo, even if its address redirects to the object store', () => {
     const policy = (html: string) => {
       const { contentSecurityPolicy } = previewPage;
       return typeof contentSecurityPolicy === 'string' ? '' : contentSecurityPolicy({ data: { html } } as never);
@@ -107,7 +107,7 @@ describe('a club’s branding (DEC-184)', () => {
     expect((await call('GET', `/media/${id}/usage`)).body.data).to.deep.equal([]);
   });
 
-  it('warns if a public logo has no image for print, but not if the logo is private', async () => {
+  it('has a warning if a public logo cannot be printed, but has no warning if the logo is private', async () => {
     const id = await logo();
     expect((await set({ logo_media_id: id })).body.data.warnings).to.deep.equal([{ code: 'logo_not_printable' }]);
     await alter('media', id, { visibility: 'private' });
@@ -152,7 +152,7 @@ describe('a club’s branding (DEC-184)', () => {
       ['#ff0000', false],
       ['#d00000', true],
     ] as const)
-      it(`is ${isReadable ? 'not ' : ''}returned for the colour ${color}`, async () => {
+      it(`is ${isReadable ? 'not ' : ''}the answer to a club that chooses the colour ${color}`, async () => {
         const answer = await set({ accent_color: color });
         if (isReadable) expect(answer.status).to.equal(200);
         else {
@@ -201,7 +201,7 @@ describe('a club’s branding (DEC-184)', () => {
         }
     });
 
-    it('have a standard text, which the club can store unchanged as its own text', async () => {
+    it('have a standard text, which the club can store without changes as its own text', async () => {
       for (const template of clubMailTemplates) {
         const { standard, preview } = (await call('GET', at(template, 'de'))).body.data;
         const answer = await call('PUT', at(template, 'de'), standard);
@@ -210,7 +210,7 @@ describe('a club’s branding (DEC-184)', () => {
       }
     });
 
-    it('contain escaped values, and show the link as a button or inside a sentence', async () => {
+    it('escape the values of variables, and show the link as a button or inside a sentence', async () => {
       await set({ accent_color: '#0b6e4f', legal_footer: 'Ltda.' });
       const own = {
         subject: '{{club}}: oi {{name|você}}',
@@ -268,14 +268,14 @@ describe('a club’s branding (DEC-184)', () => {
       ['is too long', 'student_invitation', { subject: 'x', text: `{{link}}${'x'.repeat(5_000)}` }, 'text'],
       ['has a subject of two lines', 'student_invitation', { subject: 'x\ny', text: '{{link}}' }, 'subject'],
     ] as const)
-      it(`stay unchanged after 422 for a template that ${title}`, async () => {
+      it(`stay unchanged if the API returns 422 for a template that ${title}`, async () => {
         const answer = await call('PUT', at(template), body);
         expectError(answer, 'invalid_request');
         expect(answer.body.error.message).to.contain(message);
         expect((await call('GET', at(template))).body.data.is_own).to.equal(false);
       });
 
-    it('return 422 for a language that is not offered, and 400 or 422 for an unknown mail', async () => {
+    it('cannot be changed in a language that is not offered, or for an unknown kind of mail', async () => {
       expectError(
         await call('PUT', at('student_invitation', 'fr'), { subject: 'x', text: '{{link}}' }),
         'invalid_request',

@@ -32,7 +32,7 @@ describe('campaigns', () => {
   });
 
   describe('drafts', () => {
-    it('creates a campaign with the sent fields, and returns the same record as later reads', async () => {
+    it('creates a campaign with the sent fields, and returns the record that later reads return', async () => {
       const { status, body } = await send('POST', '/campaigns', {
         name: ' Spring  knots ',
         content,
@@ -67,7 +67,7 @@ describe('campaigns', () => {
       expect(await ids('?status=sent')).to.deep.equal([0]);
     });
 
-    it('lists campaigns without blocks and rules, and shows these fields of a single campaign (CAMP-18)', async () => {
+    it('lists campaigns without blocks and rules, which only the read of one campaign shows (CAMP-18)', async () => {
       const rules = [{ kind: 'has_tag', negate: false, tag_ids: [newId()] }];
       const long = { subject: 'ß'.repeat(1_000), preheader: 'x', blocks: [{ kind: 'heading', text: 'Ahoy' }] };
       const { id } = await create({ content: long, audience: { match: 'any', rules } });
@@ -84,7 +84,7 @@ describe('campaigns', () => {
       expect(data).not.to.have.property('is_summary');
     });
 
-    it('replaces the sent fields, and removes the time window if it is a whole day', async () => {
+    it('replaces the sent fields, and removes the time window if the window is a whole day', async () => {
       const created = await create({ send_window: { from: 0, to: 60 } });
       const change = async (body: object) => (await send('PATCH', `/campaigns/${created.id}`, body)).body.data;
       const named = await change({ name: 'Other' });
@@ -94,7 +94,7 @@ describe('campaigns', () => {
       expect(open).to.deep.equal({ ...rest, content: { blocks: [] }, updated_at: open.updated_at });
     });
 
-    it('duplicates a campaign as a new draft with equal contents', async () => {
+    it('duplicates a campaign as a new draft with the same contents', async () => {
       const created = await create({ send_window: { from: 0, to: 60 } });
       const { status, body } = await send('POST', `/campaigns/${created.id}/duplicate`);
       expect(status).to.equal(200);
@@ -113,7 +113,7 @@ describe('campaigns', () => {
       expectError(await send('GET', `/campaigns/${id}`), 'not_found');
     });
 
-    it('returns 409 for changing or deleting a scheduled campaign, and leaves it unchanged', async () => {
+    it('returns 409 to a change or deletion of a scheduled campaign, which stays unchanged', async () => {
       const { id } = await create();
       await setSender();
       await buildStudent(club.id);
@@ -123,7 +123,7 @@ describe('campaigns', () => {
       expect((await send('GET', `/campaigns/${id}`)).body.data).to.deep.equal(data);
     });
 
-    it('returns 402 for creating, changing or duplicating without the feature, and writes nothing', async () => {
+    it('returns 402 if the club’s plan has no campaigns, and writes nothing', async () => {
       const { id } = await create();
       await buildPlan(club.id, 'starter');
       const before = await rowCounts();
@@ -150,7 +150,7 @@ describe('campaigns', () => {
     expect(count).to.equal(5_000);
   });
 
-  it('returns 422 for a web address in the sender’s name, because mails show it (DEC-64)', async () => {
+  it('returns 422 for a web address in the sender’s name, because mails show the name (DEC-64)', async () => {
     const before = await rowCounts();
     for (const name of ['www.prize.example', 'Knots https://prize.example', 'prize.top'])
       expectError(await send('PUT', '/mail/sender', { from_name: name, postal_address: 'Quay 1' }), 'invalid_request');
@@ -203,7 +203,7 @@ describe('campaigns', () => {
       expect(await problems(whole.id)).to.deep.equal([]);
     });
 
-    it('finds an empty audience, for which a schedule returns 422 with the name of the field', async () => {
+    it('finds an empty audience, and the request to schedule then returns 422 with the field’s name', async () => {
       await setSender();
       const tag = (await send('POST', '/tags', { name: 'Crew' })).body.data.id;
       const crew = { match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] };
@@ -244,7 +244,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('compares suppressions with the students’ current addresses', async () => {
+    it('compares the suppressed addresses with the students’ current addresses', async () => {
       const { db, vault } = await testDeps();
       const source = await testDatabase();
       const suppress = (email: string) => send('POST', '/mail/suppressions', { email });
@@ -264,7 +264,8 @@ describe('campaigns', () => {
         reached: 2,
         left_out: { unconfirmed: 0, suppressed: 1, unsubscribed: 0 },
       });
-      // Changes the address without its key, like a process of an older release. Upkeep must then replace the key of the old address.
+      // Changes the address but not its search key, like a process of an older release. Upkeep must then replace the key, which still
+      // belongs to the old address.
       await source.query(`UPDATE students SET email = 'raw@example.com' WHERE id = $1`, [raw.id]);
       expect((await readAudience()).reached).to.equal(2);
       await fillEmailKeys({ db, vault });
@@ -274,7 +275,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('allows previews only of a complete draft, both for one student and in general', async () => {
+    it('allows a preview, with or without a named student, only of a complete draft', async () => {
       const { id: studentId } = await buildStudent(club.id, { name: 'Ada <Example>' });
       const { id } = await create();
       await setSender();
@@ -296,7 +297,7 @@ describe('campaigns', () => {
       blocks: Array.from({ length: count }, () => ({ kind: 'text', text })),
     });
 
-    it('are shown with 100 problems, and with the number of all problems', async () => {
+    it('can have many problems: the check lists 100 of them, and counts all', async () => {
       const { id } = await create({ content: blocks(51, '{{'.repeat(5_000)) });
       const { problems, count } = (await send('GET', `/campaigns/${id}/problems`)).body.data;
       expect([problems.length, count]).to.deep.equal([100, 255_002]); // the count includes the empty audience and the missing sender
@@ -305,7 +306,7 @@ describe('campaigns', () => {
       expectError(await send('POST', `/campaigns/${id}/schedule`, {}), 'invalid_request');
     });
 
-    it('cause 409 if a preview exceeds the size limit of an answer, but the checks still show the size', async () => {
+    it('cause 409 if the preview is too large for one answer, but the checks still show the size', async () => {
       const { id: studentId } = await buildStudent(club.id, { name: `Ada ${'x'.repeat(190)}` });
       const { id } = await create({ content: blocks(20, '{{student_name}} '.repeat(500)) });
       const preview = await send('GET', `/campaigns/${id}/preview`);
@@ -318,7 +319,7 @@ describe('campaigns', () => {
       expect(checks.html_bytes).to.equal(preview.body.data.html_bytes);
     });
 
-    it('have a page of at most 1 MB, which first omits the phone view and then the e-mail', async () => {
+    it('have a preview page of at most 1 MB. To fit, the page omits the phone view, and then the e-mail', async () => {
       const pageOf = async (characters: number) => {
         const { id } = await create({ content: blocks(80, 'x'.repeat(characters)) });
         const { page_url: url } = (await send('GET', `/campaigns/${id}/preview`)).body.data;
@@ -331,7 +332,7 @@ describe('campaigns', () => {
       for (const { bytes } of pages) expect(bytes).to.be.below(1_000_000);
     });
 
-    it('cause 429 after an IP address has opened 60 preview pages in a minute (LIM-29)', async () => {
+    it('are shown on at most 60 preview pages a minute for each IP address, then cause 429 (LIM-29)', async () => {
       const { id } = await create();
       const { page_url: url } = (await send('GET', `/campaigns/${id}/preview`)).body.data;
       const open = (headers = {}) => call('GET', new URL(url).pathname, { ip: '203.0.113.9', headers });
@@ -348,7 +349,7 @@ describe('campaigns', () => {
     const withBlocks = (blocks: object[], more: object = {}) => ({ subject: 'Hi', blocks, ...more });
     const heading = (text: string) => ({ kind: 'heading', text });
 
-    it('is shown as a problem with its location, and makes a schedule return 422 without a change', async () => {
+    it('is listed as a problem with its location, and causes 422 if the campaign is scheduled', async () => {
       await setSender();
       await buildStudent(club.id);
       const picture = await buildMedia((await buildClub()).id, { bytes: png() });
@@ -381,7 +382,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('is refused with 413 or 422 for huge or unknown blocks and a sender of two lines', async () => {
+    it('is refused with 413 or 422 if blocks are huge or unknown, or if the sender has two lines', async () => {
       const { id } = await create();
       const before = await rowCounts();
       const large = withBlocks(Array.from({ length: 100 }, () => heading('x'.repeat(100_000))));
@@ -396,7 +397,7 @@ describe('campaigns', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('causes 409 campaign_not_draft if a campaign that is not a draft is changed, deleted or started', async () => {
+    it('includes changes, deletions and starts of a campaign that is not a draft, which cause 409', async () => {
       await setSender();
       await buildStudent(club.id);
       const source = await testDatabase();
@@ -441,7 +442,7 @@ describe('campaigns', () => {
     const open = (url: string, accept = 'application/json') =>
       call('GET', new URL(url).pathname, { headers: { accept } });
 
-    it('show only students from the audience, who differ from each other', async () => {
+    it('are made for students of the audience who differ, for example by the length of the name', async () => {
       const removed = await buildStudent(club.id, { name: 'Gone 🎉' });
       const suppressed = await buildStudent(club.id, { name: 'Suppressed 🎉' });
       await buildStudent(club.id, { name: 'Pending 🎉', verified: false, openedBy: 'sign_up' });
@@ -495,7 +496,7 @@ describe('campaigns', () => {
       expectError(await open(url), 'not_found');
     });
 
-    it('are pages that run no scripts and cannot be framed, cached or send a referrer', async () => {
+    it('are pages that run no script, send no referrer, and cannot be cached or shown in a frame', async () => {
       const { id } = await create();
       const { page_url: url } = (await send('GET', `/campaigns/${id}/preview`)).body.data;
       const { status, headers, text } = await open(url, 'text/html');
@@ -514,7 +515,7 @@ describe('campaigns', () => {
       expect(text).not.to.contain('<script').and.not.to.contain('classroom/mail/unsubscribe');
     });
 
-    it('return equal 404 answers for a forged token, a removed or foreign student and a deleted campaign', async () => {
+    it('return the same 404 for a forged token, a deleted campaign and a student outside the club', async () => {
       const { vault } = await testDeps();
       const student = await buildStudent(club.id);
       const stranger = await buildStudent((await buildClub()).id);
@@ -539,7 +540,7 @@ describe('campaigns', () => {
       expect(pages[0]).to.contain('This preview has expired').and.not.to.contain(student.email);
     });
 
-    it('write neither the token nor the student to the log', async () => {
+    it('cause log lines that contain neither the token nor the student', async () => {
       const { id: studentId, email } = await buildStudent(club.id, { name: 'Quite Unmistakable' });
       const { id } = await create();
       const { page_url: url } = (await send('GET', `/campaigns/${id}/preview?student_id=${studentId}`)).body.data;
@@ -561,7 +562,8 @@ describe('campaigns', () => {
     const codes = ({ problems, warnings }: Record<string, { path: string; code: string }[]>) =>
       [...(problems ?? []), ...(warnings ?? [])].map(({ path, code }) => `${path} ${code}`);
     /**
-     * Creates a campaign that was sent a day ago, with the given number of mails. The first mails bounced, the last mails got complaints.
+     * Creates a campaign that was sent a day ago, with the given number of mails. The first of these mails bounced, and the last ones got
+     * complaints.
      */
     const buildSent = async ({ mails, bounced = 0, complained = 0 }: Record<string, number>) => {
       const source = await testDatabase();
@@ -583,7 +585,7 @@ describe('campaigns', () => {
       );
     };
 
-    it('show no problems and the sender address of a complete campaign', async () => {
+    it('report no problem for a complete campaign, and show its sender address', async () => {
       await setSender();
       const { id } = await create();
       const found = await checks(id);
@@ -593,7 +595,7 @@ describe('campaigns', () => {
       expect(found).not.to.have.any.keys('recent', 'mails_of_day');
     });
 
-    it('name each problem and each warning once, with its location', async () => {
+    it('name each problem and each warning once, each with its location', async () => {
       const { id } = await create({ content: { blocks: [{ kind: 'image', media_id: newId() }, { kind: 'divider' }] } });
       const found = await checks(id);
       expect(codes(found)).to.deep.equal([
@@ -606,7 +608,7 @@ describe('campaigns', () => {
       expect(found).not.to.have.property('html_bytes');
     });
 
-    it('warn of contents that mailboxes truncate, and still allow the schedule', async () => {
+    it('warn if mailboxes would truncate the e-mail, but still allow the schedule', async () => {
       await setSender();
       const text = 'a rope '.repeat(1_400);
       const blocks = Array.from({ length: 11 }, () => ({ kind: 'text', text }));
@@ -615,7 +617,7 @@ describe('campaigns', () => {
       expect((await send('POST', `/campaigns/${id}/schedule`, { at: '2099-01-01T09:00' })).status).to.equal(200);
     });
 
-    it('show the status of the domain and the daily limit of mails', async () => {
+    it('show the status of the sending domain and the daily limit of mails', async () => {
       await setSender();
       await buildPlan(club.id, 'trial');
       await send('PUT', '/mail/domain', { domain: 'knots.example' });
@@ -669,7 +671,7 @@ describe('campaigns', () => {
       expect((await send('GET', `/campaigns/${other.id}/test-mails`)).body.total).to.equal(0);
     });
 
-    it('are refused with equal 404 answers for outsiders, unconfirmed members and students', async () => {
+    it('return the same 404 if the recipient is an outsider, an unconfirmed member or a student', async () => {
       const { id } = await create();
       const unconfirmed = await buildMember(club.id, 'editor');
       await (
@@ -681,7 +683,7 @@ describe('campaigns', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('are refused with 409 campaign_has_problems, or with 402 without the feature', async () => {
+    it('are refused with 409 campaign_has_problems, or with 402 if the plan has no campaigns', async () => {
       const unfinished = await create({ content: { blocks: [] } });
       const { id } = await create();
       const before = await rowCounts();
@@ -698,7 +700,7 @@ describe('campaigns', () => {
         ? { kind: 'refused', permanent: true, reply: '550 no such mailbox' }
         : { kind: 'accepted', reply: '250 ok' };
 
-    it('are listed with a total in the order of the freeze, and are not listed before the freeze', async () => {
+    it('are listed with a total only after the freeze, in the order in which the freeze stored them', async () => {
       const draft = await create();
       const none = { data: [], total: 0 };
       expect((await send('GET', `/campaigns/${draft.id}/deliveries`)).body).to.deep.equal(none);
@@ -721,7 +723,7 @@ describe('campaigns', () => {
       expect(await list('?status=skipped')).to.deep.equal(none);
     });
 
-    it('return 404 for another club, and 422 for an unknown status', async () => {
+    it('cannot be listed by another club (404), or by an unknown status (422)', async () => {
       const { campaignId } = await sendCampaign({ count: 1, now: new Date() });
       expectError(await send('GET', `/campaigns/${campaignId}/deliveries`), 'not_found');
       expectError(await send('GET', `/campaigns/${campaignId}/statistics`), 'not_found');
@@ -735,7 +737,7 @@ describe('campaigns', () => {
     beforeEach(setSender);
     beforeEach(() => buildStudent(club.id));
 
-    it('schedules a campaign at the club’s local time, and unschedules it', async () => {
+    it('let administrators schedule a campaign at the club’s local time, and unschedule the campaign', async () => {
       await send('PATCH', '', { time_zone: 'America/New_York' });
       const { id } = await create();
       const { status, body } = await to(id, 'schedule', { at: '2099-07-01T09:00' });
@@ -750,7 +752,7 @@ describe('campaigns', () => {
       ['2099-03-08T02:30', 'does not exist'],
       ['2099-02-30T09:00', 'is not a valid time'],
     ] as const) {
-      it(`returns 422 for a schedule at ${at}, which ${why}`, async () => {
+      it(`stay the same after 422 for a schedule at ${at}, which ${why}`, async () => {
         await send('PATCH', '', { time_zone: 'America/New_York' });
         const { id } = await create();
         const refused = await to(id, 'schedule', { at });
@@ -760,7 +762,7 @@ describe('campaigns', () => {
       });
     }
 
-    it('returns 409 for each action in each state that does not allow it', async () => {
+    it('cause 409 for each action that the state does not allow', async () => {
       const acts: Record<string, readonly string[]> = {
         draft: ['unschedule', 'pause', 'resume', 'cancel', 'retry'],
         scheduled: ['resume', 'retry'],
@@ -782,7 +784,7 @@ describe('campaigns', () => {
       });
     });
 
-    it('unschedules a paused campaign before its freeze, and returns 409 after the freeze', async () => {
+    it('allow administrators to unschedule a paused campaign before its freeze, but not after it (409)', async () => {
       const { id } = await create();
       await to(id, 'schedule', { at: '2099-07-01T09:00' });
       await to(id, 'pause');
@@ -795,7 +797,7 @@ describe('campaigns', () => {
       expectError(await to(id, 'unschedule'), 'campaign_state');
     });
 
-    it('pauses, resumes and cancels a campaign before it has begun', async () => {
+    it('let administrators pause, resume and cancel a campaign before it begins', async () => {
       const { id } = await create();
       await to(id, 'schedule', { at: '2099-07-01T09:00' });
       expect((await to(id, 'pause')).body.data).to.include({ status: 'paused', pause_reason: 'by_hand' });

@@ -18,7 +18,7 @@ const printedLanguage = async (club: TestClub, id: string) => {
 };
 
 describe('the language of a certificate (CERT-6)', () => {
-  it('is the club’s language at the time of issue, and does not change with the club or a reissue', async () => {
+  it('is the club’s language at the time of issue, even if the club’s language later changes', async () => {
     const club = await buildClub();
     await speak(club, 'pt');
     const { id } = await issueCertificateByHand(club);
@@ -29,7 +29,7 @@ describe('the language of a certificate (CERT-6)', () => {
     expect(await printedLanguage(club, (await issueCertificateByHand(club)).id)).to.equal('de');
   });
 
-  it('is the club’s current language for a certificate of an earlier release, and then does not change', async () => {
+  it('becomes the club’s current language if an earlier release stored no language, and then stays', async () => {
     const club = await buildClub();
     await speak(club, 'es');
     const { id } = await issueCertificateByHand(club);
@@ -41,7 +41,7 @@ describe('the language of a certificate (CERT-6)', () => {
     expect(await printedLanguage(club, id)).to.equal('es');
   });
 
-  it('is the club’s language if a process of the previous release writes the row', async () => {
+  it('is the club’s language if a process of the previous release issues the certificate', async () => {
     const club = await buildClub();
     await speak(club, 'fr');
     const { id } = await issueCertificateByHand(club);
@@ -61,7 +61,7 @@ describe('letters that no font has (CERT-5)', () => {
   /** Egyptian hieroglyphs. */
   const unprintable = 'Ada \u{13000}\u{13001}';
 
-  it('cause a warning in the certificate, which is still issued and printed', async () => {
+  it('cause a warning in the certificate record, but the certificate is still issued and printed', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: unprintable });
     const course = await buildCourse(club.id, { title: 'Knots \u{12000}' });
@@ -81,7 +81,7 @@ describe('letters that no font has (CERT-5)', () => {
     expect(await issueCertificateByHand(club, { student })).to.not.have.property('warnings');
   });
 
-  it('are searched again when the certificate gets a new version', async () => {
+  it('are determined again when the certificate gets a new version', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: unprintable });
     const { id } = await issueCertificateByHand(club, { student });

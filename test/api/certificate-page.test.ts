@@ -108,7 +108,7 @@ describe('GET /certificates/{certificateCode}', () => {
       expect(answer.text).to.not.include(certificate.student_email).and.to.not.include(certificate.student_id);
     });
 
-    it('is returned for any spelling of the code, as JSON and as HTML', async () => {
+    it('is returned, as JSON and as HTML, for any spelling of the code', async () => {
       const { code, code_formatted: printed } = certificate;
       const spellings = [
         printed,
@@ -123,7 +123,7 @@ describe('GET /certificates/{certificateCode}', () => {
       }
     });
 
-    it('returns HTML only to clients that prefer HTML to JSON, and sends Vary', async () => {
+    it('returns HTML only to clients that prefer HTML to JSON, and sends the header Vary', async () => {
       const types: Record<string, string> = {
         'text/html': 'text/html',
         'text/*': 'text/html',
@@ -171,21 +171,21 @@ describe('GET /certificates/{certificateCode}', () => {
       });
     });
 
-    it('ignores unknown query parameters in HTML, and returns 400 for them in JSON', async () => {
+    it('ignores unknown query parameters of an HTML request, but refuses a JSON request with 400', async () => {
       expect(visible(await see(`${certificate.code}?utm_source=mail&fbclid=1`))).to.equal(
         visible(await see(certificate.code)),
       );
       expectError(await verify(`${certificate.code}?utm_source=mail`), 'malformed_request');
     });
 
-    it('needs no session, and ignores a sent session', async () => {
+    it('needs no session, and ignores a session that the caller sends', async () => {
       const answer = await call('GET', `/certificates/${certificate.code}`, { token: 'no-token-of-ours' });
       expect(answer.status).to.equal(200);
     });
   });
 
   describe('the HTML page', () => {
-    it('allows only its own style, and no script, form, frame or other host', async () => {
+    it('allows only its own styles, and forbids scripts, forms, frames and resources of other hosts', async () => {
       const { headers, text } = await see(certificate.code);
       const [, style = ''] = /<style>([^]*)<\/style>/.exec(text) ?? [];
       const hash = createHash('sha256').update(style).digest('base64');
@@ -232,7 +232,7 @@ describe('GET /certificates/{certificateCode}', () => {
   });
 
   describe('404', () => {
-    it('returns byte-equal JSON for unknown, mistyped and malformed codes', async () => {
+    it('returns the same bytes of JSON for unknown, mistyped and malformed codes', async () => {
       const answers = new Set<string>();
       await eachCase(wrongCodes(certificate.code), async (code) => {
         const answer = await verify(code);
@@ -242,7 +242,7 @@ describe('GET /certificates/{certificateCode}', () => {
       expect([...answers]).to.have.length(1);
     });
 
-    it('returns byte-equal HTML without the code for unknown, mistyped and malformed codes', async () => {
+    it('returns the same bytes of HTML, without the code, for unknown, mistyped and malformed codes', async () => {
       const answers = new Set<string>();
       for (const code of wrongCodes(certificate.code)) {
         const answer = await see(code);

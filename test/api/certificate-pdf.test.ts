@@ -12,7 +12,7 @@ import { testDatabase } from '../toolkit/stack/database.ts';
 const printOwn = (club: TestClub, student: TestStudent, id: string) =>
   call('GET', `/v1/clubs/${club.id}/classroom/certificates/${id}/pdf`, { token: student.token });
 
-/** Returns the modules of a printed QR code, row by row from the upper left corner. */
+/** Returns the modules (dark and light squares) of a printed QR code, row by row from the upper left corner. */
 function printedModules(answer: Answer): number[] {
   const fills = readPdf(answer.bytes).fills.filter((fill) => fill.length > 0);
   const [ground] = fills.at(-2) ?? [];
@@ -32,7 +32,7 @@ function printedModules(answer: Answer): number[] {
 
 describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
   describe('200', () => {
-    it('is one landscape A4 page for display in the browser, with the code in its file name', async () => {
+    it('returns one landscape A4 page that browsers display, with the code in the file name', async () => {
       const club = await buildClub();
       const { id, code_formatted: code } = await issueCertificateByHand(club);
       const answer = await certificateCalls(club, id).print();
@@ -93,7 +93,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
       Armenian: 'Արամ Խաչատրյան',
     };
     for (const [script, name] of Object.entries(names)) {
-      it(`prints a name outside Latin-1: ${script}`, async () => {
+      it(`prints a name in a script outside Latin-1: ${script}`, async () => {
         const club = await buildClub();
         const { id } = await issueCertificateByHand(club, { student: await buildStudent(club.id, { name }) });
         const { lines } = readPdf((await certificateCalls(club, id).print()).bytes);
@@ -122,7 +122,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
       await eachCase([name, title, clubName], (text) => expect(lines.join('')).to.include(text));
     });
 
-    it('has the same bytes at each request, until the certificate is reissued', async () => {
+    it('returns the same bytes for each request, until the certificate is reissued', async () => {
       const club = await buildClub();
       const { id } = await issueCertificateByHand(club);
       const { print, reissue } = certificateCalls(club, id);
@@ -152,7 +152,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}/pdf', () => {
 });
 
 describe('GET /v1/clubs/{clubId}/classroom/certificates/{certificateId}/pdf', () => {
-  it('returns the student’s own certificate with the same bytes as for the club', async () => {
+  it('returns the student’s own certificate with the same bytes that administrators get', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const { id } = await issueCertificateByHand(club, { student });

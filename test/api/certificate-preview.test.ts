@@ -37,7 +37,7 @@ describe('GET /v1/clubs/{clubId}/branding/certificate/{language}', function () {
         ]);
       });
 
-    it('has the club’s name, colour and logo', async () => {
+    it('shows the club’s name, colour and logo', async () => {
       const club = await buildClub();
       const logo = await buildLogo(club, await logoPixels(400, 400).png().toBuffer());
       await chooseLook(club, { logo_media_id: logo, accent_color: '#7a1f5c' });
@@ -57,7 +57,7 @@ describe('GET /v1/clubs/{clubId}/branding/certificate/{language}', function () {
       expect(await (await testBucket()).objects(`certificates/${club.id}/`)).to.deep.equal([]);
     });
 
-    it('has a code that no real certificate has', async () => {
+    it('shows a code that no real certificate has', async () => {
       expectError(await call('GET', '/certificates/000000000000'), 'not_found');
     });
   });
@@ -68,14 +68,14 @@ describe('GET /v1/clubs/{clubId}/branding/certificate/{language}', function () {
     expect((await preview(club, 'de', token)).status).to.be.oneOf([401, 403]);
   });
 
-  it('returns 422 with the offered languages for a language that is not offered', async () => {
+  it('returns 422 with a list of the offered languages if the language is not offered', async () => {
     const club = await buildClub();
     const answer = await preview(club, 'fr');
     expectError(answer, 'invalid_request');
     expect(answer.body.error.message).to.contain('"fr"').and.to.contain(offeredLanguages.join(', '));
   });
 
-  it('returns 503 busy for many simultaneous previews, while certificates are still printed', async () => {
+  it('returns 503 busy if many previews are requested simultaneously, but two may wait and succeed', async () => {
     const club = await buildClub();
     const answers = await Promise.all(Array.from({ length: 30 }, () => preview(club, 'en')));
     const counts = Object.groupBy(answers, ({ status }) => String(status));

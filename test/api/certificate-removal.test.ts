@@ -1,4 +1,4 @@
-/** Tests how certificates change when their student is corrected or removed. */
+/** Tests how certificates change when the data of their student is corrected or the student is removed. */
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -18,7 +18,7 @@ const find = async (club: TestClub, q: string): Promise<string[]> => {
 };
 
 describe('a correction of name or e-mail', () => {
-  it('changes the searchable e-mail on all certificates, and the printed name only in a reissue', async () => {
+  it('changes the searchable e-mail of all certificates, but the printed name only after a reissue', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: 'Before' });
     const certificate = await issueCertificateByHand(club, { student });
@@ -30,7 +30,7 @@ describe('a correction of name or e-mail', () => {
     expect((await read()).body.data).to.deep.equal({ ...certificate, student_email: email });
     expect(await find(club, email)).to.have.members([certificate.id, second.id]);
     expect(await find(club, student.email)).to.deep.equal([]);
-    // The text matches the new e-mail. The names on the certificates are still the old names.
+    // The search text matches the new e-mail. The certificates still show the old names.
     expect(await find(club, 'After')).to.have.members([certificate.id, second.id]);
     expect((await certificateCalls(club, bystander.id).read()).body.data).to.deep.equal(bystander);
     expect((await reissue()).body.data).to.include({ student_name: 'After', student_email: email, version: 2 });
@@ -38,7 +38,7 @@ describe('a correction of name or e-mail', () => {
 });
 
 describe('the removal of a student', () => {
-  it('keeps code and course, erases name and e-mail, and withdraws the certificates', async () => {
+  it('withdraws the certificates: erases name and e-mail, but keeps code and course', async () => {
     const club = await buildClub();
     const tag = newId().slice(-12);
     const student = await buildStudent(club.id, { name: `Removable ${tag}`, email: `rosalind.${tag}@example.com` });
@@ -70,7 +70,7 @@ describe('the removal of a student', () => {
     expect((await certificateCalls(club, bystander.id).read()).body.data).to.deep.equal(bystander);
   });
 
-  it('returns 409 for reissuing, revoking or printing a withdrawn certificate', async () => {
+  it('causes 409 if a withdrawn certificate is reissued, revoked or printed', async () => {
     const club = await buildClub();
     const certificate = await issueCertificateByHand(club);
     await remove(club, certificate.student_id);
@@ -82,7 +82,7 @@ describe('the removal of a student', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('erases the name even during a simultaneous issue and reissue', async () => {
+  it('erases the name even if the certificate is issued or reissued at the same time', async () => {
     for (let round = 0; round < 5; round++) {
       const club = await buildClub();
       const tag = newId().slice(-12);
@@ -90,7 +90,7 @@ describe('the removal of a student', () => {
       const { id } = await issueCertificateByHand(club, { student });
       const [removed] = await Promise.all([
         remove(club, student.id),
-        issueCertificateByHand(club, { student }).catch(() => undefined), // The request is refused if the removal was first.
+        issueCertificateByHand(club, { student }).catch(() => undefined), // The request is refused if the removal is stored before it.
         certificateCalls(club, id).reissue(),
       ]);
       expect(removed.status, `round ${round}`).to.equal(204);

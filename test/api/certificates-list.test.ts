@@ -27,7 +27,7 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
       expect([answer.status, answer.body]).to.deep.equal([200, { data: [], total: 0 }]);
     });
 
-    it('lists whole records of only this club, newest first, in pages', async () => {
+    it('lists complete records of this club only, newest first, in pages', async () => {
       const [club, other] = [await buildClub(), await buildClub()];
       await issueCertificateByHand(other);
       const certificates: CertificateRecord[] = [];
@@ -57,7 +57,7 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
       await certificateCalls(club, certificates.bob.id).revoke();
     });
 
-    it('filters by course_id, by student_id and by both', async () => {
+    it('select certificates by course_id, by student_id or by both', async () => {
       const { course_id: courseId, student_id: studentId } = certificates.ada;
       expect(await idsOf(club, { course_id: courseId })).to.have.members([certificates.ada.id, certificates.bob.id]);
       expect(await idsOf(club, { student_id: studentId })).to.have.members([certificates.ada.id, certificates.adas.id]);
@@ -65,13 +65,13 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
       expect(await idsOf(club, { course_id: newId() })).to.deep.equal([]);
     });
 
-    it('filters by revoked=true or revoked=false, and lists all certificates without the parameter', async () => {
+    it('select revoked or valid certificates by `revoked`; without the parameter all are listed', async () => {
       expect(await idsOf(club, { revoked: 'true' })).to.deep.equal([certificates.bob.id]);
       expect(await idsOf(club, { revoked: 'false' })).to.have.members([certificates.ada.id, certificates.adas.id]);
       expect(await idsOf(club, {})).to.have.length(3);
     });
 
-    it('combines revoked with q', async () => {
+    it('can combine revoked with q', async () => {
       expect(await idsOf(club, { q: certificates.bob.code, revoked: 'true' })).to.deep.equal([certificates.bob.id]);
       expect(await idsOf(club, { q: certificates.bob.code, revoked: 'false' })).to.deep.equal([]);
     });
@@ -90,7 +90,7 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
       await issueCertificateByHand(club, { student: await buildStudent(club.id, { name: 'Bob' }) });
     });
 
-    it('finds a complete or partial code in any letter case, with separators, with spaces or without both', async () => {
+    it('finds a whole or partial code in any letter case, with or without separators and spaces', async () => {
       const { code, code_formatted: printed } = certificate;
       const spellings = [
         code,
@@ -107,7 +107,7 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
       for (const q of spellings) expect(await idsOf(club, { q }), q).to.deep.equal([certificate.id]);
     });
 
-    it('finds any part of name and e-mail in any letter case, and treats LIKE wildcards as plain characters', async () => {
+    it('finds parts of name and e-mail in any letter case, and takes LIKE wildcards literally', async () => {
       for (const q of [
         'zoë',
         'zoe 100%',

@@ -28,7 +28,7 @@ async function renameEverything(club: TestClub, ids: { student: string; course: 
 
 describe('POST /v1/clubs/{clubId}/certificates', () => {
   describe('201', () => {
-    it('returns the whole record: the printed values and the verification address', async () => {
+    it('returns the complete record, with the printed values and the verification address', async () => {
       const club = await buildClub();
       const student = await buildStudent(club.id, { name: 'Zoë Ōtsuka' });
       const course = await buildCourse(club.id, { title: 'Knots', hours: 9 });
@@ -91,7 +91,7 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
       expect(certificate).to.not.have.any.keys('hours', 'completed_at', 'revoked_at', 'revoked_reason');
     });
 
-    it('generates another code if the first code is already used', async () => {
+    it('generates a second code if the first code is already in use', async () => {
       const club = await buildClub();
       const first = await issueCertificateByHand(club);
       const student = await buildStudent(club.id);
@@ -111,7 +111,7 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
     });
   });
 
-  it('returns 404 for an unknown, foreign or removed student and an unknown or foreign course', async () => {
+  it('returns 404 if the student or the course is unknown, removed or of another club', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const [student, removed, foreign] = [
       await buildStudent(club.id),
@@ -135,7 +135,7 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('returns 409 for a second certificate of a course, also simultaneously and after a revocation', async () => {
+  it('returns 409 for a student’s second certificate of a course, even after a revocation', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const course = await buildCourse(club.id);
@@ -150,14 +150,14 @@ describe('POST /v1/clubs/{clubId}/certificates', () => {
 });
 
 describe('GET /v1/clubs/{clubId}/certificates/{certificateId}', () => {
-  it('returns the record as it was issued', async () => {
+  it('returns the record with the values at the time of issue', async () => {
     const club = await buildClub();
     const certificate = await issueCertificateByHand(club);
     const answer = await certificateCalls(club, certificate.id).read();
     expect([answer.status, answer.body]).to.deep.equal([200, { data: certificate }]);
   });
 
-  it('returns 404 for an unknown or foreign certificate in every operation on a certificate', async () => {
+  it('returns 404, like every operation on a certificate, if it is unknown or of another club', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const foreign = await issueCertificateByHand(other);
     const before = await rowCounts();
@@ -170,7 +170,7 @@ describe('GET /v1/clubs/{clubId}/certificates/{certificateId}', () => {
 });
 
 describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
-  it('keeps the code, prints the current names as a new version, and records no second certificate.issued', async () => {
+  it('keeps the code, prints the current names as a new version, and raises no second certificate.issued', async () => {
     const club = await buildClub();
     const course = await buildCourse(club.id, { hours: 9 });
     const before = await issueCertificateByHand(club, { courseId: course.id });
@@ -210,7 +210,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
 });
 
 describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/revoke', () => {
-  it('records the time and the reason of the revocation, but records no fact', async () => {
+  it('stores the time and the reason of the revocation, but raises no fact', async () => {
     const club = await buildClub();
     const before = await issueCertificateByHand(club);
     const { revoke, read } = certificateCalls(club, before.id);
@@ -225,7 +225,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/revoke', () => {
     expect(await factsOf(club.id)).to.have.length(1);
   });
 
-  it('returns 409 for a revoked certificate, and stores the first reason of two simultaneous requests', async () => {
+  it('returns 409 if the certificate is already revoked, and keeps the first reason', async () => {
     const club = await buildClub();
     const { revoke, read } = certificateCalls(club, (await issueCertificateByHand(club)).id);
     const answers = await Promise.all(['First', 'Second'].map(revoke));
@@ -235,7 +235,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/revoke', () => {
     expect((await read()).body.data.revoked_reason).to.equal(reason);
   });
 
-  it('returns 422 for an empty, blank or too long reason, and 400 for a reason of another type', async () => {
+  it('returns 422 for an empty, blank or too long reason, and 400 if the reason is not a text', async () => {
     const club = await buildClub();
     const certificate = await issueCertificateByHand(club);
     const { revoke, read } = certificateCalls(club, certificate.id);

@@ -28,7 +28,7 @@ describe('classroom', () => {
   const publicIds = () => course.lessons.map(({ publicId }) => publicId);
 
   describe('GET /v1/clubs/{clubId}/classroom/courses', () => {
-    it('lists only the published courses that the student may open, with progress', async () => {
+    it('lists only the published courses that the student may open, and shows the progress in each', async () => {
       const [first = ''] = publicIds();
       const [draft, archived, revoked] = [
         await buildOpenCourse(club.id, { status: 'draft' }),
@@ -60,7 +60,7 @@ describe('classroom', () => {
       expect((await other.courses()).body).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('lists courses newest first, in pages, and lists a course with two enrollments once', async () => {
+    it('lists courses newest first, and lists a course once even if the student has two enrollments', async () => {
       await buildEnrollment(club.id, {
         studentId: learner.id,
         deliveryId: course.deliveryId,
@@ -80,7 +80,7 @@ describe('classroom', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/classroom/courses/{publicId}', () => {
-    it('shows published lessons in order with their completion, and omits empty modules', async () => {
+    it('shows the published lessons in order, each with its completion, and omits empty modules', async () => {
       const [first = '', second = ''] = publicIds();
       const write = callsOf(club);
       const hidden = await buildLesson(course, { published: false });
@@ -123,7 +123,7 @@ describe('classroom', () => {
       });
     });
 
-    it('shows the lessons of a module in the order that administrators chose, not by creation', async () => {
+    it('shows the lessons of a module in the order that administrators chose, not in order of creation', async () => {
       const third = await buildLesson(course);
       const [first, second] = course.lessons.map(({ id }) => id);
       const ordered = [third.id, first, second];
@@ -158,7 +158,7 @@ describe('classroom', () => {
       expect(data).to.not.have.any.keys('completed_at');
     });
 
-    it('finds course and lesson by public ids of 1 and 32 characters', async () => {
+    it('finds a course and a lesson by public ids of 1 or 32 characters', async () => {
       const write = callsOf(club);
       await eachCase(['k', 'K'.repeat(32)], async (publicId) => {
         await write('PATCH', `/courses/${course.id}`, { public_id: publicId });
@@ -175,7 +175,7 @@ describe('classroom', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/classroom/lessons/{publicId}', () => {
-    it('shows the content, and completed_at while the lesson is completed', async () => {
+    it('shows the content of the lesson, and shows completed_at while the lesson is completed', async () => {
       const [first = ''] = publicIds();
       const lesson = {
         id: course.lessons[0]?.id,

@@ -17,7 +17,7 @@ describe('club plan', () => {
   const read = (token = club.owner.token) => call('GET', `/v1/clubs/${club.id}/plan`, { token });
 
   describe('GET /v1/clubs/{clubId}/plan', () => {
-    it('shows the professional plan with all its features and no usage for a new club', async () => {
+    it('shows the professional plan with all its features, and no usage, if the club is new', async () => {
       const { status, body } = await read();
       expect(status).to.equal(200);
       expect(body.data).to.deep.equal({
@@ -32,7 +32,7 @@ describe('club plan', () => {
       });
     });
 
-    it('shows the plan from billing, and does not count removed students', async () => {
+    it('shows the plan that billing has set, and does not count removed students', async () => {
       const end = new Date('2026-12-24T18:00:00Z');
       await buildPlan(club.id, 'business', { status: 'past_due', current_period_end: end });
       await buildStudents(club.id, 7);
@@ -43,7 +43,7 @@ describe('club plan', () => {
       expect(data.allowances.students).to.deep.equal({ included: 50_000, add_ons: 0, used: 7, overage: 'billed' });
     });
 
-    it('is readable for every member of the club', async () => {
+    it('is allowed to every member of the club', async () => {
       for (const role of roles) {
         const { token } = await buildMember(club.id, role);
         expect((await read(token)).status, role).to.equal(200);
@@ -62,7 +62,7 @@ describe('club plan', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('covers every operation for which the contract declares 402', () => {
+    it('is tested for every operation for which the contract declares 402', () => {
       for (const id of ['registerWebhookEndpoint', 'createSalesConnection', 'createRegistrationLink'] as const)
         expect(operationOf(id).errorCodes, id).to.include('feature_not_in_plan');
     });

@@ -33,7 +33,7 @@ const slugsOf = async ({ id }: { id: Id }): Promise<Record<string, boolean>> => 
   return Object.fromEntries(rows.map(({ slug, former }) => [slug, former]));
 };
 const change = (club: TestClub, slug: string, more: object = {}) => callsOf(club)('PATCH', '', { slug, ...more });
-/** Creates a new session for each time, because sessions do not last 90 days. */
+/** Signs in again for each tested time, because sessions do not last 90 days. */
 const changeAt = async ({ id }: TestClub, slug: string, at: number): Promise<string> => {
   const deps = await testDeps();
   return updateClub(deps, id, { slug }, new Date(at)).then(
@@ -51,7 +51,7 @@ describe('club slugs', () => {
   });
 
   describe('GET /v1/clubs/by-slug/{slug}', () => {
-    it('shows the whole record to any caller, and allows caching for a minute', async () => {
+    it('shows the complete record to any caller, and allows caches to keep the answer for a minute', async () => {
       const { status, body, headers } = await find(slug);
       expect(status).to.equal(200);
       expect(body).to.deep.equal({
@@ -67,7 +67,7 @@ describe('club slugs', () => {
       expect(headers.get('cache-control')).to.equal('public, max-age=60');
     });
 
-    it('shows the language in which the service writes, even if the club chose a language for search only', async () => {
+    it('shows a language that the service writes, even if the club’s own language only works for search', async () => {
       const languages = { pt: 'pt-BR', fr: 'en', de: 'de', ar: 'ar' };
       await eachCase(Object.entries(languages), async ([language, spoken]) => {
         await callsOf(club)('PATCH', '', { language });
@@ -81,7 +81,7 @@ describe('club slugs', () => {
       );
     });
 
-    it('finds a club whose slug is the name of a resource', async () => {
+    it('finds a club whose slug equals the name of an API resource', async () => {
       const answer = await change(club, 'students');
       expect(answer.status).to.equal(200);
       expect((await find('students')).body.data).to.include({ id: club.id, slug: 'students' });
@@ -90,7 +90,7 @@ describe('club slugs', () => {
       expect(other.headers.get('allow')).to.equal('GET');
     });
 
-    it('shows the current slug for a former slug, for 90 days', async () => {
+    it('accepts a former slug for 90 days, and returns the current slug', async () => {
       const [former, current] = [slug, newSlug()];
       const before = clock.now().getTime();
       await change(club, current);
@@ -105,7 +105,7 @@ describe('club slugs', () => {
       expect((await find(current)).status).to.equal(200);
     });
 
-    it('returns equal 404 answers for an invalid, unknown, reserved and expired slug', async () => {
+    it('returns the same 404 answer for invalid, unknown, reserved and expired slugs', async () => {
       await change(club, newSlug());
       const expired = slug;
       clock.advance(termMs + 1_000);
@@ -141,7 +141,7 @@ describe('club slugs', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId} with a slug', () => {
-    it('changes the slug that every caller reads', async () => {
+    it('changes the slug for every caller', async () => {
       const student = await buildStudent(club.id);
       const delivery = await buildAccessDelivery(club.id);
       const link = await callsOf(club)('POST', '/registration-links', { name: 'Spring', delivery_ids: [delivery.id] });
@@ -180,7 +180,7 @@ describe('club slugs', () => {
       );
     });
 
-    it('returns 422 for any other form, and changes nothing', async () => {
+    it('returns 422 for a slug of any other form, and changes nothing', async () => {
       const bad = [
         'ab',
         'x'.repeat(41),
@@ -205,7 +205,7 @@ describe('club slugs', () => {
       expectError(await editor('PATCH', '', { slug: newSlug() }), 'role_not_permitted');
     });
 
-    it('returns 409 slug_taken for a reserved, foreign or recently released slug, and changes nothing', async () => {
+    it('returns 409 slug_taken if the slug is reserved, or another club has it or released it recently', async () => {
       const other = await buildClub();
       const former = await slugOf(other);
       await change(other, newSlug());
@@ -226,7 +226,7 @@ describe('club slugs', () => {
       expect(await changeAt(club, slug, leftAt + termMs)).to.equal('slug_taken');
     });
 
-    it('returns 409 slug_limit_reached for a fourth former slug, until the first has expired', async () => {
+    it('returns 409 slug_limit_reached if a change would leave four former slugs', async () => {
       const startedAt = Date.now();
       const day = (count: number) => startedAt + count * 86_400_000;
       for (const count of [0, 1, 2]) expect(await changeAt(club, newSlug(), day(count))).to.match(/^club-/);
@@ -244,13 +244,13 @@ describe('club slugs', () => {
     const five = () => Promise.all([1, 2, 3, 4, 5].map(() => buildClub()));
     const oneWins = ['changed', 'slug_taken', 'slug_taken', 'slug_taken', 'slug_taken'];
 
-    it('give a new slug to one of five clubs, and 409 to the other four', async () => {
+    it('give a new slug to one of five clubs that want it, and 409 to the others', async () => {
       const newOne = newSlug();
       const answers = await Promise.all((await five()).map((one) => change(one, newOne)));
       expect(codes(answers)).to.deep.equal(oneWins);
     });
 
-    it('give an expired slug to one of five clubs, and 409 to the other four', async () => {
+    it('give an expired slug to one of five clubs that want it, and 409 to the others', async () => {
       await changeAt(club, newSlug(), Date.now() - termMs);
       const answers = await Promise.all((await five()).map((one) => change(one, slug)));
       expect(codes(answers)).to.deep.equal(oneWins);
@@ -262,16 +262,16 @@ describe('club slugs', () => {
       expect(codes(answers)).to.deep.equal(['slug_taken', 'slug_taken']);
     });
 
-    it('leave at most three former slugs of a club that sends five changes', async () => {
+    it('leave at most three former slugs if one club sends five changes', async () => {
       const answers = await Promise.all([1, 2, 3, 4, 5].map(() => change(club, newSlug())));
       expect(codes(answers)).to.deep.equal([...Array(3).fill('changed'), ...Array(2).fill('slug_limit_reached')]);
       expect(Object.values(await slugsOf(club)).filter((former) => former)).to.have.length(3);
     });
 
-    it('wait for other transactions that reference the club, and do not block these transactions', async () => {
+    it('wait for transactions that reference the club, and do not block these transactions', async () => {
       let changed: ReturnType<typeof change> | undefined;
       await withOpenTransaction(
-        (tx) => tx.manager.query(`SELECT FROM clubs WHERE id = $1 FOR KEY SHARE`, [club.id]), // An inserted student takes this lock.
+        (tx) => tx.manager.query(`SELECT FROM clubs WHERE id = $1 FOR KEY SHARE`, [club.id]), // The insertion of a student takes this lock.
         async (tx) => {
           changed = change(club, newSlug());
           await untilWaitingForLocks(1);
@@ -282,7 +282,7 @@ describe('club slugs', () => {
       expect((await changed)?.status).to.equal(200);
     });
 
-    it('add a suffix to the slug of a new club if another club is just releasing this slug', async () => {
+    it('add a suffix to the slug of a new club if another club releases this slug at the same moment', async () => {
       const { id } = await buildAdministrator();
       const { db } = await testDeps();
       let opened: Promise<{ slug: string }> | undefined;
@@ -296,7 +296,7 @@ describe('club slugs', () => {
       expect((await opened)?.slug).to.match(new RegExp(`^${slug}-[0-9a-f]{6}$`));
     });
 
-    it('return 409 for a slug that a new club is just taking', async () => {
+    it('return 409 for a slug that a new club takes at the same moment', async () => {
       const [{ id }, name] = [await buildAdministrator(), newSlug()];
       let changing: ReturnType<typeof change> | undefined;
       await withOpenTransaction(
@@ -326,7 +326,7 @@ describe('club slugs', () => {
       expect(await slugsOf({ id: opened.organization_id })).to.deep.equal({ [slug]: false });
     });
 
-    it('is recorded and checked even if a process of the previous release creates the club', async () => {
+    it('is stored and checked even if a process of the previous release creates the club', async () => {
       const source = await testDatabase();
       const insert = (name: string) =>
         source.query<object[]>(
@@ -344,7 +344,7 @@ describe('club slugs', () => {
     });
   });
 
-  it('are deleted with their club, and are then available', async () => {
+  it('are deleted with their club, and are then available to other clubs', async () => {
     await change(club, newSlug());
     const current = await slugOf(club);
     await (await testDatabase()).query(`DELETE FROM clubs WHERE id = $1`, [club.id]);

@@ -20,7 +20,7 @@ describe('clubs', () => {
   const change = (body: object) => write('PATCH', '', body);
 
   describe('GET /v1/clubs/{clubId}', () => {
-    it('shows the whole record of a new club to every member', async () => {
+    it('shows the complete record of a new club to every member', async () => {
       const { data } = (await write('GET', '')).body;
       expect(data).to.deep.equal({
         id: club.id,
@@ -77,7 +77,7 @@ describe('clubs', () => {
       expect(await versions()).to.deep.equal([2, 2]);
     });
 
-    it('wakes all sources, even if they are too many for one statement', async () => {
+    it('starts the indexing of all sources, even if they are too many for one statement', async () => {
       const source = await testDatabase();
       const agent = await buildAgent(club.id);
       const count = 1_001;
@@ -103,7 +103,7 @@ describe('clubs', () => {
       expectError(await editor('PATCH', '', { name: 'Mine' }), 'role_not_permitted');
     });
 
-    it('returns 422 for a bad time zone, language or name and an empty change, and changes nothing', async () => {
+    it('returns 422 for an invalid time zone, language or name and for an empty change', async () => {
       const [before, counts] = [await read(), await rowCounts()];
       await eachCase(
         [

@@ -30,7 +30,7 @@ const exchange = (clubId: Id, { email, codeId, code }: Asked, ip?: string) =>
     body: { club_id: clubId, email, code_id: codeId, code },
     ...(ip !== undefined && { ip }),
   });
-/** Returns this request with a wrong code, which is the next number. */
+/** Returns this request with a wrong code: the correct code plus one. */
 const wrong = (request: Asked): Asked => ({
   ...request,
   code: String((Number(request.code) + 1) % 1_000_000).padStart(6, '0'),
@@ -41,7 +41,7 @@ const askFor = async (clubId: Id, email: string): Promise<Asked> => {
 };
 
 describe('POST /v1/auth/code', () => {
-  it('returns equal 202 answers for confirmed, unconfirmed and unknown e-mails and for unknown clubs', async () => {
+  it('returns the same 202 answer for confirmed, unconfirmed and unknown e-mails, and unknown clubs', async () => {
     const club = await buildClub();
     const answers = [
       await requestCode(club.id, (await buildStudent(club.id)).email),
@@ -56,7 +56,7 @@ describe('POST /v1/auth/code', () => {
     expect(new Set(ids).size).to.equal(4);
   });
 
-  it('mails six digits, and stores neither the digits nor their hash', async () => {
+  it('mails a code of six digits, and stores neither the code nor its hash', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     await requestCode(club.id, student.email.toUpperCase());
@@ -68,11 +68,11 @@ describe('POST /v1/auth/code', () => {
       `SELECT token_hash, tries_left FROM one_time_tokens WHERE student_id = $1`,
       [student.id],
     );
-    // The row does not even contain a hash. An attacker could quickly try all million codes against a hash.
+    // The row does not even contain a hash, because an attacker could quickly compare the hash with all million codes.
     expect(row).to.deep.equal({ token_hash: null, tries_left: 5 });
   });
 
-  it('mails at most 5 codes an hour to one person, and keeps the fifth code valid', async () => {
+  it('mails at most 5 codes an hour to one person, and the fifth code stays valid after more requests', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const requests = [];
@@ -83,7 +83,7 @@ describe('POST /v1/auth/code', () => {
     expect((await exchange(club.id, fifth as Asked)).status).to.equal(200);
   });
 
-  it('mails the code, even after many requests for the e-mail in other clubs and in unknown clubs', async () => {
+  it('mails the code even if other clubs received many requests for the same e-mail', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const student = await buildStudent(club.id);
     await buildStudent(other.id, { email: student.email });
@@ -102,7 +102,7 @@ describe('POST /v1/auth/code', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('returns an id that contains the time of the request, also if no code is mailed', async () => {
+  it('returns an id that contains the time of the request, even if no code is mailed', async () => {
     const club = await buildClub();
     const { email } = await buildStudent(club.id);
     for (const address of [email, someone()]) {
@@ -124,7 +124,7 @@ describe('POST /v1/auth/code/exchange', () => {
     const student = await buildStudent(clubId);
     return { ...student, ...(await askFor(clubId, student.email)) };
   };
-  /** Sends wrong codes for an address, as a stranger would, until the limit of the day is reached. */
+  /** Sends wrong codes for an address, as a stranger could, until the daily limit is reached. */
   const guessAway = async (email: string) => {
     for (let codes = 0; codes < wrongCodesADay / codeTries; codes++) {
       const other = wrong(await askFor(clubId, email));
@@ -138,7 +138,9 @@ describe('POST /v1/auth/code/exchange', () => {
     const addressKey = codeFailureKey(clubId, addressKeyOf(vault, email));
     return (await db.source.manager.findOneBy(CodeFailureCount, { addressKey }))?.failures;
   };
-  /** Requests codes until mails are withheld for an hour. @returns the last mailed code, with the id of a later request */
+  /**
+   * Requests codes until mails are withheld for an hour. @returns the last mailed code, with the id of a later request that sent no mail
+   */
   const askUntilWithheld = async ({ id, email }: { id: Id; email: string }): Promise<Asked> => {
     let { codeId } = await askFor(clubId, email);
     for (let times = 0; times < 5; times++) ({ codeId } = await askFor(clubId, email));
@@ -146,7 +148,7 @@ describe('POST /v1/auth/code/exchange', () => {
   };
 
   describe('200', () => {
-    it('opens a session and uses up the code', async () => {
+    it('opens a session, and the code cannot be used again', async () => {
       const request = await asking();
       const { status, body } = await exchange(clubId, { ...request, email: request.email.toUpperCase() });
       expect(status).to.equal(200);
@@ -169,7 +171,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect(statuses.toSorted((a, b) => a - b)).to.deep.equal([200, 410]);
     });
 
-    it('accepts the code within 10 minutes', async () => {
+    it('accepts the code until 10 minutes after the request', async () => {
       const request = await asking();
       clock.advance(10 * minute - 1_000);
       expect((await exchange(clubId, request)).status).to.equal(200);
@@ -181,7 +183,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId, request)).status).to.equal(200);
     });
 
-    it('accepts a code after newer requests of strangers, whose wrong codes count separately (DEC-61)', async () => {
+    it('accepts a code even after wrong codes for newer requests, which count separately (DEC-61)', async () => {
       const request = await asking();
       const stranger = wrong(await askFor(clubId, request.email));
       for (let tries = 0; tries < 6; tries++) await exchange(clubId, stranger);
@@ -190,7 +192,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId, request)).status).to.equal(200);
     });
 
-    it('accepts the code of another request for the account, even if that request has no tries left', async () => {
+    it('accepts a code of a second request for the account, even if the second request has no tries left', async () => {
       const request = await asking();
       const stranger = await askFor(clubId, request.email);
       for (let tries = 0; tries < codeTries; tries++) await exchange(clubId, wrong(stranger));
@@ -200,7 +202,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId, request)).status).to.equal(200); // the code of the first request is still valid
     });
 
-    it('accepts the last mailed code once, with the id of a request whose mail was withheld', async () => {
+    it('accepts the last mailed code once, even with the id of a request whose mail was withheld', async () => {
       const student = await buildStudent(clubId);
       const withheld = await askUntilWithheld(student);
       expect((await exchange(clubId, withheld)).status).to.equal(200);
@@ -209,7 +211,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect(await failuresOf(student.email)).to.equal(1);
     });
 
-    it('accepts the last code after many wrong codes by strangers, from any network and in other clubs', async () => {
+    it('accepts the last code even after strangers tried many wrong codes in this and other clubs', async () => {
       beginAtNoon();
       const student = await buildStudent(clubId);
       const { email } = student;
@@ -238,7 +240,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expectError(await exchange(clubId, second), 'token_gone');
     });
 
-    it('allows five tries of a code again on the next day', async () => {
+    it('allows five tries of each code again on the next day', async () => {
       const { email } = await buildStudent(clubId);
       await guessAway(email);
       clock.advance(24 * 60 * minute);
@@ -248,7 +250,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect(await failuresOf(email)).to.equal(codeTries - 1);
     });
 
-    it('confirms the e-mail, and removes the password of an unconfirmed sign-up', async () => {
+    it('confirms the e-mail, and removes the password of the earlier sign-up, if it was unconfirmed', async () => {
       const students = studentAccounts(clubId);
       const email = someone();
       await students.signUp(email, 'the phrase of a stranger');
@@ -265,7 +267,7 @@ describe('POST /v1/auth/code/exchange', () => {
   });
 
   describe('410', () => {
-    it('returns byte-equal answers for a wrong, used, expired or foreign code and an unknown e-mail or club', async () => {
+    it('returns the same bytes for every wrong, used or expired code and every unknown e-mail or club', async () => {
       const used = await asking();
       await exchange(clubId, used);
       const request = await asking();
@@ -285,13 +287,13 @@ describe('POST /v1/auth/code/exchange', () => {
       expect(new Set(answers.map(visible)).size).to.equal(1);
     });
 
-    it('refuses the correct code after five wrong codes', async () => {
+    it('is also the answer to the correct code after five wrong codes', async () => {
       const request = await asking();
       for (let tries = 0; tries < 5; tries++) await exchange(clubId, wrong(request));
       expectError(await exchange(clubId, request), 'token_gone');
     });
 
-    it('counts each of twenty simultaneous tries, until no try is left', async () => {
+    it('counts twenty simultaneous tries one by one, until no try is left', async () => {
       const request = await asking();
       await Promise.all(Array.from({ length: 20 }, () => exchange(clubId, wrong(request))));
       const { db } = await testDeps();
@@ -299,12 +301,12 @@ describe('POST /v1/auth/code/exchange', () => {
       expect(await failuresOf(request.email)).to.equal(20);
     });
 
-    it('follows 25 wrong codes of one network, or 100 of all networks, if the request’s mail was withheld', async () => {
+    it('refuses a request with a withheld mail after 25 wrong codes of a network or 100 of all networks', async () => {
       beginAtNoon();
       const student = await buildStudent(clubId);
       const { email } = student;
       const withheld = await askUntilWithheld(student);
-      let addresses = 0; // Each call comes from another address of the network, because calls of one address are limited.
+      let addresses = 0; // Each call comes from a different address of the network, because calls of one address are limited.
       const guess = (network: number) => exchange(clubId, wrong(withheld), `10.7.${network}.${(addresses += 1)}`);
       for (let tries = 0; tries < withheldTriesADay.network; tries++) await guess(1);
       expectError(await exchange(clubId, withheld, '10.7.1.200'), 'token_gone'); // This is the 26th wrong code of the network.
@@ -320,7 +322,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId, later, '10.7.10.10')).status).to.equal(200); // a request with a sent mail still has a try
     });
 
-    it('refuses a request with a withheld mail of another account or club, and a forged request', async () => {
+    it('refuses the id of another account’s or club’s request with a withheld mail, and a forged id', async () => {
       const student = await buildStudent(clubId);
       const { email } = student;
       const withheld = await askUntilWithheld(student);
@@ -342,7 +344,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expect((await exchange(clubId.toUpperCase(), withheld)).status).to.equal(200);
     });
 
-    it('deletes the wrong codes of a student who is removed', async () => {
+    it('stores no counts of wrong codes any more after the student is removed', async () => {
       const { db, vault } = await testDeps();
       const student = await buildStudent(clubId);
       const { email } = student;
@@ -351,17 +353,17 @@ describe('POST /v1/auth/code/exchange', () => {
       const count = () => db.source.manager.count(CodeFailureCount);
       const before = await count();
       await db.transaction((tx) => deleteCodeFailures(tx, { clubId, addressKey: addressKeyOf(vault, email) }));
-      expect(before - (await count())).to.equal(3); // The counts of the account, of its requests with withheld mails, and of the network.
+      expect(before - (await count())).to.equal(3); // the counts of the account, of its requests without a mail, and of the network
     });
 
-    it('counts wrong codes of unknown and known addresses in the same way', async () => {
+    it('counts wrong codes of unknown addresses exactly like wrong codes of known addresses', async () => {
       const email = someone();
       const request = wrong(await askFor(clubId, email));
       for (let tries = 0; tries < 3; tries++) expectError(await exchange(clubId, request), 'token_gone');
       expect(await failuresOf(email)).to.equal(3);
     });
 
-    it('refuses the code of a student with an equal e-mail in another club', async () => {
+    it('refuses the code of a student who has the same e-mail in another club', async () => {
       const elsewhere = await buildClub();
       const request = await asking();
       await buildStudent(elsewhere.id, { email: request.email });

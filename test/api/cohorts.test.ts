@@ -22,7 +22,7 @@ describe('cohorts of a course', () => {
   });
 
   describe('GET and POST /v1/clubs/{clubId}/courses/{courseId}/cohorts', () => {
-    it('creates a cohort, returns the whole record, and lists it newest first in its course', async () => {
+    it('creates a cohort, returns the complete record, and lists the cohorts of a course newest first', async () => {
       await buildCohort(club.id, (await buildCourse(club.id)).id);
       const plain = await send('POST', `/courses/${course.id}/cohorts`, { name: 'Plain' });
       const { status, body } = await send('POST', `/courses/${course.id}/cohorts`, {
@@ -52,7 +52,7 @@ describe('cohorts of a course', () => {
       });
     });
 
-    it('returns 422 for an end that is not after the beginning and for nonexistent times, and writes nothing', async () => {
+    it('returns 422 if the end is not after the beginning or a time does not exist, and writes nothing', async () => {
       const before = await rowCounts();
       await eachCase(
         [
@@ -77,7 +77,7 @@ describe('cohorts of a course', () => {
     const build = async (): Promise<Id> =>
       (await send('POST', `/courses/${course.id}/cohorts`, { name: 'Spring', ...spring })).body.data.id;
 
-    it('changes the given fields, and removes a date by an empty text', async () => {
+    it('changes the given fields, and removes a date if its new value is an empty text', async () => {
       const id = await build();
       const change = async (body: object) => (await send('PATCH', `/cohorts/${id}`, body)).body.data;
       expect(await change({ name: 'Early' })).to.include({ name: 'Early', ...spring });
@@ -89,7 +89,7 @@ describe('cohorts of a course', () => {
       expect(await change({ starts_at: '' })).to.not.have.property('starts_at');
     });
 
-    it('returns 422 for an end that is not after the beginning, nonexistent times and an empty change', async () => {
+    it('returns 422 if the end is not after the beginning, a time does not exist, or no field is given', async () => {
       const id = await build();
       await eachCase(
         [
@@ -111,7 +111,7 @@ describe('cohorts of a course', () => {
       expect((await send('GET', `/courses/${course.id}/cohorts`)).body).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('returns 409 in_use while the cohort has a delivery or an enrollment, even a revoked one', async () => {
+    it('returns 409 in_use while the cohort has a delivery or an enrollment, even a revoked enrollment', async () => {
       const [one, two] = [await buildCohort(club.id, course.id), await buildCohort(club.id, course.id)];
       await buildAccessDelivery(club.id, { courseId: course.id, cohortId: one.id });
       const { id: deliveryId } = await buildAccessDelivery(club.id, { courseId: course.id });
@@ -134,13 +134,13 @@ describe('cohorts of a course', () => {
       const deletion = () => send('DELETE', `/cohorts/${cohortId}`);
       const cohortLock = () => sql`SELECT 1 FROM cohorts WHERE id = ${cohortId} FOR UPDATE`;
 
-      it('returns 409 in_use if the enrollment is first', async () => {
+      it('returns 409 in_use if the enrollment is stored before the deletion', async () => {
         const [enrolled, deleted] = await inThisOrder(cohortLock(), enrollment, deletion);
         expect(enrolled.status).to.equal(201);
         expectError(deleted, 'in_use');
       });
 
-      it('deletes the cohort if the deletion is first, and then refuses the enrollment with 404', async () => {
+      it('deletes the cohort if the deletion is stored first. The enrollment then gets 404', async () => {
         const [deleted, enrolled] = await inThisOrder(cohortLock(), deletion, enrollment);
         expect(deleted.status).to.equal(204);
         expectError(enrolled, 'not_found');

@@ -123,7 +123,7 @@ describe('posts of spaces', () => {
     expectError(await theirs.comment(publicId, { id: comment, body: 'Aye' }), 'post_exists');
   });
 
-  it('returns 409 post_exists if a comment and a post use one id, in any club', async () => {
+  it('returns 409 post_exists if a post or a comment of any club already uses the id', async () => {
     const post = await published();
     await theirs.report(post.public_id);
     const comment = await commented(post.public_id);
@@ -142,7 +142,7 @@ describe('posts of spaces', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('returns 409 post_exists to one request if a post and a comment use one id simultaneously', async () => {
+  it('returns 409 post_exists to one of two simultaneous requests if a post and a comment use one id', async () => {
     const [id, { public_id: publicId }] = [randomUUID(), await published()];
     const answers = await inThisOrder(
       sql`SELECT 1 FROM students WHERE id IN (${author.id}, ${other.id}) FOR NO KEY UPDATE`,
@@ -152,7 +152,7 @@ describe('posts of spaces', () => {
     expect(answers.map(({ status }) => status)).to.have.members([201, 409]);
   });
 
-  it('stores raw HTML as text and remote images as links, and names a bad link (COMM-10)', async () => {
+  it('stores raw HTML as text and remote images as links, and refuses a bad link (COMM-10)', async () => {
     const written = '`<b>` A List<String> ![x](https://evil.example/pixel.png) <img/src=x/onerror=alert(1)> <3';
     const stored = '`<b>` A List&lt;String> ! [x](https://evil.example/pixel.png) &lt;img/src=x/onerror=alert(1)> <3';
     const post = await mine.publish(space.id, { title: 'On <b>', body: written });
@@ -183,7 +183,7 @@ describe('posts of spaces', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('lets only the author edit or delete a post, and lets an author without access still delete the post', async () => {
+  it('lets only the author edit or delete a post. Without access, the author may still delete it', async () => {
     const { public_id: publicId } = await published();
     expectError(await theirs.edit(publicId, { body: 'Mine now' }), 'not_entitled');
     expectError(await admins.edit(publicId, { body: 'Mine now' }), 'not_entitled');
@@ -203,7 +203,7 @@ describe('posts of spaces', () => {
     expect(await bodiesOf(admins.posts(space.id))).to.deep.equal([[], 0]);
   });
 
-  it('empties a deleted post if it has comments of other people, and otherwise deletes it', async () => {
+  it('erases only the text of a deleted post that has comments of others, and removes other posts', async () => {
     const post = await published(mine, { title: 'Kept', body: 'secretword' });
     await mine.react(post.public_id);
     await commented(post.public_id);
@@ -223,7 +223,7 @@ describe('posts of spaces', () => {
     expect(await bodiesOf(theirs.comments(post.public_id))).to.deep.equal([['Aye'], 1]);
   });
 
-  it('keeps a comment of another person that is written during the deletion of its post', async () => {
+  it('keeps a comment that another person writes while the post is being deleted', async () => {
     const [one, two] = [await published(), await published()];
     const lock = (id: Id) => sql`SELECT 1 FROM community_posts WHERE id = ${id} FOR UPDATE`;
     const [comment, deletion] = await inThisOrder(
@@ -242,7 +242,7 @@ describe('posts of spaces', () => {
     expectError(late, 'not_found');
   });
 
-  it('allows each action as the table states for space, access, membership and role (COMM-3)', async () => {
+  it('allows an action only if the table allows it for this space, access, membership and role (COMM-3)', async () => {
     const ahead = (ms: number) => new Date(Date.now() + ms);
     const spaces: (SpaceOptions & { private: boolean; hidden: boolean })[] = [
       { private: false, hidden: false },
@@ -290,7 +290,7 @@ describe('posts of spaces', () => {
             outcomes.map(([{ status: got, body }]) => body.error?.code ?? got - (got % 100)),
             what,
           ).to.deep.equal(outcomes.map(([, expected]) => expected));
-          clock.advance(hour / 10); // The next calls fall into later time windows of the limits.
+          clock.advance(hour / 10); // Moves the clock, so that the next calls count in later time windows of the rate limits.
         }
     const reader = talkingOf(club.id, (await buildMember(club.id, 'support')).token);
     expect((await reader.posts(space.id)).status).to.equal(200);
@@ -303,7 +303,7 @@ describe('posts of spaces', () => {
 describe('comments and reactions of posts', () => {
   beforeEach(begin);
 
-  it('lists comments with one level of replies, oldest first (COMM-11)', async () => {
+  it('are listed with one level of replies, oldest first (COMM-11)', async () => {
     const { public_id: publicId } = await published();
     const first = await commented(publicId, theirs, { body: 'one' });
     clock.advance(1_000);
@@ -330,7 +330,7 @@ describe('comments and reactions of posts', () => {
     expect((await mine.read(publicId)).body.data.comment_count).to.equal(2);
   });
 
-  it('empties a deleted comment with a reply, deletes other comments, and updates the counts', async () => {
+  it('erase only the text of a deleted comment that has a reply, and remove other comments', async () => {
     const { public_id: publicId } = await published();
     const answered = await commented(publicId, theirs, { body: 'one' });
     await commented(publicId, mine, { body: 'two', reply_to: answered });
@@ -343,7 +343,7 @@ describe('comments and reactions of posts', () => {
     expectError(await theirs.editComment(publicId, answered, 'again'), 'not_found');
   });
 
-  it('lets an author delete a comment below a hidden post', async () => {
+  it('can be deleted by their author, even if the post is hidden', async () => {
     const { public_id: publicId } = await published();
     const comment = await commented(publicId);
     await moderate.post(publicId, 'hide');
@@ -352,7 +352,7 @@ describe('comments and reactions of posts', () => {
     expect((await theirs.deleteComment(publicId, comment)).status).to.equal(204);
   });
 
-  it('sets and removes six kinds of reactions, each once per person (COMM-12)', async () => {
+  it('have six kinds of reactions, which each person can set once and remove (COMM-12)', async () => {
     const { public_id: publicId } = await published();
     const comment = await commented(publicId);
     for (const kind of ['laugh', 'like', 'love', 'celebrate', 'insightful', 'support'])
@@ -372,7 +372,7 @@ describe('comments and reactions of posts', () => {
     expect((await mine.unreactToComment(publicId, comment)).body.data.reactions).to.deep.equal([]);
   });
 
-  it('sets `unread` for other people’s posts after the read mark, unless the space is muted (COMM-1)', async () => {
+  it('show a space as `unread` if others posted after the read mark, unless it is muted (COMM-1)', async () => {
     const spaces = communityOf({ clubId: club.id }, author);
     const unread = async () => (await spaces.read(space.id)).body.data.unread;
     const mark = () => spaces.markRead(space.id, clock.now());
@@ -401,7 +401,7 @@ describe('comments and reactions of posts', () => {
 describe('files of posts', () => {
   beforeEach(begin);
 
-  it('attaches a student’s own post files in their order, and each file to one post only (COMM-15)', async () => {
+  it('are attached in the student’s order, if they are the student’s own and in no other post (COMM-15)', async () => {
     const [one, two, three] = [
       await buildPostFile(club.id, author.id),
       await buildPostFile(club.id, author.id),
@@ -432,7 +432,7 @@ describe('files of posts', () => {
     expect(await erases(two)).to.deep.equal({ erases: true, removed: true });
   });
 
-  it('attaches library files for administrators, and counts them as in use', async () => {
+  it('can be library files if an administrator writes the post, and then count as in use', async () => {
     const file = await buildMedia(club.id, { bytes: 'x' });
     const post = await published(admins, { title: 'Rules', body: 'x', file_ids: [file.id] });
     expect((await theirs.read(post.public_id)).body.data.files).to.have.length(1);
@@ -444,7 +444,7 @@ describe('files of posts', () => {
     expect((await callsOf(club)('DELETE', `/media/${file.id}`)).status).to.equal(204);
   });
 
-  it('reserves an image or a PDF, and returns 409 too_many_files above twenty files', async () => {
+  it('can be images or PDFs, and a reservation above twenty files causes 409 too_many_files', async () => {
     const announced = { file_name: 'knot.png', mime: 'image/png', size_bytes: 100 };
     expect((await mine.reserve(announced)).status).to.equal(201);
     for (const bad of [{ mime: 'text/plain' }, { size_bytes: 20_971_521 }, { file_name: '../x' }])
@@ -459,7 +459,7 @@ describe('files of posts', () => {
 describe('moderation of posts and comments', () => {
   beforeEach(begin);
 
-  it('hides posts from other people, pins, locks and deletes, and stores each action (COMM-13)', async () => {
+  it('can hide, pin, lock and delete posts, and is stored action by action (COMM-13)', async () => {
     const { public_id: publicId } = await published();
     const comment = await commented(publicId);
     for (const action of ['hide', 'pin', 'lock'])
@@ -496,7 +496,7 @@ describe('moderation of posts and comments', () => {
     });
   });
 
-  it('accepts one report of a post per student, and settles the report when a moderator acts (COMM-14)', async () => {
+  it('includes one report of a post per student, which is settled when a moderator acts (COMM-14)', async () => {
     const [one, two] = [await published(), await published(mine, { title: 'Two', body: 'Buy' })];
     const comment = await commented(one.public_id);
     expect((await theirs.report(one.public_id, { reason: 'Spam' })).status).to.equal(201);
@@ -530,7 +530,7 @@ describe('moderation of posts and comments', () => {
     expectError(await theirs.report(locked.public_id), 'not_entitled');
   });
 
-  it('returns 404 for a report while its post or comment is being deleted or hidden', async () => {
+  it('returns 404 to a report of a post or comment that is being deleted or hidden', async () => {
     const [deleted, emptied, hidden, commentedPost] = [
       await published(),
       await published(),
@@ -557,7 +557,7 @@ describe('moderation of posts and comments', () => {
     expect((await moderate.reports()).body).to.deep.equal({ data: [], total: 0 });
   });
 
-  it('deletes reports and moderation actions after a year, and not a day earlier', async () => {
+  it('is recorded for a year: upkeep then deletes reports and actions, and not a day earlier', async () => {
     const { public_id: publicId } = await published();
     await theirs.report(publicId);
     await moderate.post(publicId, 'pin');
@@ -574,7 +574,7 @@ describe('moderation of posts and comments', () => {
 describe('limits of the community', () => {
   beforeEach(begin);
 
-  it('return 429 for a student’s 21st post in an hour, but not to other people (LIM-9)', () =>
+  it('cause 429 for a student’s 21st post in an hour, but not for other people (LIM-9)', () =>
     withClockStopped(async () => {
       for (let number = 1; number <= 20; number++)
         expect((await mine.publish(space.id)).status, `${number}`).to.equal(201);
@@ -585,7 +585,7 @@ describe('limits of the community', () => {
       for (let number = 1; number <= 21; number++) expect((await admins.publish(space.id)).status).to.equal(201);
     }));
 
-  it('return 429 for the 11th comment in a minute on lessons and posts together (LIM-8)', () =>
+  it('cause 429 for a student’s 11th comment in a minute, on lessons and posts together (LIM-8)', () =>
     withClockStopped(async () => {
       const course = await buildOpenCourse(club.id, { lessons: 1 });
       const learner = await buildLearner(course, author);
@@ -602,7 +602,7 @@ describe('limits of the community', () => {
       expect((await theirs.comment(publicId)).status).to.equal(201);
     }));
 
-  it('limit posts of administrators by the club’s limit of 60 writes in a minute (LIM-1)', () =>
+  it('count posts of administrators as writes of the club, of which 60 a minute are allowed (LIM-1)', () =>
     withClockStopped(async () => {
       const published60 = await Promise.all(Array.from({ length: 60 }, () => admins.publish(space.id)));
       expect(new Set(published60.map(({ status }) => status))).to.deep.equal(new Set([201]));
@@ -613,7 +613,7 @@ describe('limits of the community', () => {
 describe('the removal of a student from the community', () => {
   beforeEach(begin);
 
-  it('erases memberships, reactions, reports and texts, and keeps texts of other people (COMM-16)', async () => {
+  it('erases the student’s texts, memberships, reactions and reports, but no text of others (COMM-16)', async () => {
     const post = await published(mine, { title: 'quenbytitle', body: 'quenbybody' });
     await commented(post.public_id, theirs, { body: 'Well said' });
     const file = await buildPostFile(club.id, author.id);
@@ -640,7 +640,7 @@ describe('the removal of a student from the community', () => {
     expect(answer.body.data).to.include({ deleted: true, own: false });
   });
 
-  it('erases the student’s replies, and deletes the student’s comments without replies of other people', async () => {
+  it('erases the student’s replies, and the comments to which no other person replied', async () => {
     const post = await published(theirs);
     const comment = await commented(post.public_id, mine);
     clock.advance(1_000);
@@ -649,7 +649,7 @@ describe('the removal of a student from the community', () => {
     expect(await bodiesOf(theirs.comments(post.public_id))).to.deep.equal([[], 0]);
   });
 
-  it('keeps simultaneous comments and replies of other people, and empties the posts that they belong to', async () => {
+  it('keeps simultaneous comments of other people, and erases only the text of the student’s post', async () => {
     const [post, their] = [await published(), await published(theirs)];
     const answered = await commented(their.public_id, mine);
     let removal: Promise<{ status: number }> | undefined;

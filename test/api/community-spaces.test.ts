@@ -91,7 +91,7 @@ describe('community spaces of administrators', () => {
     expect((await keeping.read(full.body.data.id)).body).to.deep.equal(changed.body);
   });
 
-  it('have a cover file that only `force` can delete, and then have no cover (MED-14)', async () => {
+  it('have a cover file that can be deleted only with `force`, and then have no cover (MED-14)', async () => {
     const image = await buildMedia(club.id, { mime: 'image/png', bytes: 'x' });
     const space = await created({ cover_media_id: image.id });
     const send = callsOf(club);
@@ -119,7 +119,7 @@ describe('community spaces of administrators', () => {
     expect((await keeping.unarchive(archived)).status).to.equal(200);
   });
 
-  it('are refused without a change for a used public id or too many spaces (409) and for bad input', async () => {
+  it('are refused if the public id is in use, the club has too many spaces, or the input is bad', async () => {
     await created({ public_id: 'quay' });
     const other = await created({ public_id: 'pier' });
     const foreign = await buildMedia((await buildClub()).id, { mime: 'image/png', bytes: 'x' });
@@ -159,7 +159,7 @@ describe('community spaces of administrators', () => {
     expect((await keeping.list('?archived=true')).body.total).to.equal(0);
   });
 
-  it('have members whom an administrator can list, remove, ban and unban, even repeatedly (COMM-7)', async () => {
+  it('have members whom an administrator can list, remove, ban and unban, even twice (COMM-7)', async () => {
     const space = await created();
     await own.join(space);
     const other = await buildStudent(club.id, { name: 'Otto' });
@@ -193,7 +193,7 @@ describe('community spaces of administrators', () => {
 describe('community spaces of students', () => {
   beforeEach(begin);
 
-  it('can be joined, muted, marked as read and left, with the whole record as answer (COMM-1, 2, 6)', async () => {
+  it('can be joined, muted, marked as read and left; each answer is the whole space (COMM-1, 2, 6)', async () => {
     const space = await created({ digest_by_default: true });
     const outside = {
       id: space,
@@ -256,7 +256,7 @@ describe('community spaces of students', () => {
     }
   });
 
-  it('can be left repeatedly, after access has ended, and when archived (COMM-2)', async () => {
+  it('can be left, even twice, after access has ended or the space was archived (COMM-2)', async () => {
     const space = await buildSpace(club.id, { private: true, hidden: true });
     const deliveryId = await buildSpaceDelivery(space);
     const { id: enrollment } = (
@@ -273,7 +273,7 @@ describe('community spaces of students', () => {
     expect((await own.leave(archived)).body.data).to.include({ joined: false, can_post: false });
   });
 
-  it('are shown as the table states for access and membership, in lists and single reads (COMM-3)', async () => {
+  it('are shown or hidden, as the table states for each access and membership (COMM-3)', async () => {
     const spaces: (SpaceOptions & { private: boolean; hidden: boolean; archived: boolean })[] = [
       { private: false, hidden: false, archived: false },
       { private: false, hidden: true, archived: false },
@@ -352,7 +352,7 @@ describe('memberships that follow access', () => {
     expect(rows).to.deep.equal([{ space_id: space.id, digest: true }]);
   });
 
-  it('begin in private spaces with a grant, and are not counted after a revocation (COMM-8)', async () => {
+  it('begin with a grant if the space is private, and are not counted after a revocation (COMM-8)', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const send = callsOf(club);
@@ -386,7 +386,7 @@ describe('memberships that follow access', () => {
     expect(await membershipOf(space.id, student.id)).to.equal(undefined);
   });
 
-  it('change `joined` exactly when access begins or ends, and the member count within an hour (COMM-8)', async () => {
+  it('begin and end exactly with the access, but the member count can be an hour late (COMM-8)', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const { db } = await testDeps();
@@ -439,7 +439,7 @@ describe('memberships that follow access', () => {
     expect(await wakesBy(club.id, () => keeping.update(space, { auto_join: true, name: 'Pier' }))).to.deep.equal([]);
   });
 
-  it('begin for a student whose sign-up was uncommitted when `auto_join` was switched on (ADR 31)', async () => {
+  it('begin even if the sign-up was not yet committed when `auto_join` was switched on (ADR 31)', async () => {
     const space = await created();
     await withOpenTransaction(
       (tx) =>
@@ -469,7 +469,7 @@ describe('memberships that follow access', () => {
     expect(await memberCount(space)).to.equal(1);
   });
 
-  it('are counted for all members of an open space, but only for members with access in a private space', async () => {
+  it('are all counted in an open space, but in a private space only those with access', async () => {
     const space = await buildSpace(club.id);
     const deliveryId = await buildSpaceDelivery(space);
     await buildEnrollment(club.id, { studentId: student.id, deliveryId });
@@ -485,7 +485,7 @@ describe('memberships that follow access', () => {
     expect(await filled()).to.equal(2);
   });
 
-  it('end and are no longer counted if a student is removed while a revocation is being stored', async () => {
+  it('end if the student is removed while a revocation is being stored, and are no longer counted', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const granted = await callsOf(club)('POST', '/enrollments', { student_id: student.id, delivery_id: deliveryId });

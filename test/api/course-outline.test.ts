@@ -37,7 +37,7 @@ describe('course outline', () => {
   }
 
   describe('modules', () => {
-    it('are added at the end of the course', async () => {
+    it('are added after the last module of the course', async () => {
       const { status, body } = await write('POST', `/courses/${courseId}/modules`, { title: ' Bends ' });
       expect(status).to.equal(201);
       const { id, created_at: createdAt } = body.data;
@@ -60,7 +60,7 @@ describe('course outline', () => {
       expect(await outline()).to.deep.equal([['Hitches', []]]);
     });
 
-    it('are deleted if empty, and otherwise return 409 in_use', async () => {
+    it('are deleted if they have no lessons; otherwise the deletion returns 409 in_use', async () => {
       const id = await addModule('Bends');
       const lesson = await addLesson(id, 'Sheet bend');
       expectError(await write('DELETE', `/modules/${id}`), 'in_use');
@@ -70,7 +70,7 @@ describe('course outline', () => {
       expect(await outline()).to.deep.equal([]);
     });
 
-    it('return 409 in_use for a deletion while a lesson is being added', async () => {
+    it('return 409 in_use for a deletion while a lesson is being added to the module', async () => {
       const id = await addModule('Bends');
       const [created, deleted] = await inThisOrder(
         courseLock(),
@@ -94,7 +94,7 @@ describe('course outline', () => {
       expect(await outline()).to.deep.equal([]);
     });
 
-    it('return 404 if the module or the course is unknown or foreign', async () => {
+    it('return 404 if the module or the course is unknown or belongs to another club', async () => {
       const foreign = await buildOpenCourse((await buildClub()).id);
       await eachCase([newId(), foreign.id], async (id) =>
         expectError(await write('POST', `/courses/${id}/modules`, { title: 'Bends' }), 'not_found'),
@@ -106,7 +106,7 @@ describe('course outline', () => {
       });
     });
 
-    it('return 409 course_full above 100 modules or 500 lessons, until a lesson is removed', async () => {
+    it('return 409 course_full if a course would get more than 100 modules or 500 lessons', async () => {
       const source = await testDatabase();
       const id = await addModule('Bends');
       await source.query(
@@ -151,7 +151,7 @@ describe('course outline', () => {
     const order = (...modules: [id: Id, lessonIds: (Id | undefined)[]][]) =>
       write('PUT', `/courses/${courseId}/order`, { modules: modules.map(([id, ids]) => ({ id, lesson_ids: ids })) });
 
-    it('reorders modules and moves lessons between them, and keeps newer lessons at the end', async () => {
+    it('reorders modules and moves lessons between modules. Lessons that are added later come last', async () => {
       const [sheet, carrick, clove] = lessons;
       const { status, body } = await order(
         [hitches, [carrick, clove?.toUpperCase(), sheet]],
@@ -178,7 +178,7 @@ describe('course outline', () => {
       expect((await order()).status).to.equal(200);
     });
 
-    it('returns 422 for a missing, repeated, unknown, removed or foreign item, and moves nothing', async () => {
+    it('returns 422 unless the order names each module and lesson exactly once, and moves nothing', async () => {
       const [sheet, carrick, clove] = lessons;
       const removed = await addLesson(bends, 'Removed');
       await write('DELETE', `/lessons/${removed}`);
@@ -217,7 +217,7 @@ describe('course outline', () => {
       };
       const added = () => write('POST', `/modules/${bends}/lessons`, { title: 'Zeppelin' });
 
-      it('succeeds if the order is stored first, and the new lesson comes last', async () => {
+      it('succeeds if the order is stored first, and then the new lesson comes last', async () => {
         const answers = await inThisOrder(courseLock(), turned, added);
         expect(answers.map(({ status }) => status)).to.deep.equal([200, 201]);
         expect(await outline()).to.deep.equal([

@@ -21,7 +21,7 @@ describe('courses', () => {
 
   describe('POST /v1/clubs/{clubId}/courses', () => {
     describe('201', () => {
-      it('creates a draft without modules, and returns the same whole record as later reads', async () => {
+      it('creates a draft without modules, and returns the complete record that later reads return', async () => {
         const { status, body } = await create({ title: '  Knots   for Beginners ' });
         expect(status).to.equal(201);
         const { id, created_at: createdAt } = body.data;
@@ -52,7 +52,7 @@ describe('courses', () => {
         expect((await create(fields)).body.data).to.include(fields);
       });
 
-      it('gives different public ids to courses with equal titles', async () => {
+      it('gives different public ids to courses with the same title', async () => {
         const publicIds = [];
         for (let course = 0; course < 7; course++)
           publicIds.push((await create({ title: 'Knots' })).body.data.public_id);
@@ -61,14 +61,14 @@ describe('courses', () => {
         expect(new Set(publicIds).size).to.equal(7);
       });
 
-      it('gives ten different public ids to ten simultaneous courses with equal titles', async () => {
+      it('gives ten different public ids to ten courses that are created simultaneously with the same title', async () => {
         const answers = await Promise.all(Array.from({ length: 10 }, () => create({ title: 'Knots' })));
         expect(new Set(answers.map(({ body }) => body.data.public_id)).size).to.equal(10);
       });
     });
 
     describe('409', () => {
-      it('returns public_id_taken for an id that the club already uses, and writes nothing', async () => {
+      it('returns public_id_taken if another course of the club has this public id, and writes nothing', async () => {
         const body = { title: 'Knots', public_id: 'knots' };
         await create(body);
         const before = await rowCounts();
@@ -192,14 +192,14 @@ describe('courses', () => {
       expect((await change(id, { public_id: 'knots' })).status).to.equal(200);
     });
 
-    it('returns 409 public_id_taken, and changes nothing, not even the title', async () => {
+    it('returns 409 public_id_taken for a taken public id, and changes no field, not even the title', async () => {
       await create({ title: 'Knots', public_id: 'knots' });
       const other = (await create({ title: 'Splices' })).body;
       expectError(await change(other.data.id, { title: 'New', public_id: 'knots' }), 'public_id_taken');
       expect((await write('GET', `/courses/${other.data.id}`)).body).to.deep.equal(other);
     });
 
-    it('returns 404 for an unknown or foreign course, and 422 for an empty change', async () => {
+    it('returns 404 for an unknown course or one of another club, and 422 for an empty change', async () => {
       const foreign = await buildOpenCourse((await buildClub()).id);
       await eachCase([newId(), foreign.id], async (id) =>
         eachCase([await change(id, { title: 'Knots' }), await write('GET', `/courses/${id}`)], (answer) =>

@@ -23,7 +23,7 @@ describe('deliveries', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/deliveries', () => {
-    it('creates a delivery, returns the same whole record as later reads, and raises no fact', async () => {
+    it('creates a delivery, returns the record that later reads return, and raises no fact', async () => {
       const course = await buildCourse(club.id);
       const cohort = await buildCohort(club.id, course.id);
       const { status, body } = await send('POST', '/deliveries', {
@@ -48,14 +48,14 @@ describe('deliveries', () => {
       expect(await factsOf(club.id)).to.deep.equal([]);
     });
 
-    it('uses defaults for omitted fields: no cohort, not free, without a limit of days', async () => {
+    it('uses defaults for omitted fields: no cohort, not free, no limit of days', async () => {
       const course = await buildCourse(club.id);
       const { body } = await send('POST', '/deliveries', { name: 'Knots', opens: opening(course.id) });
       expect(body.data).to.not.have.property('access_days');
       expect(body.data).to.deep.include({ free: false, opens: opening(course.id) });
     });
 
-    it('returns 404 for an unknown or foreign course and a cohort of another course, and writes nothing', async () => {
+    it('returns 404 for a course outside the club or a cohort of another course, and writes nothing', async () => {
       const [course, other] = [await buildCourse(club.id), await buildCourse(club.id)];
       const foreign = await buildCourse((await buildClub()).id);
       const cohort = await buildCohort(club.id, other.id);
@@ -66,7 +66,7 @@ describe('deliveries', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 422 for a bad name, a bad number of days, and an unknown kind of item to open', async () => {
+    it('returns 422 for an invalid name, an invalid number of days or an unknown kind of item', async () => {
       const { id } = await buildCourse(club.id);
       const good = { name: 'Knots', opens: opening(id) };
       await eachCase([1, 36_500], async (days) =>
@@ -114,7 +114,7 @@ describe('deliveries', () => {
       expect((await send('PATCH', path, { access_days: 0 })).body.data).to.not.have.property('access_days');
     });
 
-    it('changes the opened item while no student is enrolled, and always accepts the current item', async () => {
+    it('replaces the item that the delivery opens, but only while no student is enrolled', async () => {
       const [course, cohort] = [await buildCourse(club.id), { id: '' }];
       cohort.id = (await buildCohort(club.id, course.id)).id;
       const delivery = await buildAccessDelivery(club.id);
@@ -148,7 +148,7 @@ describe('deliveries', () => {
   });
 
   describe('POST …/deliveries/{deliveryId}/archive and …/unarchive', () => {
-    it('archives and unarchives, and changes nothing on a repeated request', async () => {
+    it('archives and unarchives a delivery, and changes nothing if the request is repeated', async () => {
       const { id } = await buildAccessDelivery(club.id);
       await eachCase(
         [
@@ -164,7 +164,7 @@ describe('deliveries', () => {
     });
   });
 
-  it('returns 404 for an unknown or foreign delivery in every operation on a delivery', async () => {
+  it('returns 404 in every operation on a delivery if it is unknown or belongs to another club', async () => {
     const foreign = await buildAccessDelivery((await buildClub()).id);
     await eachCase([newId(), foreign.id], async (id) => {
       expectError(await send('GET', `/deliveries/${id}`), 'not_found');

@@ -38,7 +38,7 @@ describe('changes of an enrollment', () => {
       ]);
     });
 
-    it('raises one access.revoked for four simultaneous requests', async () => {
+    it('raises one access.revoked fact for four simultaneous requests', async () => {
       await Promise.all([1, 2, 3, 4].map(() => change('revoke')));
       expect(await types()).to.deep.equal(['access.revoked']);
     });
@@ -52,7 +52,7 @@ describe('changes of an enrollment', () => {
       expect(await types()).to.deep.equal(['access.revoked', 'access.restored']);
     });
 
-    it('returns 409 enrollment_not_revoked, and raises no fact', async () => {
+    it('returns 409 enrollment_not_revoked for an enrollment that is not revoked, and raises no fact', async () => {
       expectError(await change('restore'), 'enrollment_not_revoked');
       expect(await types()).to.deep.equal([]);
     });
@@ -64,7 +64,7 @@ describe('changes of an enrollment', () => {
       expect(await types()).to.deep.equal(['access.revoked', 'access.granted']);
     });
 
-    it('restores a purchase, even if the student has a grant too', async () => {
+    it('restores an enrollment from a purchase, even if the student has a second one from a grant', async () => {
       const { studentId, deliveryId } = enrollment;
       const sold = {
         studentId,
@@ -107,7 +107,7 @@ describe('changes of an enrollment', () => {
       );
     });
 
-    it('returns 409 enrollment_revoked, but returns 404 for an unknown or foreign cohort', async () => {
+    it('returns 409 for a revoked enrollment, but 404 if the cohort is unknown or of another club', async () => {
       const [{ id, to }, other] = [await build(), await build()];
       await change('revoke', undefined, id);
       await eachCase([newId(), other.to], async (cohort) =>
@@ -118,7 +118,7 @@ describe('changes of an enrollment', () => {
   });
 
   describe('PUT …/end', () => {
-    it('raises one fact for each changed or removed end, and no fact for an unchanged end', async () => {
+    it('raises one fact if the end is changed or removed, and no fact if the end stays the same', async () => {
       const [one, two] = [inDays(10).toISOString(), inDays(20).toISOString()];
       await eachCase([one, one, two, one], async (end) => {
         const { status, body } = await change('end', { ends_at: end });
@@ -146,7 +146,7 @@ describe('changes of an enrollment', () => {
       expectError(await change('end', {}), 'enrollment_revoked');
     });
 
-    it('returns 409 already_enrolled for an ended enrollment if the student has an active enrollment', async () => {
+    it('returns 409 already_enrolled if the enrollment has ended and the student has another, active one', async () => {
       await change('end', { ends_at: inDays(1 / 24).toISOString() });
       clock.advance(dayMs / 24);
       const { studentId: student_id, deliveryId: delivery_id } = enrollment;
@@ -173,7 +173,7 @@ describe('changes of an enrollment', () => {
       return source.query<object[]>(`SELECT revoked_reason FROM enrollments WHERE id = $1`, [id]);
     };
 
-    it('raises access.revoked with the reason removal, and hides the row from lists and reads', async () => {
+    it('raises access.revoked with the reason removal, and hides the enrollment from lists and reads', async () => {
       const { status, text } = await remove();
       expect([status, text]).to.deep.equal([204, '']);
       expect(await types()).to.deep.equal(['access.revoked']);
@@ -190,7 +190,7 @@ describe('changes of an enrollment', () => {
     });
   });
 
-  it('returns 404 for an unknown, removed or foreign enrollment and for a removed student’s enrollment', async () => {
+  it('returns 404 if the enrollment is unknown, removed, of another club or of a removed student', async () => {
     const foreign = await buildEnrollment((await buildClub()).id);
     const removed = await buildEnrollment(club.id, { revoked: 'removal' });
     await call('DELETE', `/v1/clubs/${club.id}/students/${enrollment.studentId}`, { token: club.owner.token });

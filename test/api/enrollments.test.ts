@@ -25,7 +25,7 @@ describe('enrollments', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/enrollments', () => {
-    it('creates an enrollment, returns the whole record, and raises one access.granted', async () => {
+    it('creates an enrollment, returns the complete record, and raises one access.granted fact', async () => {
       const delivery = await buildAccessDelivery(club.id);
       const { status, body } = await grant(delivery.id);
       expect(status).to.equal(201);
@@ -45,7 +45,7 @@ describe('enrollments', () => {
       ]);
     });
 
-    it('uses the given dates and cohort instead of the delivery’s', async () => {
+    it('uses the given dates and cohort instead of the delivery’s dates and cohort', async () => {
       const course = await buildCourse(club.id);
       const cohort = await buildCohort(club.id, course.id);
       const { id } = await buildAccessDelivery(club.id, { courseId: course.id, accessDays: 7 });
@@ -53,7 +53,7 @@ describe('enrollments', () => {
       expect((await grant(id, dates)).body.data).to.include({ ...dates, status: 'active' });
     });
 
-    it('grants access for the delivery’s days, or otherwise until the cohort ends, if no dates are given', async () => {
+    it('ends the access after the delivery’s days, or else with the cohort, if no dates are given', async () => {
       const course = await buildCourse(club.id);
       const dates = { startsAt: new Date(inDays(10)), endsAt: new Date(inDays(20)) };
       const cohort = await buildCohort(club.id, course.id, dates);
@@ -72,7 +72,7 @@ describe('enrollments', () => {
       ]);
     });
 
-    it('returns 404 for an unknown, foreign or removed student or delivery, and for a wrong cohort', async () => {
+    it('returns 404 for a student or delivery that the club does not have, and for a wrong cohort', async () => {
       const other = await buildClub();
       const delivery = await buildAccessDelivery(club.id);
       const cohort = await buildCohort(club.id, (await buildCourse(club.id)).id);
@@ -94,7 +94,7 @@ describe('enrollments', () => {
       expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['student.removed']);
     });
 
-    it('returns 404, not 409, for an unknown or foreign cohort if the student is already enrolled', async () => {
+    it('returns 404 for a cohort outside the club, even if the student is already enrolled (409)', async () => {
       const [delivery, other] = [await buildAccessDelivery(club.id), await buildClub()];
       const foreign = await buildCohort(other.id, (await buildCourse(other.id)).id);
       await grant(delivery.id);
@@ -105,7 +105,7 @@ describe('enrollments', () => {
       expectError(await grant(delivery.id, { cohort_id: own.id }), 'already_enrolled');
     });
 
-    it('returns 409 already_enrolled without a change, and returns 201 once the enrollment has ended', async () => {
+    it('returns 409 already_enrolled, and changes nothing, until the first enrollment has ended', async () => {
       const { id } = await buildAccessDelivery(club.id);
       await grant(id, { ends_at: inDays(1 / 24) });
       const before = await rowCounts();
@@ -117,7 +117,7 @@ describe('enrollments', () => {
       expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['access.granted', 'access.granted']);
     });
 
-    it('creates an enrollment, even if the student has a purchase and a revoked enrollment', async () => {
+    it('creates an enrollment, even if the student has a purchased one and a revoked one', async () => {
       const { id } = await buildAccessDelivery(club.id);
       const ofStudent = { studentId: student.id, deliveryId: id };
       await buildEnrollment(club.id, { ...ofStudent, source: 'purchase', originId: newId() });
@@ -125,7 +125,7 @@ describe('enrollments', () => {
       expect((await grant(id)).status).to.equal(201);
     });
 
-    it('returns 409 delivery_archived, and writes nothing', async () => {
+    it('returns 409 delivery_archived for an archived delivery, and writes nothing', async () => {
       const { id } = await buildAccessDelivery(club.id, { archived: true });
       const before = await rowCounts();
       expectError(await grant(id), 'delivery_archived');
@@ -160,7 +160,7 @@ describe('enrollments', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/enrollments', () => {
-    it('lists enrollments newest first, filtered by student, delivery and revocation, without removed ones', async () => {
+    it('lists enrollments newest first, filtered by student, delivery and revocation', async () => {
       await buildEnrollment((await buildClub()).id);
       const first = await buildEnrollment(club.id, { studentId: student.id });
       const second = await buildEnrollment(club.id, { deliveryId: first.deliveryId, revoked: 'refund' });
@@ -182,7 +182,7 @@ describe('enrollments', () => {
       expect(await ids(`student_id=${newId()}`)).to.deep.equal([0]);
     });
 
-    it('shows the current status: active, expired, or revoked with time and reason', async () => {
+    it('shows the current status: active, expired or revoked. Revoked ones have a time and a reason', async () => {
       const endsAt = new Date(inDays(1 / 24));
       const one = await buildEnrollment(club.id, { endsAt });
       const statusOf = async () => (await send('GET', `/enrollments/${one.id}`)).body.data.status;
@@ -195,7 +195,7 @@ describe('enrollments', () => {
     });
   });
 
-  it('returns 404 for an unknown, removed or foreign enrollment', async () => {
+  it('returns 404 for an enrollment that is unknown, removed or of another club', async () => {
     const foreign = await buildEnrollment((await buildClub()).id);
     const removed = await buildEnrollment(club.id, { revoked: 'removal' });
     await eachCase([newId(), foreign.id, removed.id], async (id) =>

@@ -42,7 +42,7 @@ describe('500 for an internal failure', () => {
     expect(answer.text).to.not.include(email);
   });
 
-  it('logs name, code and source location of the error with the request id, without data or statement', async () => {
+  it('logs name, code and source location of the error with the request id, but no data and no SQL', async () => {
     await signUp();
     const lines = api.log.map((line) => JSON.parse(line) as Record<string, unknown>);
     const failed = lines.find(({ msg, request_id: id }) => msg === 'request failed' && id === 'the-request-1');
@@ -77,7 +77,7 @@ describe('500 for an internal failure', () => {
   });
 });
 
-/** Makes reads of clubs fail with an error of Postgres that quotes the row. */
+/** Makes each read of a club fail with a Postgres error whose message quotes the row. */
 function withBrokenDatabase(usual: ApiDeps): ApiDeps {
   const { db } = usual.deps;
   const broken = (sql: string) => `SELECT 'the quoted row'::uuid /* ${sql.replaceAll('*/', '')} */`;
@@ -158,7 +158,7 @@ describe('503 busy while other requests hold a lock or connections (ENG-17)', ()
       (await tokensToConfirm(club, 25)).map((token) => () => studentAccounts(club.id).verify(token)),
   };
   for (const [name, requestsOf] of Object.entries(waiting)) {
-    it(`is not returned to another club while 25 ${name} of one club wait for a lock`, async () => {
+    it(`is not the answer to another club while 25 ${name} of one club wait for a lock`, async () => {
       const [club, other] = [await buildClub(), await buildClub()];
       const requests = await requestsOf(club);
       let answers: Promise<Answer>[] = [];
@@ -176,7 +176,7 @@ describe('503 busy while other requests hold a lock or connections (ENG-17)', ()
     });
   }
 
-  it('is returned with Retry-After if a request waits too long for a lock, and nothing is written', async () => {
+  it('is returned with Retry-After if a request waits too long for a lock, and then nothing is written', async () => {
     const source = await testDatabase();
     const club = await buildClub();
     const name = `lock_mails_${newId().replaceAll('-', '')}`;
@@ -198,7 +198,7 @@ describe('503 busy while other requests hold a lock or connections (ENG-17)', ()
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('is returned after a wait of 5 s, which is shorter than the shortest lease (10 s)', async () => {
+  it('is returned after a wait of 5 s for the lock, which is less than the shortest lease (10 s)', async () => {
     const [row] = await (await testDatabase()).query<{ lock_timeout: string }[]>('SHOW lock_timeout');
     expect(row?.lock_timeout).to.equal('5s');
   });

@@ -23,7 +23,7 @@ import {
 const codeOf = ({ status, body }: Answer): number | string => (status < 400 ? status : body.error.code);
 const tokenOf = (club: FurnishedClub, kind: CallerKind) => (kind === 'student' ? club.student : club.owner).token;
 
-/** Returns the ids for the path: ids of the club's own records, unless `others` replaces them. */
+/** Returns the ids for the path. They name the club's own records, unless `others` replaces an id. */
 function idsFor(
   operation: ContractOperation,
   kind: CallerKind | undefined,
@@ -35,7 +35,8 @@ function idsFor(
 }
 
 /**
- * Returns the contents of a valid request about the club's own records. @param named a further field of the body that must name a record
+ * Returns the contents of a valid request about the club's own records. @param named a field of the body that must also contain the id of a
+ * record
  */
 function carriedBy(
   operation: ContractOperation,
@@ -73,7 +74,7 @@ async function look({ method }: ContractOperation, path: string, { token, body, 
 /** Matches the answer to a request about the club's own records: a success, or a conflict with the state of the records. */
 const judged = /^(2\d\d|409)/;
 
-/** Returns every nonempty subset of the items. */
+/** Returns every subset of the items except the empty subset. */
 function choicesOf<T>(items: readonly T[]): T[][] {
   return items
     .reduce<T[][]>((choices, item) => [...choices, ...choices.map((choice) => [...choice, item])], [[]])
@@ -102,7 +103,10 @@ describe('ids of another club', () => {
   const expectNothingOfForeign = (text: string) => {
     for (const [record, id] of Object.entries(foreign.records)) expect(text, record).not.to.contain(id);
   };
-  /** Makes the request about the club's own records, to prove that the request is valid and does not need the other club. @returns the answer */
+  /**
+   * Sends the request with ids of the club's own records. This proves that the request is valid, and that its answer contains nothing of
+   * the other club. @returns the answer
+   */
   const expectOwn = async (own: FurnishedClub, operation: ContractOperation, path: string, carried: Call) => {
     const answer = await look(operation, path, carried);
     expect(answer, 'for the own records').to.match(judged);
@@ -173,7 +177,10 @@ describe('ids of another club', () => {
   });
 
   describe('a request with an id that the caller chooses', () => {
-    /** The record of the other club whose id is used, and the answer. Add-ons need a payment processor, so add-ons.test.ts tests them. */
+    /**
+     * For each operation: the record of the other club whose id the request uses, and the expected answer. Add-ons need a payment
+     * processor, so add-ons.test.ts tests them.
+     */
     const outcomes: Partial<Record<OperationId, [RecordName, number | string]>> = {
       awardPoints: ['award', 201],
       askAgent: ['question', 'message_exists'],

@@ -27,7 +27,7 @@ describe('deliveries of a new account', () => {
     const invite = (ids: readonly Id[], email = someone()) =>
       send('POST', '/students', { name: 'Ada', email, delivery_ids: ids });
 
-    it('raises student.created and an access.granted for each delivery, and grants no free delivery', async () => {
+    it('raises student.created, and access.granted for each named delivery, but grants no free delivery', async () => {
       await buildAccessDelivery(club.id, { free: true });
       const [one, two] = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)];
       const { status, body } = await invite([one.id, two.id]);
@@ -39,14 +39,14 @@ describe('deliveries of a new account', () => {
       ]);
     });
 
-    it('grants a delivery once if its id is repeated in capital letters, and nothing for an empty list', async () => {
+    it('grants a delivery once if its id is repeated in capital letters', async () => {
       const { id } = await buildAccessDelivery(club.id);
       expect((await invite([id, id.toUpperCase()])).status).to.equal(201);
       expect((await invite([])).status).to.equal(201);
       expect(await grantsOf()).to.deep.equal([['invite', id]]);
     });
 
-    it('refuses unknown, foreign, archived and repeated ids and more than 50 ids, and writes nothing', async () => {
+    it('refuses the invitation if a delivery is unknown, archived or named twice, or if there are over 50', async () => {
       const good = await buildAccessDelivery(club.id);
       const foreign = await buildAccessDelivery((await buildClub()).id);
       const archived = await buildAccessDelivery(club.id, { archived: true });
@@ -67,7 +67,7 @@ describe('deliveries of a new account', () => {
       expect(await grantsOf()).to.deep.equal([]);
     });
 
-    it('returns 404, not 409, for an unknown delivery and a known e-mail', async () => {
+    it('returns 404, not 409, if both the delivery is unknown and the e-mail is taken', async () => {
       const email = someone();
       await invite([], email);
       expectError(await invite([newId()], email), 'not_found');

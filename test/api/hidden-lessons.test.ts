@@ -1,4 +1,4 @@
-/** Tests that every classroom operation gives equal answers for hidden and missing records, and writes nothing. */
+/** Tests that every classroom operation gives the same answer for hidden and for missing records, and writes nothing. */
 import { expect } from 'chai';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { completionsOf } from '../toolkit/assert/facts.ts';
@@ -23,7 +23,7 @@ const onCourses: typeof onLessons = {
   'GET …/courses/{publicId}': (classroom, publicId) => classroom.course(publicId),
 };
 
-describe('hidden lessons', () => {
+describe('404 for hidden lessons and courses', () => {
   let club: TestClub;
   let course: OpenCourse;
   let learner: Learner;
@@ -36,7 +36,7 @@ describe('hidden lessons', () => {
     classroom = classroomOf(course, learner);
   });
 
-  /** Asserts that all answers are 404 and equal, and that no request wrote a row. */
+  /** Asserts that all answers have status 404 and the same bytes, and that no request wrote a row. */
   async function expectAlike(before: Record<string, number>, answers: readonly Answer[]): Promise<void> {
     await eachCase(answers, (answer) => expectError(answer, 'not_found'));
     // Removes the headers of rate limits, because their values change with each call.
@@ -46,7 +46,7 @@ describe('hidden lessons', () => {
 
   for (const [operation, act] of Object.entries(onLessons)) {
     describe(operation, () => {
-      it('returns byte-equal 404 answers for each lesson that the student may not see and an unknown lesson', async () => {
+      it('has the same bytes for a lesson that the student may not see as for an unknown lesson', async () => {
         const outsider = classroomOf(course, await buildStudent(club.id));
         const foreign = await buildLesson(await buildOpenCourse((await buildClub()).id));
         const hidden = await buildLesson(course, { published: false });
@@ -65,7 +65,7 @@ describe('hidden lessons', () => {
         await expectAlike(before, answers);
       });
 
-      it('returns 422 for a lesson’s public id of 33 characters, and 404 for 1 and 32 characters', async () => {
+      it('is returned for unknown public ids of lessons up to 32 characters, but 33 characters cause 422', async () => {
         await eachCase([1, 32], async (length) => expectError(await act(classroom, 'x'.repeat(length)), 'not_found'));
         expectError(await act(classroom, 'x'.repeat(33)), 'invalid_request');
       });
@@ -74,7 +74,7 @@ describe('hidden lessons', () => {
 
   for (const [operation, act] of Object.entries(onCourses)) {
     describe(operation, () => {
-      it('returns byte-equal 404 answers for each course that the student may not see and an unknown course', async () => {
+      it('has the same bytes for a course that the student may not see as for an unknown course', async () => {
         const outsider = classroomOf(course, await buildStudent(club.id));
         const foreign = await buildOpenCourse((await buildClub()).id);
         const answers = [await act(outsider, course.publicId)];
@@ -88,7 +88,7 @@ describe('hidden lessons', () => {
         await expectAlike(before, answers);
       });
 
-      it('returns 422 for a course’s public id of 33 characters, and 404 for 1 and 32 characters', async () => {
+      it('is returned for unknown public ids of courses up to 32 characters, but 33 characters cause 422', async () => {
         await eachCase([1, 32], async (length) => expectError(await act(classroom, 'x'.repeat(length)), 'not_found'));
         expectError(await act(classroom, 'x'.repeat(33)), 'invalid_request');
       });
@@ -116,7 +116,7 @@ describe('hidden lessons', () => {
       expect(await completionsOf(learner.id)).to.deep.equal([]);
     });
 
-    it('is closed while the course is unpublished, and opens again when it is published', async () => {
+    it('is closed while the course is unpublished, and returns when the course is published again', async () => {
       const write = callsOf(club);
       await classroom.complete(first());
       await write('PATCH', `/courses/${course.id}`, { status: 'draft' });
@@ -133,7 +133,7 @@ describe('hidden lessons', () => {
       ]);
     });
 
-    it('returns 401 for an administrator’s session', async () => {
+    it('is refused with 401 if the session belongs to an administrator', async () => {
       const { token } = club.owner;
       const path = `/v1/clubs/${club.id}/classroom/lessons/${first()}`;
       expectError(await call('GET', path, { token }), 'unauthenticated');

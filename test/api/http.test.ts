@@ -27,7 +27,7 @@ describe('404 for an unknown path', () => {
     );
   });
 
-  it('is returned for a path in another letter case, and for an added or a missing slash', async () => {
+  it('is returned if the letter case of the path is wrong, or a slash is added or missing', async () => {
     const { token } = (await buildClub()).owner;
     await eachCase(
       ['/V1/me', '/v1/Me', '/v1/me/', '//v1/me', '/v1//me', '/v1/me%2F', '/v1/clubs//students'],
@@ -36,12 +36,12 @@ describe('404 for an unknown path', () => {
   });
 });
 
-describe('405 for another method of a known path', () => {
-  /** Returns the methods of exactly this path. The path `media/{mediaId}` also matches `media/storage`, but is another path. */
+describe('405 for a method that a known path does not have', () => {
+  /** Returns the methods of exactly this path. For example, `media/{mediaId}` also matches `media/storage`, but they are two paths. */
   const methodsOf = (path: string) =>
     everyOperation.filter((operation) => operation.path === path).map(({ method }) => method.toUpperCase());
 
-  it('is returned with the allowed methods in Allow, for every path of the contract', async () => {
+  it('is returned for every path of the contract, with the allowed methods in the header Allow', async () => {
     await eachCase(new Set(everyOperation.map((operation) => operation.path)), async (path) => {
       const own = methodsOf(path);
       const [operation] = everyOperation.filter((candidate) => candidate.path === path);
@@ -83,7 +83,7 @@ describe('malformed percent-encoding in a path', () => {
 });
 
 describe('query parameters', () => {
-  it('return 400 if unknown, in every operation without parameters', async () => {
+  it('cause 400 if they are unknown, in every operation without parameters', async () => {
     for (const operation of everyOperation.filter(({ takesAnyQuery }) => !takesAnyQuery)) {
       const { id, owner } = await buildClub();
       const token = operation.auth.includes('admin')
@@ -98,7 +98,7 @@ describe('query parameters', () => {
     }
   });
 
-  it('return 400 if repeated or of a wrong type, and 422 for a NUL byte', async () => {
+  it('cause 400 if they are repeated or of a wrong type, and 422 if they contain a NUL byte', async () => {
     const { id, owner } = await buildClub();
     const list = (query: string) => call('GET', `/v1/clubs/${id}/students?${query}`, { token: owner.token });
     const malformed = [
@@ -122,7 +122,7 @@ describe('query parameters', () => {
 });
 
 describe('HEAD', () => {
-  it('returns the status and headers of GET after the same checks, without a body', async () => {
+  it('makes the same checks as GET, and returns the status and headers of GET without a body', async () => {
     const { id, owner } = await buildClub();
     const head = (path: string, token?: string) => call('HEAD', path, { token });
     const good = await head(`/v1/clubs/${id}/students`, owner.token);
@@ -135,7 +135,7 @@ describe('HEAD', () => {
 });
 
 describe('headers', () => {
-  it('returns 431 in the error envelope for a header or an address of 64 KB', async () => {
+  it('cause 431 in the error envelope if a header or the address has 64 KB', async () => {
     const before = await rowCounts();
     const answer = await sendRaw(request('GET /v1/me', `X-Filler: ${'x'.repeat(65_536)}`));
     expect([answer.status, codeOf(answer)]).to.deep.equal([431, 'headers_too_large']);
@@ -144,7 +144,7 @@ describe('headers', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('returns 400 in the error envelope for unreadable HTTP', async () => {
+  it('cause 400 in the error envelope if the HTTP is unreadable', async () => {
     for (const bytes of [
       'nonsense\r\n\r\n',
       'GET\r\n\r\n',
@@ -158,7 +158,7 @@ describe('headers', () => {
     }
   });
 
-  it('returns 400 for conflicting lengths of a body, so that request smuggling is not possible', async () => {
+  it('cause 400 if they state two different lengths of the body, so that requests cannot be smuggled', async () => {
     const smuggled = 'Content-Type: application/json';
     await eachCase(
       [
@@ -172,17 +172,17 @@ describe('headers', () => {
     );
   });
 
-  it('ignores an unknown Expect', async () => {
+  it('include Expect, which is ignored if its value is unknown', async () => {
     const answer = await sendRaw(request('GET /v1/me', 'Expect: the-unexpected'));
     expect([answer.status, codeOf(answer)]).to.deep.equal([401, 'unauthenticated']);
   });
 
-  it('returns 415 for a body without a content type', async () => {
+  it('cause 415 if there is a body but no content type', async () => {
     const answer = await sendRaw(request('POST /v1/auth/verify-email', 'Content-Length: 2'), '{}');
     expect([answer.status, codeOf(answer)]).to.deep.equal([415, 'unsupported_media_type']);
   });
 
-  it('accepts a content type with a charset, in upper case, and other kinds of JSON', async () => {
+  it('may give the content type with a charset, in upper case, or as a different JSON type', async () => {
     const raw = '{"token":"unknown"}';
     await eachCase(
       ['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/problem+json'],
@@ -193,7 +193,7 @@ describe('headers', () => {
     );
   });
 
-  it('sends every answer as JSON in UTF-8, with no-store and nosniff, without cookies', async () => {
+  it('of every answer say JSON in UTF-8, no-store and nosniff, and set no cookie', async () => {
     const { token } = (await buildClub()).owner;
     await eachCase(
       [await call('GET', '/v1/me', { token }), await call('GET', '/v1/me'), await call('GET', '/no')],
@@ -218,7 +218,7 @@ describe('CORS', () => {
   ];
   const corsOf = (headers: Headers) => [...headers].filter(([name]) => name.startsWith('access-control-'));
 
-  it('allows a listed origin, also in errors, and never allows credentials', async () => {
+  it('allows a listed origin, even in error answers, and never allows credentials', async () => {
     const { token } = (await buildClub()).owner;
     const headers = { origin: allowed };
     await eachCase(
@@ -306,7 +306,7 @@ describe('X-Request-Id', () => {
     }
   });
 
-  it('is also in errors', async () => {
+  it('is also sent with errors', async () => {
     const answer = await call('GET', '/v1/nothing', { headers: { 'x-request-id': 'my-request-1' } });
     expect(answer.headers.get('x-request-id')).to.equal('my-request-1');
   });

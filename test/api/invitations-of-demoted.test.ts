@@ -82,7 +82,7 @@ describe('invitations whose inviter is demoted or removed', () => {
     expectError(await accept(token), 'token_gone');
   });
 
-  it('are answered like invitations with an unknown token, and create no account', async () => {
+  it('create no account after they have ended, and are answered like an unknown token', async () => {
     const admin = await buildMember(club.id, 'admin');
     const token = await invited(admin.token, 'editor');
     await change(admin.id, 'support');
@@ -91,7 +91,7 @@ describe('invitations whose inviter is demoted or removed', () => {
     expect(visible(answer)).to.equal(visible(await accept('A'.repeat(43))));
   });
 
-  it('are refused even if a process of an older release demoted the inviter and kept the invitations', async () => {
+  it('are refused even if an older release, which keeps invitations, demoted the inviter', async () => {
     const admin = await buildMember(club.id, 'admin');
     const token = await invited(admin.token, 'admin');
     const source = await testDatabase();
@@ -105,7 +105,7 @@ describe('invitations whose inviter is demoted or removed', () => {
     });
   });
 
-  it('end if no inviter is recorded and the club removes a member who could have sent them', async () => {
+  it('end if no inviter is recorded and the club removes any member who could have invited', async () => {
     const forget = async () => (await testDatabase()).query(`UPDATE invitations SET invited_by = NULL`);
     const [admin, editor] = [await buildMember(club.id, 'admin'), await buildMember(club.id, 'editor')];
     await invited(club.owner.token, 'owner');
@@ -119,7 +119,7 @@ describe('invitations whose inviter is demoted or removed', () => {
     expect((await accept(token)).status).to.equal(200);
   });
 
-  it('are accepted before or after a simultaneous demotion, never during it', async () => {
+  it('are accepted either before or after a simultaneous demotion, and never during the demotion', async () => {
     for (let round = 0; round < 5; round++) {
       const admin = await buildMember(club.id, 'admin');
       const token = await invited(admin.token, 'admin');

@@ -38,7 +38,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
   });
 
   describe('201', () => {
-    it('invites for 7 days by mail, and returns the whole record', async () => {
+    it('sends an invitation that is valid for 7 days, and returns the complete record', async () => {
       const email = someone();
       const { status, body } = await invite(club, email.toUpperCase());
       expect(status).to.equal(201);
@@ -56,7 +56,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect((await membersOf(club)).at(-1)).to.deep.equal(body.data);
     });
 
-    it('shows how long the mail is withheld if the address has received 5 mails within an hour', async () => {
+    it('shows how long the service withholds the mail if the address got 5 mails within an hour', async () => {
       const email = someone();
       const invitations = [];
       for (let times = 0; times < 5; times++) {
@@ -75,7 +75,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect((await membersOf(club)).at(-1)).to.not.have.property('mail_withheld_until');
     });
 
-    it('mails the invitation even if another club often invited the address and revoked the invitation', async () => {
+    it('mails the invitation even if another club often invited the same address and revoked each time', async () => {
       const email = someone();
       const other = await buildClub();
       for (let times = 0; times < 8; times++) {
@@ -97,13 +97,13 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect((await invite(club, email)).body.data).to.not.have.property('mail_withheld_until');
     });
 
-    it('returns equal fields for e-mails with and without an account', async () => {
+    it('returns the same fields whether or not the e-mail has an account', async () => {
       const { email } = await buildAdministrator();
       const shape = ({ body }: { body: { data: object } }) => Object.keys(body.data);
       expect(shape(await invite(club, email))).to.deep.equal(shape(await invite(club, someone())));
     });
 
-    it('replaces the open invitation of an e-mail, and refuses its token', async () => {
+    it('replaces an open invitation to the same e-mail, whose old token is then refused', async () => {
       const email = someone();
       const first = await invite(club, email, 'support');
       const token = await mailed(first.body.data.invitation_id);
@@ -115,7 +115,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect(session.body.data.administrator.organizations[0].role).to.equal('admin');
     });
 
-    it('keeps one open invitation of four simultaneous requests for one e-mail', async () => {
+    it('keeps only one open invitation if four requests invite one e-mail simultaneously', async () => {
       const email = someone();
       const answers = await Promise.all([1, 2, 3, 4].map(() => invite(club, email)));
       expect(answers.map(({ status }) => status)).to.deep.equal([201, 201, 201, 201]);
@@ -135,7 +135,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
   });
 
   describe('409', () => {
-    it('returns already_member, and writes nothing', async () => {
+    it('returns already_member if the e-mail belongs to a member, and writes nothing', async () => {
       const member = await buildMember(club.id, 'support');
       const before = await rowCounts();
       expectError(await invite(club, member.email.toUpperCase()), 'already_member');
@@ -146,7 +146,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
 });
 
 describe('DELETE /v1/clubs/{clubId}/invitations/{invitationId}', () => {
-  it('revokes the invitation, and then answers its token like an unknown token', async () => {
+  it('revokes the invitation, whose token is then answered like an unknown token', async () => {
     const club = await buildClub();
     const { body } = await invite(club, someone());
     const token = await mailed(body.data.invitation_id);
@@ -167,7 +167,7 @@ describe('DELETE /v1/clubs/{clubId}/invitations/{invitationId}', () => {
     expect((await revoke(club.owner.token, club.id, owners.body.data.invitation_id)).status).to.equal(204);
   });
 
-  it('returns 404 for an unknown, foreign or accepted invitation', async () => {
+  it('returns 404 if the invitation is unknown, accepted or of another club', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const foreign = await invite(other, someone());
     const accepted = await invite(club, someone());
@@ -189,7 +189,7 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
   };
 
   describe('200', () => {
-    it('creates a confirmed account with membership and session for a new person', async () => {
+    it('creates a confirmed account with a membership and a session for a new person', async () => {
       const { email, token } = await invited();
       const { status, body } = await accept({ token, ...person });
       expect(status).to.equal(200);
@@ -225,7 +225,7 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
       expect((await accept({ token })).status).to.equal(200);
     });
 
-    it('takes over an unconfirmed account of a stranger, and refuses the stranger’s passwords and mail', async () => {
+    it('takes over an unconfirmed account. The passwords and the mail of its earlier owner then fail', async () => {
       const email = someone();
       await administratorAccounts().signUp(email, 'the phrase of a stranger');
       await administratorAccounts().signUp(email, 'a second phrase');
@@ -248,7 +248,7 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
   });
 
   describe('410', () => {
-    it('returns byte-equal answers for used, expired and unknown tokens and tokens of another purpose', async () => {
+    it('returns the same bytes for used, expired and unknown tokens and for tokens of another purpose', async () => {
       const used = await invited();
       await accept({ token: used.token, ...person });
       const email = someone();
@@ -266,7 +266,7 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
       expect(new Set(answers.map(visible)).size).to.equal(1);
     });
 
-    it('accepts one of three simultaneous requests with one token, and creates one account', async () => {
+    it('is returned to two of three simultaneous requests with one token, and one account is created', async () => {
       const { email, token } = await invited();
       const answers = await Promise.all([1, 2, 3].map(() => accept({ token, ...person })));
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([200, 410, 410]);

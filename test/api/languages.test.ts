@@ -85,7 +85,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect(text).to.match(/^مرحبًا \u2068Stella Student\u2069،\n/);
   });
 
-  it('is absent from the record of a student who has chosen none, and is erased with the student', async () => {
+  it('is not in the record of a student who has chosen no language, and is erased with the student', async () => {
     expect((await call('GET', '/v1/auth/session', { token: student.token })).body.data).to.not.have.property(
       'language',
     );
@@ -104,7 +104,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect((await mailed('media_expiring', recipient)).subject).to.match(/^Videos von .* werden in 7 Tagen gelöscht$/);
   });
 
-  it('is chosen at a student’s sign-up by Accept-Language from the offered languages', async () => {
+  it('is chosen at a student’s sign-up by Accept-Language, or is the club’s if none fits', async () => {
     for (const [header, subject] of [
       ['es-MX, en;q=0.5', /^Confirma tu correo en /],
       ['fr-FR', /^Confirme seu e-mail em /], // the club's
@@ -132,7 +132,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect((await sentTo(id)).subject).to.equal('Confirme seu e-mail');
   });
 
-  it('is refused with 422 and the list of offered languages if it is not offered', async () => {
+  it('causes 422 with the list of offered languages if it is not offered', async () => {
     for (const answer of [
       await call('PATCH', '/v1/auth/session', { token: student.token, body: { language: 'fr' } }),
       await call('PATCH', '/v1/me', { token: club.owner.token, body: { language: 'fr' } }),
@@ -167,7 +167,7 @@ describe('the language of people and clubs (DEC-183)', () => {
       .and.to.contain('إلغاء الاشتراك؟');
   });
 
-  it('is the browser’s language on a page for an unknown reader', async () => {
+  it('is the browser’s language on a page if the reader is unknown', async () => {
     const page = async (header: string) =>
       call('GET', `/v1/clubs/${club.id}/classroom/mail/unsubscribe/x`, {
         headers: { accept: 'text/html', 'accept-language': header },
@@ -184,7 +184,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect(certificate.text).to.contain('لا توجد شهادة بهذا الرمز');
   });
 
-  it('is the browser’s language in a refusal if it is available, and otherwise the club’s language', async () => {
+  it('is, in a refusal, the browser’s language if it is offered, and otherwise the club’s', async () => {
     await buildPlan(club.id, 'starter');
     await deps.db.source.query(
       `INSERT INTO club_student_counts (club_id, students) VALUES ($1, 1000000)
@@ -205,7 +205,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect(await refusal('*')).to.equal('Este clube não pode receber mais estudantes no momento. Fale com o clube.');
   });
 
-  it('is refused with 401 without a session', async () => {
+  it('cannot be changed without a session (401)', async () => {
     expectError(await call('PATCH', '/v1/me', { body: { language: 'de' } }), 'unauthenticated');
     const { token } = await buildAdministrator();
     expectError(await call('PATCH', '/v1/auth/session', { token, body: { language: 'de' } }), 'unauthenticated');

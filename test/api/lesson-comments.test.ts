@@ -97,7 +97,7 @@ describe('lesson comments', () => {
         expect((await classroom.comment(lesson, 'number 11')).status).to.equal(201);
       }));
 
-    it('returns 429 for ten of twenty simultaneous comments', () =>
+    it('accepts ten of twenty simultaneous comments, and returns 429 to the others', () =>
       withClockStopped(async () => {
         const answers = await Promise.all(
           Array.from({ length: 20 }, (_, index) => classroom.comment(lesson, `${index}`)),
@@ -118,7 +118,7 @@ describe('lesson comments', () => {
       expect([data[0].id, total]).to.deep.equal([remaining.body.data.id, 1]);
     });
 
-    it('returns byte-equal 404 answers for another student’s, a foreign and an unknown comment', async () => {
+    it('returns the same bytes with 404 for an unknown comment and one of another student or club', async () => {
       const foreignCourse = await buildOpenCourse((await buildClub()).id);
       const foreign = classroomOf(foreignCourse, await buildLearner(foreignCourse));
       const { id: foreignId } = (await foreign.comment(foreignCourse.lessons[0]?.publicId ?? '', 'theirs')).body.data;
@@ -133,7 +133,7 @@ describe('lesson comments', () => {
   });
 
   describe('DELETE /v1/clubs/{clubId}/comments/{commentId}', () => {
-    it('deletes a comment for every role', async () => {
+    it('lets a member of any role delete a comment', async () => {
       await eachCase(roles, async (role) => {
         const { id } = (await classroom.comment(lesson, `for ${role}`)).body.data;
         const { token } = role === 'owner' ? club.owner : await buildMember(club.id, role);
@@ -144,7 +144,7 @@ describe('lesson comments', () => {
       expect((await classroom.comments(lesson)).body).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('returns 404 for a foreign comment or lesson and an unknown lesson, and deletes nothing', async () => {
+    it('returns 404 if the comment or its lesson is unknown or of another club, and deletes nothing', async () => {
       const { id } = (await classroom.comment(lesson, 'ours')).body.data;
       const elsewhere = callsOf(await buildClub());
       const before = await rowCounts();
@@ -155,7 +155,7 @@ describe('lesson comments', () => {
     });
   });
 
-  describe('a student of the club without access', () => {
+  describe('a student who has no access to the course', () => {
     it('gets 404 for reading and writing comments', async () => {
       await classroom.comment(lesson, 'ours');
       const outsider = classroomOf(course, await buildStudent(club.id));

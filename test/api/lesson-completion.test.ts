@@ -69,7 +69,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expect(times.map(({ at }) => at.toISOString())).to.deep.equal([body.data.completed_at]);
     });
 
-    it('keeps the first time on a repeated completion, and raises no fact', async () => {
+    it('keeps the first time if the completion is repeated, and raises no fact', async () => {
       const [only = ''] = await start(1);
       const first = (await classroom.complete(only)).body.data;
       clock.advance(60_000);
@@ -90,7 +90,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
     });
 
-    it('completes a course only if all lessons are completed at the same time', async () => {
+    it('completes a course only when no lesson is open. A completion that was undone does not count', async () => {
       const [first = '', second = ''] = await start(2);
       await classroom.complete(first);
       await classroom.undo(first);
@@ -112,7 +112,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expectError(await classroom.complete(hidden.publicId), 'not_found');
     });
 
-    it('neither undoes nor repeats the completion of the course if a lesson is published later', async () => {
+    it('leaves the completion of the course unchanged if a lesson is published later', async () => {
       const [only = ''] = await start(1);
       const { completed_at: completedAt } = (await classroom.complete(only)).body.data;
       const further = await buildLesson(course);
@@ -134,7 +134,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       ['unpublished', (id: string) => write('PATCH', `/lessons/${id}`, { published: false })],
       ['removed', (id: string) => write('DELETE', `/lessons/${id}`)],
     ] as const) {
-      it(`completes the course at the student’s next completion if the last missing lesson was ${how}`, async () => {
+      it(`completes the course at the student’s next completion if the last open lesson was ${how}`, async () => {
         const [first = ''] = await start(2);
         await classroom.complete(first);
         await take(course.lessons[1]?.id ?? '');
@@ -147,7 +147,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       });
     }
 
-    it('issues a certificate once, after course.completed, if the course issues certificates', async () => {
+    it('issues one certificate, after course.completed, if the course issues certificates', async () => {
       const [first = '', second = ''] = await start(2);
       await write('PATCH', `/courses/${course.id}`, { certificate_on_completion: true });
       await classroom.complete(first);
@@ -181,7 +181,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       expect(types).to.deep.equal(['lesson.completed', 'student.level_reached']);
     });
 
-    it('counts each student and each course separately', async () => {
+    it('counts completions separately for each student and each course', async () => {
       const [only = ''] = await start(1);
       const [other, elsewhere] = [await buildLearner(course), await buildOpenCourse(club.id)];
       await buildLearner(elsewhere, learner);
@@ -197,7 +197,7 @@ describe('PUT /v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', () =>
       ]);
     });
 
-    it('raises facts that match the contract and contain the time of the first completion', async () => {
+    it('raises facts that match the contract and contain the time at which the lesson was first completed', async () => {
       const [only = ''] = await start(1);
       const { completed_at: completedAt } = (await classroom.complete(only)).body.data;
       clock.advance(60_000);

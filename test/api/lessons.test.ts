@@ -24,7 +24,7 @@ describe('lessons', () => {
   const change = (id: Id, body: object) => write('PATCH', `/lessons/${id}`, body);
 
   describe('POST /v1/clubs/{clubId}/modules/{moduleId}/lessons', () => {
-    it('creates an unpublished lesson, and returns the same whole record as later reads', async () => {
+    it('creates an unpublished lesson, and returns the complete record that later reads return', async () => {
       const { status, body } = await create({ title: ' Sheet  bend ' });
       expect(status).to.equal(201);
       const { id, created_at: createdAt } = body.data;
@@ -43,7 +43,7 @@ describe('lessons', () => {
       expect((await write('GET', `/lessons/${id}`)).body).to.deep.equal(body);
     });
 
-    it('stores every given field, and publishes immediately on request', async () => {
+    it('stores every given field, and publishes the lesson immediately if the request says so', async () => {
       const fields = { title: 'Carrick bend', content: '# How', public_id: 'Bends_1', points: 10, published: true };
       const { data } = (await create(fields)).body;
       expect(data).to.include({ ...fields, published_at: data.created_at });
@@ -57,7 +57,7 @@ describe('lessons', () => {
       });
     });
 
-    it('returns 409 public_id_taken for an id of any lesson of the club, even a removed lesson', async () => {
+    it('returns 409 public_id_taken if any lesson of the club, even a removed one, has the public id', async () => {
       const { data } = (await create({ title: 'Sheet bend', public_id: 'bend' })).body;
       const other = await buildOpenCourse(club.id);
       const again = () => write('POST', `/modules/${other.moduleId}/lessons`, { title: 'Bend', public_id: 'bend' });
@@ -122,7 +122,7 @@ describe('lessons', () => {
       expect(((await since(true)) ?? '') > first).to.equal(true);
     });
 
-    it('returns 409 public_id_taken, and changes nothing, not even the title', async () => {
+    it('returns 409 public_id_taken for a taken public id, and changes no field, not even the title', async () => {
       await create({ title: 'Bend', public_id: 'bend' });
       const other = (await create({ title: 'Hitch' })).body;
       expectError(await change(other.data.id, { title: 'New', public_id: 'bend' }), 'public_id_taken');
@@ -131,7 +131,7 @@ describe('lessons', () => {
   });
 
   describe('DELETE /v1/clubs/{clubId}/lessons/{lessonId}', () => {
-    it('removes the lesson with its comments from outline, reads and classroom', async () => {
+    it('removes the lesson and its comments from the outline, from reads and from the classroom', async () => {
       const [lesson = { id: '', publicId: '' }] = course.lessons;
       const classroom = classroomOf(course, await buildLearner(course));
       const { data: comment } = (await classroom.comment(lesson.publicId, 'It holds.')).body;
@@ -155,7 +155,7 @@ describe('lessons', () => {
       expect((await classroom.course(course.publicId)).body.data.modules).to.deep.equal([]);
     });
 
-    it('returns 404 for an unknown or foreign lesson, and writes nothing', async () => {
+    it('returns 404 if the lesson is unknown or belongs to another club, and writes nothing', async () => {
       const [foreign] = (await buildOpenCourse((await buildClub()).id)).lessons;
       const before = await rowCounts();
       await eachCase([newId(), foreign?.id ?? ''], async (id) => {
@@ -182,12 +182,12 @@ describe('lessons', () => {
         expect(await statusesInOrder(removal, removal, removal)).to.deep.equal([204, 404, 404]);
       });
 
-      it('returns 404 for a change after the removal', async () => {
+      it('returns 404 for a change that is stored after the removal', async () => {
         expect(await statusesInOrder(removal, publication)).to.deep.equal([204, 404]);
         expectError(await write('GET', `/lessons/${id}`), 'not_found');
       });
 
-      it('accepts a change before the removal, and then removes the changed lesson', async () => {
+      it('accepts a change that is stored before the removal, and then removes the lesson', async () => {
         expect(await statusesInOrder(publication, removal)).to.deep.equal([200, 204]);
         expectError(await write('GET', `/lessons/${id}`), 'not_found');
       });

@@ -22,7 +22,7 @@ interface Shown {
 }
 
 describe('the mail domain of a club (CAMP-40)', () => {
-  /** The TXT records of the name server. Other names are unknown. */
+  /** The TXT records of the simulated name server, which knows no other names. */
   const zone = new Map<string, readonly string[] | 'failure'>();
   let names: NameServer;
   let settings: MailDomainSettings;
@@ -65,7 +65,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
   const lookAt = async (at: number) =>
     lookAtMailDomain({ ...(await testDeps()), mailDomains: settings }, (await rowOf()).id, at);
 
-  it('shows the records to publish as unchecked, and never shows the private key', async () => {
+  it('is shown with the DNS records to publish, each as unchecked, and without the private key', async () => {
     const record = await set('Mail.Knötchen.example.', { local_part: 'hello' });
     expect(record).to.include({
       domain: 'mail.xn--kntchen-b1a.example',
@@ -82,7 +82,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
     expect((await send('GET')).body.data).to.deep.equal(record);
   });
 
-  it('is proven by a real name server once all records exist, and shows the state of each record', async () => {
+  it('is proven once a real name server returns all records, and shows the state of each record', async () => {
     const record = await set();
     expect(states(await check())).to.deep.equal(['unproven', 'dkim missing', 'spf missing', 'dmarc missing']);
     publish(record);
@@ -96,7 +96,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
     expect(await from()).to.include({ address: 'news@knots.example' });
   });
 
-  it('is proven by the DMARC policy of a parent domain too', async () => {
+  it('is also proven if only a parent domain has the DMARC policy', async () => {
     const record = await set('mail.knots.example');
     publish(record);
     zone.delete('_dmarc.mail.knots.example');
@@ -104,7 +104,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
     expect(states(await check())).to.deep.equal(['proven', 'dkim ok', 'spf ok', 'dmarc ok']);
   });
 
-  it('keeps key and proof if the club sets the same domain again, and loses both with another domain', async () => {
+  it('keeps its key and proof if the club sets the same domain again, but not if the domain differs', async () => {
     publish(await set());
     const proven = await check();
     const again = await set('KNOTS.example', { local_part: 'crew' });
@@ -116,7 +116,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
     expect(await db.manager.countBy(MailDomain, { clubId: club.id })).to.equal(1);
   });
 
-  it('is the platform’s domain again after the club’s domain is removed, which ends its run', async () => {
+  it('is replaced by the platform’s domain after its removal, which also ends its workflow run', async () => {
     publish(await set());
     await check();
     const { id } = await rowOf();
@@ -144,25 +144,25 @@ describe('the mail domain of a club (CAMP-40)', () => {
     ['a.b.c.d.e.f.g.h.example', 'nine labels'],
     [`${'x'.repeat(64)}.example`, 'a long label'],
   ] as const)
-    it(`returns 422 for ${why}, and writes nothing`, async () => {
+    it(`is refused with 422 for ${why}, and then nothing is written`, async () => {
       const before = await rowCounts();
       expectError(await send('PUT', '', { domain }), 'invalid_request');
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-  it('is refused with 403 to editors, who may not choose the sender’s domain', async () => {
+  it('cannot be changed by editors (403), because they may not choose the sender’s domain', async () => {
     const editor = await buildMember(club.id, 'editor');
     expectError(await send('PUT', '', { domain: 'knots.example' }, editor), 'role_not_permitted');
   });
 
   describe('the daily check of the domain', () => {
-    it('finds published records without a request, and sets the status lapsed if a record is removed', async () => {
+    it('finds published records without a club’s request, and sets `lapsed` when a record disappears', async () => {
       const record = await set();
       const { looksAt } = await rowOf();
       publish(record);
       const proven = await lookAt(looksAt.getTime());
       expect(proven).to.deep.equal({ done: false, at: looksAt.getTime() + 24 * hour, status: 'proven' });
-      // A step that runs before the time of its next check asks no name server.
+      // A step that runs before the time of the next check does not ask a name server.
       const questionCount = names.questions.length;
       expect(await lookAt(looksAt.getTime() + hour)).to.deep.equal(proven);
       expect(names.questions).to.have.length(questionCount);
@@ -173,7 +173,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
       expect(await lookAt(looksAt.getTime() + 25 * hour)).to.include({ status: 'proven' });
     });
 
-    it('changes nothing if a name server fails, and is repeated after an hour', async () => {
+    it('changes nothing if the name server fails, and is repeated after an hour', async () => {
       const record = await set();
       publish(record);
       const before = await check();
@@ -203,7 +203,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
         'Feedback-ID': '1:2:campaign:platform',
       },
     };
-    /** Returns the source of a message from the club's domain, as the mailbox received it. */
+    /** Sends a message from the club's domain, and returns its source as the mailbox received it. */
     const received = async () => {
       publish(await set());
       await check();
@@ -226,7 +226,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
       );
     };
 
-    it('is valid for the club’s domain, and covers no header that providers replace', async () => {
+    it('is valid for the club’s domain, and does not cover the headers that providers replace', async () => {
       const source = await received();
       const verified = await verify(source);
       expect(verified).to.include({ result: 'pass', aligned: 'knots.example' });
@@ -245,7 +245,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
         expect(lines).to.include(`${name.toLowerCase()}: ${value}`);
     });
 
-    it('stays valid with another Message-ID and Date, and fails if the unsubscribe link is changed', async () => {
+    it('stays valid if Message-ID and Date are replaced, but fails if the unsubscribe link is changed', async () => {
       const source = await received();
       const anew = source
         .replace(/^Message-ID: .*$/m, 'Message-ID: <0100-provider@ses.example>')

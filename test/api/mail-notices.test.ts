@@ -82,7 +82,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     return mail;
   };
 
-  it('record each event once, and find the mail by id, Message-ID or the id in the SMTP reply', async () => {
+  it('record each event once, and name the mail by its id, its Message-ID or the id in the SMTP reply', async () => {
     await send(3, (place) => ({ kind: 'accepted', reply: `250 2.0.0 Ok: queued as Q${campaign()}${place}` }));
     const answer = await tell(
       event('delivered', mailOf(0), later(1)),
@@ -98,7 +98,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await statistics()).to.deep.equal({ sent: 3, failed: 0, delivered: 2, bounced: 1, complained: 0 });
     expect(await suppressions()).to.deep.equal(['bounce']);
   });
-  /** The id is unique for this test, because all campaigns of the file share a table. */
+  /** The id differs from the ids of all other tests, because the campaigns of this file share a table. */
   const campaign = () => String(sentAt.getTime());
 
   it('record an event for the newer of two mails if a mail server gave both mails the same id', async () => {
@@ -121,7 +121,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expectError(await tell({ kind: 'delivered', at: later(1).toISOString() }), 'invalid_request');
   });
 
-  it('match an SES event to a mail by tag, by header or by the id in the SMTP reply', async () => {
+  it('can name the mail of an SES event by a tag, by a header or by the id in the SMTP reply', async () => {
     const ofSes = (place: number) => `0102018f5e8a-${campaign()}-${place}-000000`;
     await send(4, (place) => ({ kind: 'accepted', reply: `250 Ok ${ofSes(place)}` }));
     const reports = [
@@ -137,14 +137,14 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await suppressions()).to.deep.equal(['bounce', 'complaint']);
   });
 
-  it('confirm the subscription of the configured SES topic, and ignore the end of a subscription', async () => {
+  it('confirm a subscription to the configured SES topic, but do nothing when a subscription ends', async () => {
     sns.asked.length = 0;
     expect((await postSes({ Type: 'SubscriptionConfirmation' })).status).to.equal(202);
     expect(sns.asked.filter((url) => url.includes('Action=ConfirmSubscription'))).to.have.length(1);
     expect((await postSes({ Type: 'UnsubscribeConfirmation' })).status).to.equal(202);
   });
 
-  it('are refused with 400 if an SNS message is forged or has another topic, and confirm nothing', async () => {
+  it('are refused with 400 if an SNS message is forged or of a different topic, and confirm nothing', async () => {
     await send(1);
     const before = await rowCounts();
     sns.asked.length = 0;
@@ -163,7 +163,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await row()).to.deep.equal({ status: 'sent', sent_at: sentAt.toISOString() });
   });
 
-  it('are refused with 501 without a configured token or topic, and with 404 for a wrong token', async () => {
+  it('are refused with 501 if no token or topic is configured, and with 404 if the token is wrong', async () => {
     const body = { events: [event('delivered', { mailId: newId() }, new Date())] };
     const ses = { raw: sns.post({}), headers: { 'content-type': 'text/plain' } };
     expectError(await call('POST', `/webhooks/mail/${token}`, { body }), 'not_configured');
@@ -178,7 +178,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(answers.map(({ status }) => status).filter((status) => status === 429)).to.deep.equal([]);
   });
 
-  it('show that a mail with an unknown outcome was sent, so that the mail is not sent again (CAMP-14)', async () => {
+  it('prove that a mail with an unknown outcome was sent, so the mail is not sent again (CAMP-14)', async () => {
     await send(3, (place) =>
       place === 2 ? { kind: 'refused', permanent: false, reply: '451 later' } : { kind: 'unknown' },
     );
@@ -202,7 +202,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await row()).to.deep.equal({ status: 'sending', delivered_at: later(-1).toISOString() });
   });
 
-  it('ignore an event that is older than 90 days, and replace a future time by the current time', async () => {
+  it('do not record an event older than 90 days, and replace a future time by the current time', async () => {
     await send(1);
     await tell(event('delivered', mailOf(0), later(-90 * 86_400 - 60)));
     expect(await row()).not.to.have.property('delivered_at');
@@ -210,7 +210,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(new Date((await row()).delivered_at ?? 0).getTime()).to.be.within(later(3_600).getTime(), Date.now());
   });
 
-  it('cause a suppression of the address after five soft bounces with no delivery between them', async () => {
+  it('suppress the address after five soft bounces without a delivery between the bounces', async () => {
     await send(1);
     const soft = (...seconds: number[]) => tell(...seconds.map((at) => event('soft_bounced', mailOf(0), later(at))));
     await soft(-50, -40, -30);
@@ -222,7 +222,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await suppressions()).to.deep.equal(['bounce']);
   });
 
-  it('change a suppression’s reason from manual to bounce, and from manual or bounce to complaint', async () => {
+  it('change the reason of a suppression only to a graver one: manual, then bounce, then complaint', async () => {
     await send(2);
     for (const { email } of mails) await addSuppression(deps, club.id, email, sentAt);
     await tell(
@@ -236,7 +236,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await suppressions()).to.deep.equal(['complaint', 'complaint']);
   });
 
-  it('do not suppress an address again if an old event is repeated after the suppression was lifted', async () => {
+  it('do not suppress an address again if an old event arrives again after the suppression was lifted', async () => {
     await send(1);
     await tell(event('bounced', mailOf(0), later(1)));
     await deps.db.source.query(`DELETE FROM mail_suppressions WHERE club_id = $1`, [club.id]);
@@ -256,7 +256,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await row()).to.include({ bounced_at: later(1).toISOString() });
   });
 
-  it('count an event once if it arrives again before the first request commits', async () => {
+  it('count an event once, even if it arrives again before the first request commits', async () => {
     await send(1);
     const events = [{ kind: 'delivered', at: later(1), mailId: mailOf(0).mailId, providerId: undefined } as const];
     let repetition: Promise<unknown> = Promise.resolve();
@@ -271,7 +271,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await statistics()).to.include({ delivered: 1 });
   });
 
-  it('have the effect of one request if several equal requests arrive simultaneously', async () => {
+  it('count each event once, even if the same request arrives several times simultaneously', async () => {
     await send(5);
     const events = mails.flatMap((mail) => [event('delivered', mail, later(1)), event('bounced', mail, later(2))]);
     await Promise.all([tell(...events), tell(...events.toReversed()), tell(...events), tell(...events.toReversed())]);

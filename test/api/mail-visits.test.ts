@@ -74,7 +74,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     return { openedAt, clickedAt, machineOpenedAt, machineClickedAt };
   };
 
-  it('return an image, and record the first opening', async () => {
+  it('return an image if the address is the tracking image, and record the first opening of the mail', async () => {
     await send();
     const { picture } = addressesIn(mail);
     const before = clock.now();
@@ -91,7 +91,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     expect(await statistics()).to.deep.equal({ ...nothing, opened: 1 });
   });
 
-  it('count separately if a machine makes them, and do not set opened_at or clicked_at', async () => {
+  it('are counted separately if a machine makes them, and then do not set opened_at or clicked_at', async () => {
     await send();
     const { picture, links } = addressesIn(mail);
     await visit(picture, applePrivacyProxy);
@@ -109,7 +109,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('are redirected to the link’s target, and the first visit is recorded', async () => {
+  it('are redirected to the target of the link, and the first visit is recorded', async () => {
     await send();
     const { links } = addressesIn(mail);
     const { status, headers, text } = await visit(`${links[1]}?fbclid=x`);
@@ -130,7 +130,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('count as visits by a machine if they follow several links within 2 seconds', async () => {
+  it('count as visits by a machine if they follow two links of the mail within 2 seconds', async () => {
     await send();
     const { links } = addressesIn(mail);
     await visit(links[0]);
@@ -158,7 +158,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('count once for each recipient, even if one recipient makes several visits simultaneously', async () => {
+  it('are counted once for each recipient, even if a recipient makes several visits simultaneously', async () => {
     const mails = await send('all', 3);
     await Promise.all(
       mails.flatMap((one) => {
@@ -177,7 +177,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('return 404 for a forged token, a token of another kind and an unknown link', async () => {
+  it('return 404 for a forged token, a token of a different kind and an unknown link', async () => {
     await send();
     const {
       picture = '',
@@ -192,7 +192,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     expect(await times()).to.include({ openedAt: null, clickedAt: null });
   });
 
-  it('are tracked for links in text and HTML, except personal links and the unsubscribe link', async () => {
+  it('are tracked at links in text and HTML, except personal links and the unsubscribe link', async () => {
     await send();
     const { links } = addressesIn(mail);
     expect(links).to.have.length(2);
@@ -209,7 +209,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     expect(mail.message.html).to.contain('href="https://example.com/one"');
   });
 
-  it('are redirected without a record if tracking is off, the student is removed or 90 days have passed', async () => {
+  it('are answered but not recorded if tracking is off, the student is removed or 90 days have passed', async () => {
     const sender = { from_name: 'Knots', postal_address: 'Quay 1' };
     const followed = async () => {
       const { picture, links } = addressesIn(mail);
@@ -231,7 +231,7 @@ describe('visits to tracked addresses of mails (CAMP-13)', () => {
     expect(await followed()).to.deep.equal(nothing);
   });
 
-  it('are erased with the student, except the counts', async () => {
+  it('are erased when the student is removed, but their counts remain', async () => {
     await send();
     await visit(addressesIn(mail).links[0]);
     await removeStudent(deps, club.id, mail.studentId, clock.now());

@@ -31,7 +31,7 @@ describe('mails', function () {
 
   const mailTo = (email: string, timeoutMs = 10 * second): Promise<Message> =>
     mailbox.waitFor(({ to }) => to.includes(email.toLowerCase()), timeoutMs);
-  /** Returns the only link of a mail, which must be equal in its text and its HTML. */
+  /** Returns the only link of a mail. The text and the HTML must contain the same link. */
   const linkIn = ({ text, html = '' }: Message): URL => {
     const [, link = ''] = /(https?:\/\/\S+)/.exec(text) ?? [];
     const [, href = ''] = /href="([^"]+)"/.exec(html) ?? [];
@@ -71,7 +71,7 @@ describe('mails', function () {
     expect((await students.signIn(email, 'a newly chosen phrase')).status).to.equal(200);
   });
 
-  it('contain six digits but no link for the sign-in of a student', async () => {
+  it('contain a code of six digits, but no link, if a student requested a sign-in code', async () => {
     const { email } = await buildStudent(club.id);
     const answer = await call('POST', '/v1/auth/code', { body: { club_id: club.id, email } });
     const mail = await mailTo(email);
@@ -82,7 +82,7 @@ describe('mails', function () {
     expect((await call('POST', '/v1/auth/code/exchange', { body })).status).to.equal(200);
   });
 
-  it('contain a link without a token for a known student who signs up again', async () => {
+  it('contain a link without a token if a confirmed student signs up again', async () => {
     const { email } = await buildStudent(club.id);
     await studentAccounts(club.id).signUp(email, 'quite another phrase');
     const mail = await mailTo(email);
@@ -90,7 +90,7 @@ describe('mails', function () {
     expect(linkIn(mail).search).to.equal('');
   });
 
-  it('contain links that confirm an administrator and accept an invitation', async () => {
+  it('contain a link that confirms an administrator, or a link that accepts an invitation', async () => {
     const owner = someone();
     await administratorAccounts().signUp(owner, password);
     const { body } = await administratorAccounts().verify(tokenIn(await mailTo(owner)));
@@ -114,7 +114,7 @@ describe('mails', function () {
     expect((await mailTo(email)).html).to.include('Ann &quot;A&quot; O&#39;Hara &amp; co &lt;3');
   });
 
-  it('contain neither a hostile name nor a header that such a name would add', async () => {
+  it('contain neither a name with markup nor a header that a line break in the name would add', async () => {
     const { email, id } = await buildStudent(club.id);
     await alter('students', id, { name: `<img src=x onerror="alert('1')"> & "co"\r\nBcc: victim@localhost` });
     await studentAccounts(club.id).requestReset(email);
@@ -124,7 +124,7 @@ describe('mails', function () {
     expect(mail.to).to.deep.equal([email]);
   });
 
-  it('name a club by its slug if its name is hostile', async () => {
+  it('name a club by its slug if its name contains line breaks or markup', async () => {
     const source = await testDatabase();
     const hostile = await buildClub();
     const { email } = await buildStudent(hostile.id);

@@ -59,7 +59,7 @@ describe('the media library', () => {
   }
 
   describe('GET /v1/clubs/{clubId}/media', () => {
-    it('filters files by the screen type, which depends on provider, kind, type and extension (MED-4)', async () => {
+    it('filters files by screen type, which follows from provider, kind, type and extension (MED-4)', async () => {
       await buildTypes();
       expect(await titles('?types=video')).to.deep.equal([['protected', 'video'], 2]);
       expect(await titles('?types=image,audio')).to.deep.equal([['audio', 'image'], 2]);
@@ -75,7 +75,7 @@ describe('the media library', () => {
       );
     });
 
-    it('lists several types newest first, without gaps between pages', async () => {
+    it('lists files of several types newest first, and pages neither repeat nor miss a file', async () => {
       await buildTypes();
       const all = (await list('?page_size=100')).data.map(({ id }) => id);
       const paged: Id[] = [];
@@ -87,7 +87,7 @@ describe('the media library', () => {
       expect(all).to.deep.equal(all.toSorted().toReversed());
     });
 
-    it('lists only the files of a folder, or with `top` only the files without a folder', async () => {
+    it('lists only the files of a given folder, or, with `top`, only the files without a folder', async () => {
       const outer = await makeFolder('Outer');
       const inner = await makeFolder('Inner', outer);
       for (const [title, folder] of [
@@ -105,7 +105,7 @@ describe('the media library', () => {
       expect(await titles()).to.deep.equal([['a', 'b', 'c'], 3]);
     });
 
-    it('lists archived files separately, and the favorites of the caller', async () => {
+    it('lists archived files only on request, and can list only the caller’s favorites', async () => {
       const member = await buildMember(club.id, 'editor');
       const [one, two] = [await buildMedia(club.id, { title: 'one' }), await buildMedia(club.id, { title: 'two' })];
       expect((await edit(one.id, { archived: true })).body.data).to.include({ archived: true, favorite: false });
@@ -120,7 +120,7 @@ describe('the media library', () => {
       expect(await titles('?favorite=true')).to.deep.equal([[], 0]);
     });
 
-    it('finds parts of titles and file names by q in any letter case, together with filters', async () => {
+    it('finds parts of titles and file names by q in any letter case, also with further filters', async () => {
       const folder = await makeFolder('Folder');
       const { id } = await buildMedia(club.id, { title: 'Nós de MARINHEIRO', bytes: 'x' });
       await buildMedia(club.id, { title: 'marinha' });
@@ -138,7 +138,7 @@ describe('the media library', () => {
       expect(await titles('?q=%20')).to.deep.equal([['Nós de MARINHEIRO', 'marinha'], 2]);
     });
 
-    it('returns exact totals after any changes, even while some changes are not yet added to the tallies', async () => {
+    it('returns exact totals after any changes, even before a change is added to the stored tallies', async () => {
       const { db } = await testDeps();
       const source = await testDatabase();
       const folders = [await makeFolder('a'), await makeFolder('b')];
@@ -186,7 +186,7 @@ describe('the media library', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}/media/{mediaId}', () => {
-    it('changes the given fields, and returns favorite and usage_count (MED-11)', async () => {
+    it('changes the given fields, and also returns favorite and usage_count (MED-11)', async () => {
       const folder = await makeFolder('Folder');
       const { id } = await buildMedia(club.id, { title: 'Old' });
       const agent = await buildAgent(club.id);
@@ -205,7 +205,7 @@ describe('the media library', () => {
       expect(read.body.data).to.include({ title: 'New title', archived: true, usage_count: 1, favorite: false });
     });
 
-    it('removes an archived file from the agents’ index until it is unarchived, and indexes a new title', async () => {
+    it('keeps an archived file out of the agents’ index until it is unarchived, and indexes a new title', async () => {
       const source = await testDatabase();
       const { id } = await buildMedia(club.id, { title: 'Old' });
       const agent = await buildAgent(club.id);
@@ -232,7 +232,7 @@ describe('the media library', () => {
       expect(await indexed()).to.deep.equal([{ title: 'New' }]);
     });
 
-    it('returns 404 for a foreign file or folder, and 422 for an invalid title or folder', async () => {
+    it('returns 404 if file or folder belong to another club, and 422 for an invalid title or folder', async () => {
       const { id } = await buildMedia(club.id);
       const student = await buildStudent(club.id);
       const image = await buildMedia(club.id, { studentId: student.id });
@@ -261,7 +261,7 @@ describe('the media library', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/media/references', () => {
-    it('creates a ready reference with the id from its address, without bytes and download_url (MED-9)', async () => {
+    it('creates a ready reference with the id from the address, but no bytes and no download_url (MED-9)', async () => {
       const folder = await makeFolder('Folder');
       const answer = await refer({
         provider: 'videosite1',
@@ -290,7 +290,7 @@ describe('the media library', () => {
       expect((await refer({})).body.data).to.include({ kind: 'document', external_id: 'https://knots.org/' });
     });
 
-    it('returns 422, 400 or 404, and writes nothing', async () => {
+    it('returns 422, 400 or 404 for a bad reference, and writes nothing', async () => {
       const before = await rowCounts();
       await eachCase(
         [
@@ -312,7 +312,7 @@ describe('the media library', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('creates a reference that is not a source for agents and uses no storage', async () => {
+    it('creates a reference that agents cannot use as a source and that needs no storage', async () => {
       const { id } = (await refer({})).body.data;
       const agent = await buildAgent(club.id);
       await call('PUT', `/v1/clubs/${club.id}/agents/${agent.id}/material`, {
@@ -325,7 +325,7 @@ describe('the media library', () => {
     });
   });
 
-  it('serves preview and download of an SVG as attachments with the file’s name', async () => {
+  it('serves the preview and the download of an SVG as attachments under the file’s name', async () => {
     const { id } = await buildMedia(club.id, { title: 'Nó.svg', bytes: '<svg xmlns="http://www.w3.org/2000/svg"/>' });
     await (await testDatabase()).query(`UPDATE media SET kind = 'image', mime = 'image/svg+xml' WHERE id = $1`, [id]);
     const { preview_url: preview, download_url: download } = (await send('GET', [id])).body.data;
@@ -360,7 +360,7 @@ describe('the media library', () => {
       expectError(await send('PATCH', ['folders', outer], { name: 'x' }), 'not_found');
     });
 
-    it('have unique names within a folder in any letter case, else 409 name_taken', async () => {
+    it('have unique names within a folder, in any letter case; otherwise the answer is 409 name_taken', async () => {
       const outer = await makeFolder('A');
       const inner = await makeFolder('a', outer);
       expectError(await send('POST', ['folders'], { name: ' a ' }), 'name_taken');
@@ -378,7 +378,7 @@ describe('the media library', () => {
       expectError(await send('POST', ['folders'], { name: 'x'.repeat(121) }), 'invalid_request');
     });
 
-    it('return 409 folder_not_empty until their files, archived files and folders are removed', async () => {
+    it('cannot be deleted (409 folder_not_empty) while they contain a folder or a file, even an archived one', async () => {
       const outer = await makeFolder('A');
       const inner = await makeFolder('B', outer);
       expectError(await send('DELETE', ['folders', outer]), 'folder_not_empty');
@@ -416,7 +416,7 @@ describe('the media library', () => {
       expectError(second, 'folder_cycle');
     });
 
-    it('lose no file and cause no deadlock if a folder is deleted while files move into it', async () => {
+    it('lose no file and cause no deadlock if a folder is deleted while files are moved into the folder', async () => {
       const folder = await makeFolder('A');
       const files = await Promise.all(Array.from({ length: 4 }, () => buildMedia(club.id)));
       const answers = await Promise.all([
@@ -429,7 +429,7 @@ describe('the media library', () => {
       expect((await list(`?folder_id=${folder}`)).total > 0).to.equal(isThere);
     });
 
-    it('behave like the model, which has no cycle, no depth above ten and no equal names in a folder', async () => {
+    it('behave like the model: no cycle, at most ten levels, and no equal names in a folder', async () => {
       const step = fc.record({
         act: fc.constantFrom('create', 'create', 'create', 'move', 'move', 'rename', 'delete'),
         of: fc.nat(30),

@@ -1,5 +1,6 @@
 /**
- * Tests lessons, covers, agents and e-mails that use library files. The recorded uses must match the contents that name the files (MED-14).
+ * Tests lessons, covers, agents and e-mails that use library files. The stored list of uses must match the contents that name the files
+ * (MED-14).
  */
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -47,11 +48,11 @@ describe('records that use files of the library', () => {
     ((await call('GET', `/media/${id}/usage`)).body.data as { kind: string; id: Id; title: string }[]).map(
       ({ kind, title }) => `${kind} ${title}`,
     );
-  /** Creates a file that looks like an uploaded file. Other tests cover uploads. */
+  /** Creates a file like an uploaded file, but without an upload, which other tests cover. */
   const image = () => buildMedia(club.id, { title: 'knot.png', mime: 'image/png', bytes: png(4, 4) });
 
   describe('lessons (MED-19)', () => {
-    it('use the files that their content names, from creation until removal', async () => {
+    it('use the files that their content names, from their creation until their removal', async () => {
       const [one, two] = [(await buildMedia(club.id)).id, (await buildMedia(club.id)).id];
       const created = await call('POST', `/modules/${moduleId()}/lessons`, {
         title: 'Bends',
@@ -68,7 +69,7 @@ describe('records that use files of the library', () => {
       expect(await usage(two)).to.deep.equal([]);
     });
 
-    it('refuse unknown files, archived files and more than 100 files without a change', async () => {
+    it('refuse unknown files, archived files and more than 100 files, and then stay unchanged', async () => {
       const { id } = await buildMedia(club.id);
       const lesson = course.lessons[0]?.id ?? '';
       await call('PATCH', `/lessons/${lesson}`, { content: named(id) });
@@ -90,7 +91,7 @@ describe('records that use files of the library', () => {
       expect(await usage(id)).to.have.length(1);
     });
 
-    it('can be changed after one of their files was deleted by force', async () => {
+    it('can still be changed after one of their files was deleted with force=true', async () => {
       const { id } = await buildMedia(club.id);
       const lesson = course.lessons[0]?.id ?? '';
       await call('PATCH', `/lessons/${lesson}`, { content: named(id) });
@@ -123,7 +124,7 @@ describe('records that use files of the library', () => {
   });
 
   describe('covers of courses', () => {
-    it('are shown to administrators and students, replaced and removed', async () => {
+    it('are shown to administrators and students, and can be replaced and removed', async () => {
       const [one, two] = [await image(), await image()];
       const set = (cover: string) => call('PATCH', `/courses/${course.id}`, { cover_media_id: cover });
       expect((await set(one.id)).body.data.cover).to.include({ id: one.id, type: 'image' });
@@ -161,7 +162,7 @@ describe('records that use files of the library', () => {
   });
 
   describe('e-mails', () => {
-    it('use the images of drafts, report unknown images as a problem, and refuse new archived images', async () => {
+    it('use the images of drafts, report unknown images, and accept an archived image only if already used', async () => {
       const { id } = await image();
       const campaign = (await call('POST', '/campaigns', { name: 'News', content: email(id, newId()) })).body.data.id;
       const automation = (await call('POST', '/workflows', { name: 'Hello', draft: definition(id) })).body.data.id;
@@ -207,7 +208,7 @@ describe('records that use files of the library', () => {
     });
   });
 
-  it('have, after any changes, exactly the recorded uses that their contents show', async () => {
+  it('have exactly the uses that their contents show, after any sequence of changes', async () => {
     const place = fc.constantFrom('lesson', 'campaign', 'automation', 'agent');
     const step = fc.record({
       act: fc.constantFrom('write', 'write', 'write', 'write', 'remove', 'archive', 'restore', 'delete'),
@@ -317,7 +318,7 @@ describe('POST /v1/clubs/{clubId}/media/{mediaId}/replace (MED-18)', () => {
     return [await answer.text(), /filename="([^"]*)"/.exec(answer.headers.get('content-disposition') ?? '')?.[1]];
   };
 
-  it('exchanges contents but not ids, titles and uses, archives the other file, and is reversible', async () => {
+  it('exchanges the contents of two files, but not their ids, titles and uses, and can be reversed', async () => {
     const [old, better] = [await upload('old.md', '# Old'), await upload('new.md', '# New and longer')];
     const agent = await buildAgent(club.id);
     await call('PUT', `/agents/${agent.id}/material`, { course_ids: [], lesson_ids: [], media_ids: [old.id] });
@@ -374,7 +375,7 @@ describe('POST /v1/clubs/{clubId}/media/{mediaId}/replace (MED-18)', () => {
     ]);
   });
 
-  it('returns 404 or 409 media_mismatch, and changes nothing', async () => {
+  it('returns 404 or 409 media_mismatch if the files cannot be exchanged, and changes nothing', async () => {
     const text = await upload('a.md', '# A');
     const picture = await buildMedia(club.id, { title: 'a.png', mime: 'image/png', bytes: png(2, 2) });
     const reference = (

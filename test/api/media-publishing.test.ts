@@ -41,7 +41,7 @@ describe('publishing of files (MED-25)', () => {
   const read = async (id: Id) => (await call('GET', `/media/${id}`)).body.data;
   const file = async (words = 'How to tie it.', title = 'Nó “um”.txt'): Promise<Id> =>
     (await buildMedia(club.id, { title, bytes: words })).id;
-  /** Publishes a file, and runs the move to its end. */
+  /** Publishes a file, and runs all steps of its move to the public bucket. */
   const published = async (id: Id): Promise<Id> => {
     expect((await publish(id)).status).to.equal(202);
     expect(await movedFile(id)).to.deep.equal({ done: true, outcome: 'public' });
@@ -64,7 +64,7 @@ describe('publishing of files (MED-25)', () => {
     (await testDatabase()).query<object[]>(`SELECT visibility FROM media_moves WHERE club_id = $1`, [club.id]);
 
   describe('POST /v1/clubs/{clubId}/media/{mediaId}/publish and /unpublish', () => {
-    it('wakes one run for repeated requests, and keeps the file private until the run has moved the file', async () => {
+    it('starts one run for repeated requests, and the file stays private until the run has moved it', async () => {
       const id = await file();
       const [one, two] = [await publish(id), await publish(id)];
       expect([one.status, two.status, one.body.data.visibility]).to.deep.equal([202, 202, 'private']);
@@ -78,7 +78,7 @@ describe('publishing of files (MED-25)', () => {
       expect([(await publish(id)).body.data.visibility, await moves()]).to.deep.equal(['public', []]);
     });
 
-    it('serves a public file to any reader under a permanent address, and signs downloads', async () => {
+    it('serves a public file to any reader under a permanent address, but still signs its download', async () => {
       const id = await published(await file());
       const record = await read(id);
       expect(record.visibility).to.equal('public');
@@ -99,7 +99,7 @@ describe('publishing of files (MED-25)', () => {
       expect((await fetch(hidden.split('?')[0])).status, 'a private file without its signature').to.equal(403);
     });
 
-    it('moves renditions too, and signs the addresses of all renditions once the file is private again', async () => {
+    it('also moves renditions. Once the file is private again, all their addresses are signed', async () => {
       const { id } = await uploadFile({ club }, { fileName: 'knot.png', mime: 'image/png', bytes: png(64, 48) });
       await published(id);
       const record = await read(id);
@@ -120,7 +120,7 @@ describe('publishing of files (MED-25)', () => {
       expectError(await open(id, 'thumbnail'), 'not_found');
     });
 
-    it('leaves old objects until upkeep erases them, after an hour (private) or six minutes (public)', async () => {
+    it('leaves the old objects to upkeep, which erases private ones after an hour, public ones after 6 min', async () => {
       const deps = await mediaDeps();
       const { id } = await uploadFile({ club }, { fileName: 'knot.png', mime: 'image/png', bytes: png(64, 48) });
       const used = (await call('GET', '/media/storage')).body;
@@ -139,7 +139,7 @@ describe('publishing of files (MED-25)', () => {
       expect((await objectsOf(club)).public).to.deep.equal([]);
       expect((await fetch((await read(id)).preview_url)).status).to.equal(200);
       expect((await call('GET', '/media/storage')).body, 'counted once').to.deep.equal(used);
-      // The upload address was valid for 15 minutes. The object is erased again once no upload can arrive any more.
+      // The upload address is valid for 15 minutes. After that time no upload can arrive any more, and upkeep erases the object again.
       const [leftover] = await leftovers();
       expect([(await leftovers()).length, leftover?.arrivesUntil]).to.deep.equal([1, null]);
       expect((Number(leftover?.erasesAt) - Date.now()) / minute).to.be.within(24 * 60 + 10, 24 * 60 + 15);
@@ -147,7 +147,7 @@ describe('publishing of files (MED-25)', () => {
       expect(await leftovers()).to.deep.equal([]);
     });
 
-    it('serves an HTML page as text and an SVG as a download, so that neither can run scripts', async () => {
+    it('serves an HTML page as plain text and an SVG as a download, so that neither can run scripts', async () => {
       const [page, drawing] = [await file('<script>alert(1)</script>', 'a.html'), await file('<svg/>', 'a.svg')];
       await alter('media', page, { mime: 'text/html' });
       await alter('media', drawing, { mime: 'image/svg+xml' });
@@ -156,7 +156,7 @@ describe('publishing of files (MED-25)', () => {
       expect(image.headers.get('content-disposition')).to.match(/^attachment;/);
     });
 
-    it('returns 409: media_not_ready for unready files and references, media_archived for archived files', async () => {
+    it('returns 409 media_not_ready for references and unready files, and media_archived for archived ones', async () => {
       const others: Id[] = [];
       for (const status of ['uploading', 'processing', 'failed'] as const)
         others.push((await buildMedia(club.id, { status, bytes: 'x' })).id);
@@ -178,7 +178,7 @@ describe('publishing of files (MED-25)', () => {
       expect(await movedFile(id)).to.deep.equal({ done: true, outcome: 'private' });
     });
 
-    it('returns 404 for removed, foreign, unknown and students’ files, which the database keeps private', async () => {
+    it('returns 404 for unknown files and files of students, which even the database keeps private', async () => {
       const student = await buildStudent(club.id);
       const removed = await file();
       await call('DELETE', `/media/${removed}`);
@@ -197,7 +197,7 @@ describe('publishing of files (MED-25)', () => {
   });
 
   describe('GET /public/media/{mediaId}/preview and /thumbnail', () => {
-    it('redirects with an ETag and a lifetime of five minutes, also after the content was replaced', async () => {
+    it('redirects with an ETag and a lifetime of five minutes. A new content gets a new ETag', async () => {
       const [old, better] = [await published(await file('Old.')), await published(await file('New and longer.'))];
       const before = await open(old);
       expect(before.headers.get('cache-control')).to.equal('public, max-age=300');
@@ -211,7 +211,7 @@ describe('publishing of files (MED-25)', () => {
       );
     });
 
-    it('returns byte-equal 404 answers for private, removed and unknown files and missing thumbnails', async () => {
+    it('returns the same bytes with 404 for private, removed and unknown files and missing thumbnails', async () => {
       const [privateFile, removedFile, publicFile] = [
         await file(),
         await published(await file()),
@@ -230,7 +230,7 @@ describe('publishing of files (MED-25)', () => {
   });
 
   describe('the run of a move', () => {
-    /** Runs a step. Calls the function `happens` once, when the step reaches the failpoint. */
+    /** Runs one step of a move. When the step reaches the failpoint, calls the function `happens` once. */
     const meeting = async (
       id: Id,
       point: Parameters<MovingDeps['failpoint']>[0],
@@ -260,7 +260,7 @@ describe('publishing of files (MED-25)', () => {
       );
 
     for (const point of ['move_claimed', 'move_copied', 'move_recorded'] as const)
-      it(`is continued by another worker after a crash at ${point}, and every stored object has a row`, async () => {
+      it(`is continued by another worker after a crash at ${point}, and no stored object lacks its row`, async () => {
         const { id } = await uploadFile({ club }, { fileName: 'knot.png', mime: 'image/png', bytes: png(8, 8) });
         await publish(id);
         await deadAt(point, id);
@@ -277,7 +277,7 @@ describe('publishing of files (MED-25)', () => {
         expect([publicKeys.length, privateKeys]).to.deep.equal([4, []]);
       });
 
-    it('writes nothing if its lease expired and another worker finished, and its copy is erased later', async () => {
+    it('writes nothing if its lease expired and another worker finished the move', async () => {
       const id = await file();
       await publish(id);
       const late = await meeting(id, 'move_copied', async () => {
@@ -292,7 +292,7 @@ describe('publishing of files (MED-25)', () => {
       expect([publicKeys.length, privateKeys]).to.deep.equal([1, []]);
     });
 
-    it('writes nothing and renews no lease after its lease expired and another worker claimed the move', async () => {
+    it('neither writes nor renews its lease if it expired and another worker claimed the move', async () => {
       const id = await file();
       await publish(id);
       const [copied, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -314,7 +314,7 @@ describe('publishing of files (MED-25)', () => {
       expect(await wordsOf(id)).to.equal('How to tie it.');
     });
 
-    it('keeps the file private while the store is unavailable, and copies the file in the next step', async () => {
+    it('keeps the file private while the object store is unavailable, and copies it in the next step', async () => {
       const id = await file();
       await publish(id);
       const away = await mediaDeps(() => ({ copy: () => Promise.reject(new Error('Store is unavailable')) }));
@@ -324,14 +324,14 @@ describe('publishing of files (MED-25)', () => {
       expect(await orphansOf(club)).to.deep.equal([]);
     });
 
-    it('ends without a change if the store has lost the file', async () => {
+    it('ends without a change if the object store has lost the file', async () => {
       const { id } = await buildMedia(club.id, { bytes: null, sizeBytes: 9 });
       await publish(id);
       expect(await movedFile(id)).to.deep.equal({ done: true, outcome: 'private' });
       expect(await moves()).to.deep.equal([]);
     });
 
-    it('waits while the file is processed, also if the processing starts during the copy', async () => {
+    it('waits while the file is being processed, even if the processing starts during the copy', async () => {
       const id = await file();
       await publish(id);
       const now = new Date();
@@ -354,7 +354,7 @@ describe('publishing of files (MED-25)', () => {
       expect((await read(other)).visibility).to.equal('private');
     });
 
-    it('continues as soon as the processing of the file has ended and wakes the run', async () => {
+    it('continues as soon as the processing of the file ends, because its end wakes the run', async () => {
       const id = await file();
       await publish(id);
       const now = new Date();
@@ -372,7 +372,7 @@ describe('publishing of files (MED-25)', () => {
       expect(await wakes(), 'wakes of a file that does not move').to.deep.equal([]);
     });
 
-    it('renews its claim while it copies, for any duration of the copy', async () => {
+    it('renews its lease while it copies the file, however long the copy takes', async () => {
       const id = await file();
       await publish(id);
       const source = await testDatabase();
@@ -404,7 +404,7 @@ describe('publishing of files (MED-25)', () => {
       }
     });
 
-    it('applies only the last request if it arrives before the run starts or after the run copied the file', async () => {
+    it('applies only the last request, even if it arrives after the run has copied the file', async () => {
       const [early, late, twice] = [await file(), await file(), await file()];
       await publish(early);
       await unpublish(early);
@@ -434,7 +434,7 @@ describe('publishing of files (MED-25)', () => {
       expect((await objectsOf(club)).public).to.have.length(1);
     });
 
-    it('leaves no object in a bucket if the file is removed during or after the move', async () => {
+    it('leaves no object in any bucket if the file is removed during or after the move', async () => {
       const [before, after] = [await file(), await file()];
       await publish(before);
       const removing = () => call('DELETE', `/media/${before}?force=true`);
@@ -451,7 +451,7 @@ describe('publishing of files (MED-25)', () => {
     });
 
     for (const movedFirst of [true, false])
-      it(`locks files against a simultaneous removal and replacement: ${movedFirst ? 'the move first' : 'the move last'}`, async () => {
+      it(`excludes a simultaneous removal or replacement: ${movedFirst ? 'the move first' : 'the move last'}`, async () => {
         const deps = await movingDeps();
         const now = new Date();
         const reader = { clubId: club.id, administratorId: club.owner.id };
@@ -488,7 +488,7 @@ describe('publishing of files (MED-25)', () => {
         const lock = sql`SELECT 1 FROM media WHERE club_id = ${club.id} ORDER BY id FOR UPDATE`;
         if (movedFirst) {
           const outcomes = await inThisOrder(lock, ...steps, remove, replace);
-          expect(outcomes[0]).to.include({ done: true }); // Outcome: `gone` if the removal precedes the step's read, otherwise `public`.
+          expect(outcomes[0]).to.include({ done: true }); // `gone` if the removal commits before the step reads the row, otherwise `public`
           expect(outcomes.slice(1)).to.deep.equal([{ done: true, outcome: 'public' }, 'done', 'media_mismatch']);
         } else {
           const outcomes = await inThisOrder(lock, remove, replace, ...steps);
@@ -509,7 +509,7 @@ describe('publishing of files (MED-25)', () => {
   });
 
   describe('upkeep of leftovers', () => {
-    it('repeats a refused erasure after five minutes, and repeats an erasure that was not recorded', async () => {
+    it('repeats an erasure that the store refused, after five minutes, or that was not recorded', async () => {
       const id = await published(await file());
       const [key] = (await objectsOf(club)).private;
       const at = later(61 * minute);

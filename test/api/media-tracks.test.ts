@@ -46,7 +46,7 @@ describe('subtitles of videos and sounds', () => {
     return rows.map(({ key }) => key);
   };
 
-  it('are stored as WebVTT, listed in the record in their order, and read by a signed address', async () => {
+  it('are stored as WebVTT, listed in order in the record of the file, and read by a signed address', async () => {
     const srt = {
       content: '1\n00:00:01,000 --> 00:00:04,500\nDê um nó & puxe.\n',
       label: 'Legendas',
@@ -66,7 +66,7 @@ describe('subtitles of videos and sounds', () => {
     expect(await leftKeys()).to.deep.equal([]);
   });
 
-  it('replace the previous subtitles, whose file is erased', async () => {
+  it('replace the previous subtitles of their language, whose file is erased', async () => {
     await setTrack('en', spoken('One.'));
     const before = await keyOf('en');
     const answer = await setTrack('en', spoken('Two.'));
@@ -75,7 +75,7 @@ describe('subtitles of videos and sounds', () => {
     expect(await leftKeys()).to.deep.equal([before]);
   });
 
-  it('are removed alone or with their file', async () => {
+  it('are removed alone or together with their video', async () => {
     await setTrack('en', spoken('One.'));
     await setTrack('de', spoken('Eins.'));
     const keys = [(await keyOf('en')) ?? '', (await keyOf('de')) ?? ''];
@@ -86,7 +86,7 @@ describe('subtitles of videos and sounds', () => {
     expect(await leftKeys()).to.deep.equal(keys.toSorted());
   });
 
-  it('are refused with 422 and the line of the fault, and leave nothing', async () => {
+  it('are refused with 422 and the line of the fault, and then nothing is stored', async () => {
     const cases: [string, string, string][] = [
       ['en', 'Hello', 'content, line 1: a time is expected here, such as `00:01.000 --> 00:02.500`.'],
       [
@@ -112,7 +112,7 @@ describe('subtitles of videos and sounds', () => {
     expect(answer.body.error.message).to.equal('content, line 3: the cue ends after the video or sound.');
   });
 
-  it('are refused with 422 or 404 for documents, references, unready files and foreign files', async () => {
+  it('are refused for documents, references, unready files and files of other clubs', async () => {
     const document = await buildMedia(club.id, { bytes: 'a' });
     const arriving = await buildMedia(club.id, { video: true, bytes: 'a', mime: 'video/mp4', status: 'processing' });
     const foreign = await buildMedia((await buildClub()).id, { video: true, bytes: 'a', mime: 'video/mp4' });
@@ -153,7 +153,7 @@ describe('subtitles of videos and sounds', () => {
     expect((await setTrack('id', spoken('b'))).status).to.equal(200);
   });
 
-  it('are read by agents with their times, preferably in the club’s language', async () => {
+  it('are a source of agents, which read texts and times, preferably in the club’s language', async () => {
     const agent = await buildAgent(club.id);
     await call('PUT', `/agents/${agent.id}/material`, { course_ids: [], lesson_ids: [], media_ids: [video.id] });
     const [source] = await indexedSourcesOf(club.id);

@@ -30,7 +30,7 @@ describe('subtitles from speech for administrators', function () {
   const upload = (language = 'pt') => call('PUT', `/media/${video.id}/tracks/${language}`, uploaded);
   const record = async () => (await call('GET', `/media/${video.id}`)).body.data;
   const rows = async () => (await testDeps()).db.manager.findBy(MediaTranscription, { clubId: club.id });
-  /** Returns the number of runs to wake for files of this club. */
+  /** Returns how many workflow runs are to be woken for files of this club. */
   const wakes = async () => {
     const source = await testDatabase();
     const found = await source.query<unknown[]>(
@@ -79,7 +79,7 @@ describe('subtitles from speech for administrators', function () {
     expect((await record()).tracks.map(({ language }: { language: string }) => language)).to.deep.equal(['en']);
   });
 
-  it('return 409 transcription_pending for a second language while subtitles are pending', async () => {
+  it('cause 409 transcription_pending for a second language while subtitles are pending', async () => {
     await ask('pt');
     const refused = await ask('en');
     expectError(refused, 'transcription_pending');
@@ -87,7 +87,7 @@ describe('subtitles from speech for administrators', function () {
     expect((await rows()).map(({ language }) => language)).to.deep.equal(['pt']);
   });
 
-  it('return 409 track_exists for a language with uploaded subtitles', async () => {
+  it('cause 409 track_exists if subtitles of the language were uploaded', async () => {
     await upload();
     const refused = await ask();
     expectError(refused, 'track_exists');
@@ -97,14 +97,14 @@ describe('subtitles from speech for administrators', function () {
     expect((await ask()).status).to.equal(202);
   });
 
-  it('return 409 too_many_tracks for a twenty-first language', async () => {
+  it('cause 409 too_many_tracks for a twenty-first language of one file', async () => {
     const languages = Array.from({ length: 20 }, (_, at) => `q${String.fromCharCode(97 + at)}x`);
     for (const language of languages) expect((await upload(language)).status, language).to.equal(200);
     expectError(await ask('pt'), 'too_many_tracks');
     expect(await rows()).to.deep.equal([]);
   });
 
-  it('return 422 or 404 for images, documents, references, unready files and foreign files', async () => {
+  it('cause 422 or 404 for images, documents, references, unready files and files of other clubs', async () => {
     const image = await buildMedia(club.id, { bytes: 'a', mime: 'image/png' });
     const document = await buildMedia(club.id, { bytes: 'a' });
     const reference = await buildMedia(club.id, { video: true });
@@ -118,14 +118,14 @@ describe('subtitles from speech for administrators', function () {
     expect(await (await testDeps()).db.manager.findOneBy(MediaTranscription, { id: foreign.id })).to.equal(null);
   });
 
-  it('return 422 for an invalid language tag', async () => {
+  it('cause 422 for an invalid language tag', async () => {
     await eachCase(['', 'x', 'english', 'pt_BR', 'en-a', 'pt-BR; rm'], async (language) =>
       expectError(await ask(language), 'invalid_request'),
     );
     expect(await rows()).to.deep.equal([]);
   });
 
-  it('return 403 or 401 to support, students and callers without a session, and accept editors', async () => {
+  it('can be requested by editors, but not by support, students and callers without a session', async () => {
     const support = callsOf(club, (await buildMember(club.id, 'support')).token);
     const editor = callsOf(club, (await buildMember(club.id, 'editor')).token);
     const student = callsOf(club, await openFurtherSession('student', (await buildStudent(club.id)).id));
@@ -136,7 +136,7 @@ describe('subtitles from speech for administrators', function () {
     expect((await ask('pt', video.id, editor)).status).to.equal(202);
   });
 
-  it('return 501 not_configured if no subtitle program is configured, but old records stay readable', async () => {
+  it('cause 501 not_configured if no subtitle program is configured, but older ones stay readable', async () => {
     await ask();
     const app = await serveApp({ env: { SUBTITLES_COMMAND: '' } });
     try {
@@ -152,7 +152,7 @@ describe('subtitles from speech for administrators', function () {
     }
   });
 
-  it('create no track if an upload arrives while the speech is being recognized', async () => {
+  it('are not stored if subtitles are uploaded while the speech is being recognized', async () => {
     await ask();
     const failpoint: TranscriptionDeps['failpoint'] = async (name) => {
       if (name === 'speech_made') expect((await upload()).body.data.made_by).to.equal('upload');
@@ -164,7 +164,7 @@ describe('subtitles from speech for administrators', function () {
     expect((await texts(tracks))[0]).to.contain('Uploaded.');
   });
 
-  it('create no track if the file is removed while the speech is being recognized', async () => {
+  it('are not stored if the file is removed while the speech is being recognized', async () => {
     await ask();
     const failpoint: TranscriptionDeps['failpoint'] = async (name) => {
       if (name === 'speech_made') expect((await call('DELETE', `/media/${video.id}`)).status).to.equal(204);

@@ -39,7 +39,7 @@ const text = (name: string, mime: string, words: string): TestFile => ({
 });
 const notes = text('notes.md', 'text/markdown', '# Nós\n\nUma volta redonda.\n');
 
-/** Fields that are not in the answers to an upload (MED-11). */
+/** Fields that the answers about an upload do not contain (MED-11). */
 const asListed = { favorite: false, usage_count: 0 };
 
 describe('media', () => {
@@ -57,7 +57,7 @@ describe('media', () => {
     (await call('GET', `${libraryPath(club)}${query}`, { token: club.owner.token })).body;
 
   describe('POST /v1/clubs/{clubId}/media', () => {
-    it('reserves a private file whose title is the given title or else the file’s name', async () => {
+    it('reserves a private file. Its title is the given title, or else the name of the file', async () => {
       const { media, upload } = await reserve(uploader, notes, { title: '  About \n knots ' });
       expect(media).to.deep.include({
         kind: 'document',
@@ -83,7 +83,7 @@ describe('media', () => {
       expect((await reserve(uploader, notes)).media.title).to.equal('notes.md');
     });
 
-    it('returns 422 for wrong types, sizes and names, and 400 for missing and unknown fields', async () => {
+    it('returns 422 for a wrong type, size or name, and 400 for a missing or an unknown field', async () => {
       const before = await rowCounts();
       await eachCase(
         [
@@ -109,7 +109,7 @@ describe('media', () => {
       expect((await reserving(uploader, notes, { size_bytes: 500 * 1_024 * 1_024 })).status).to.equal(201);
     });
 
-    it('returns 422 for a file name that is a path, blank, or has control or invisible characters', async () => {
+    it('returns 422 for a file name that is a path or blank, or has control or invisible characters', async () => {
       const names = [
         '../../etc/passwd',
         'C:\\notes.md',
@@ -150,7 +150,7 @@ describe('media', () => {
       expect(await filesOf(club)).to.deep.equal([media.id]);
     });
 
-    it('does not allow a read, and a read address does not allow a write', async () => {
+    it('does not allow reads, and the download address does not allow writes', async () => {
       const { upload } = await reserve(uploader, notes);
       await put(upload, notes.bytes);
       expect((await fetch(upload.url)).status).to.equal(403);
@@ -161,7 +161,7 @@ describe('media', () => {
       expect((await fetch(bare)).status).to.equal(403);
     });
 
-    it('accepts one file, and refuses every later file, even after the first file was checked', async () => {
+    it('accepts one file, and refuses every later file, even after the check of the first file', async () => {
       const other = Buffer.from(notes.bytes.toString().toUpperCase());
       const { media, upload } = await reserve(uploader, notes);
       expect(await put(upload, notes.bytes)).to.equal(200);
@@ -172,7 +172,7 @@ describe('media', () => {
       expect(Buffer.from(await stored.arrayBuffer()).equals(notes.bytes)).to.equal(true);
     });
 
-    it('refuses a slow upload if another upload that started later ends first', async () => {
+    it('refuses a slow upload if a second upload, which started later, ends first', async () => {
       const { media, upload } = await reserve(uploader, notes);
       const slow = request(upload.url, { method: 'PUT', headers: { ...upload.headers, expect: '100-continue' } });
       const answered = once(slow, 'response').then(([response]: IncomingMessage[]) => response?.resume().statusCode);
@@ -188,7 +188,7 @@ describe('media', () => {
     });
   });
 
-  it('refuses a file at an expired upload address, but accepts a new reservation', async () => {
+  it('refuses a file if the upload address has expired, but then allows a new reservation', async () => {
     const late = await withClockStopped(() => reserve(uploader, notes), Date.now() - 15 * 60_000 - 1_000);
     expect(Date.parse(late.upload.expires_at)).to.be.below(Date.now());
     expect(await put(late.upload, notes.bytes)).to.equal(403);
@@ -199,7 +199,7 @@ describe('media', () => {
     expect(await put(inTime.upload, notes.bytes)).to.equal(200);
   });
 
-  it('signs preview_url and download_url for each answer, and stores them nowhere (MED-8)', async () => {
+  it('signs preview_url and download_url for each answer, and never stores these addresses (MED-8)', async () => {
     const ready = await uploadFile(uploader, notes);
     const file = await read(ready.id);
     for (const url of [file.preview_url, file.download_url, ready.preview_url]) {
@@ -211,7 +211,7 @@ describe('media', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/media/{mediaId}/complete', () => {
-    it('makes a file of every accepted type ready, with kind, preview and download', async () => {
+    it('sets every accepted type of file to ready, with kind, preview and download', async () => {
       const drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"/>';
       const files: [TestFile, string, string][] = [
         [{ fileName: 'a.pdf', mime: 'application/pdf', bytes: await pdf('Knots') }, 'pdf', 'application/pdf'],
@@ -271,7 +271,7 @@ describe('media', () => {
       expect(await read(media.id)).to.deep.equal({ ...body.data, ...asListed });
     });
 
-    it('returns 409 upload_missing before the file arrives, and 404 for a foreign or unknown file', async () => {
+    it('returns 409 upload_missing before the file arrives, and 404 for a file that the club does not have', async () => {
       const { media } = await reserve(uploader, notes);
       expectError(await completing(uploader, media.id), 'upload_missing');
       expectError(await completing(uploader, newId()), 'not_found');
@@ -349,7 +349,7 @@ describe('media', () => {
       expect([data.map((place: { id: string }) => place.id), total]).to.deep.equal([[second], 2]);
     });
 
-    it('returns 404 for an unknown, removed or foreign file and for a student’s image', async () => {
+    it('returns 404 for a file that is unknown, removed or of another club, and for a student’s image', async () => {
       const removed = await uploadFile(uploader, notes);
       await remove(removed.id);
       const foreign = await uploadFile({ club: await buildClub() }, notes);
@@ -362,7 +362,7 @@ describe('media', () => {
   });
 
   describe('DELETE /v1/clubs/{clubId}/media/{mediaId}', () => {
-    it('erases the file from library and bucket, and its name from every table', async () => {
+    it('erases the file from the library and the bucket, and its name from every table', async () => {
       const fileName = `secret ${newId()}.md`;
       const ready = await uploadFile(uploader, { ...notes, fileName }, { title: `about ${fileName}` });
       const answer = await remove(ready.id);
@@ -404,7 +404,7 @@ describe('media', () => {
       expect(await source.query(`SELECT FROM media_uses WHERE media_id = $1`, [id])).to.deep.equal([]);
     });
 
-    it('removes an unfinished upload: its completion returns 404, and late bytes are erased', async () => {
+    it('removes a file before its upload ends. Its completion then returns 404, and late bytes are erased', async () => {
       const { media, upload } = await reserve(uploader, notes);
       expect((await remove(media.id)).status).to.equal(204);
       expect(await put(upload, notes.bytes)).to.equal(200);
@@ -419,7 +419,7 @@ describe('media', () => {
   });
 
   describe('a library file in the material of agents', () => {
-    it('is indexed when it is ready, and removed from the index when it is removed', async () => {
+    it('is indexed when it is ready, and leaves the index when it is deleted', async () => {
       const source = await testDatabase();
       const { media, upload } = await reserve(uploader, notes);
       await buildMaterial((await buildAgent(club.id)).id, { mediaId: media.id });
@@ -443,7 +443,7 @@ describe('media', () => {
   describe('GET /v1/clubs/{clubId}/media/storage', () => {
     const usage = async (token = club.owner.token) => call('GET', libraryPath(club, 'storage'), { token });
 
-    it('counts a file from its completion until its erasure, and returns the sizes by kind (MED-13)', async () => {
+    it('counts a file from its completion until its erasure, and returns the size of each kind (MED-13)', async () => {
       const limit_bytes = plans.professional.allowances.storage_bytes.included;
       const { status, body } = await usage();
       expect([status, body]).to.deep.equal([200, { bytes: 0, files: 0, by_kind: [], limit_bytes }]);
@@ -468,7 +468,7 @@ describe('media', () => {
       expect(plan.body.data.allowances.storage_bytes.used).to.equal(images.bytes);
     });
 
-    it('is readable for every member, and includes add-ons in the allowance', async () => {
+    it('is readable for every member. The allowance includes add-ons', async () => {
       await buildAddOn(club.id, {
         kind: 'storage',
         adds: 7,
@@ -493,7 +493,7 @@ describe('media', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('gets storage_full for a file that is larger than declared, and the file is erased and not counted', async () => {
+    it('gets storage_full for a file that is larger than declared. The file is erased and not counted', async () => {
       await buildPlan(club.id, 'trial');
       const { media } = await reserve(uploader, notes);
       const rest = plans.trial.allowances.storage_bytes.included - notes.bytes.length;

@@ -21,7 +21,7 @@ const rolesOf = async (club: TestClub, token = club.owner.token): Promise<Record
 
 describe('GET /v1/clubs/{clubId}/members', () => {
   describe('200', () => {
-    it('lists members and then open invitations, each sorted by e-mail, as whole records', async () => {
+    it('lists first the members and then the open invitations, each group sorted by e-mail', async () => {
       const club = await buildClub();
       const members = [club.owner, await buildMember(club.id, 'support'), await buildMember(club.id, 'editor')];
       const invite = (email: string) =>
@@ -84,7 +84,7 @@ describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
       expect(await rolesOf(club, other.token)).to.deep.equal({ [club.owner.id]: 'support', [other.id]: 'owner' });
     });
 
-    it('lets an admin change a member who is no owner to a role below owner', async () => {
+    it('lets an admin change the role of a member below owner to any role below owner', async () => {
       const club = await buildClub();
       const admin = await buildMember(club.id, 'admin');
       const member = await buildMember(club.id, 'support');
@@ -93,7 +93,7 @@ describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
   });
 
   describe('403', () => {
-    it('returns role_not_permitted if anyone except an owner changes or appoints an owner', async () => {
+    it('returns role_not_permitted if a caller who is not an owner changes or appoints an owner', async () => {
       const club = await buildClub();
       const admin = await buildMember(club.id, 'admin');
       expectError(await change(admin.token, club.id, admin.id, 'owner'), 'role_not_permitted');
@@ -104,7 +104,7 @@ describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
   });
 
   describe('404', () => {
-    it('is returned for an administrator who is not a member, a foreign member and an invitation', async () => {
+    it('is returned for an administrator who is not a member of this club, and for an invitation', async () => {
       const [club, other] = [await buildClub(), await buildClub()];
       const invited = await call('POST', `/v1/clubs/${club.id}/members`, {
         token: club.owner.token,
@@ -119,7 +119,7 @@ describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
   });
 
   describe('409', () => {
-    it('returns last_owner for the last owner, who keeps the role', async () => {
+    it('returns last_owner for a change of the last owner, who keeps the role', async () => {
       const club = await buildClub();
       await buildMember(club.id, 'admin');
       expectError(await change(club.owner.token, club.id, club.owner.id, 'admin'), 'last_owner');
@@ -140,7 +140,7 @@ describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
 
 describe('DELETE /v1/clubs/{clubId}/members/{administratorId}', () => {
   describe('204', () => {
-    it('ends the member’s access to this club, and keeps the session and other memberships', async () => {
+    it('ends the member’s access to this club, but not the session and other memberships', async () => {
       const club = await buildClub();
       const member = await buildMember(club.id, 'admin');
       const own = await call('POST', '/v1/organizations', { token: member.token, body: { name: `Own ${newId()}` } });
@@ -185,14 +185,14 @@ describe('DELETE /v1/clubs/{clubId}/members/{administratorId}', () => {
       expect(await rolesOf(club)).to.deep.equal({ [club.owner.id]: 'owner' });
     });
 
-    it('returns forbidden to the slower of two owners who remove each other simultaneously', async () => {
+    it('returns forbidden to one of two owners who remove each other simultaneously', async () => {
       const club = await buildClub();
       const other = await buildMember(club.id, 'owner');
       const answers = await allAtOnce(club.id, () => [
         remove(club.owner.token, club.id, other.id),
         remove(other.token, club.id, club.owner.id),
       ]);
-      // The slower owner is no member any more.
+      // This owner is not a member any more.
       expect(answers.map(({ status, body }) => body?.error.code ?? status)).to.have.members([204, 'forbidden']);
     });
   });

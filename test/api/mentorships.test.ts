@@ -29,7 +29,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Returns a full hour, counted from now. */
+/** Returns the time at the full hour that lies the given number of hours ahead. */
 const inHours = (count: number) => new Date(Math.ceil(clock.now().getTime() / hour) * hour + count * hour);
 
 describe('mentorships', () => {
@@ -132,7 +132,7 @@ describe('mentorships', () => {
       expect((await write('GET', '/mentorships?status=draft')).body.total).to.equal(0);
     });
 
-    it('returns 422 for a bad time zone, hours or address, and 404 for an unknown mentor or delivery', async () => {
+    it('returns 422 for an invalid time zone, hours or address, and 404 for an unknown mentor or delivery', async () => {
       const { id: mentorId } = await buildMember(club.id, 'support');
       const monday = (from: string, to: string) => ({ weekday: 1, from, to });
       const elsewhere = await buildClub();
@@ -155,7 +155,7 @@ describe('mentorships', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 402 feature_not_in_plan for creating, publishing and booking, and keeps bookings (MENT-2)', async () => {
+    it('returns 402 feature_not_in_plan if the plan has no mentorships, but keeps bookings (MENT-2)', async () => {
       const { id: mentorId } = await buildMember(club.id, 'support');
       const [draft, mentorship] = [await offered({ status: 'draft' }), await offered()];
       const { id } = (await book(ada, mentorship, inHours(2))).body.data;
@@ -172,7 +172,7 @@ describe('mentorships', () => {
       expect((await write('POST', '/mentorships', good(mentorId))).status).to.equal(201);
     });
 
-    it('returns 409 public_id_taken for the id of another mentorship of the club', async () => {
+    it('returns 409 public_id_taken if another mentorship of the club has the public id', async () => {
       const [one, other] = [await offered(), await offered()];
       const change = (id: Id) => write('PATCH', `/mentorships/${id}`, { public_id: 'clinic' });
       expect((await change(one.id)).status).to.equal(200);
@@ -180,7 +180,7 @@ describe('mentorships', () => {
     });
   });
 
-  it('returns 409 mentorship_limit_reached for the 501st mentorship of a club, also simultaneously', async () => {
+  it('return 409 mentorship_limit_reached for the 501st mentorship of a club, even simultaneously', async () => {
     const { id: mentorId } = await buildMember(club.id, 'support');
     const input = {
       title: 'Clinic',
@@ -209,7 +209,7 @@ describe('mentorships', () => {
   });
 
   describe('GET …/slots', () => {
-    it('lists free slots in UTC, but none during sessions of the mentor or the student (MENT-4, MENT-6)', async () => {
+    it('lists free slots in UTC, except times when the mentor or the student is busy (MENT-4, MENT-6)', async () => {
       const first = await offered({ bufferMinutes: 30 });
       const second = await offered({ mentorId: first.mentorId, bufferMinutes: 30 });
       const [from, to] = [inHours(1), inHours(4)];
@@ -224,7 +224,7 @@ describe('mentorships', () => {
       expect(await slots(ada, first, query)).to.deep.equal(hours(3));
     });
 
-    it('lists the slot of the session that the student wants to move, by the session’s id (MENT-8)', async () => {
+    it('also lists the slot of a session if the request names the session as the one to move (MENT-8)', async () => {
       const mentorship = await offered({ bufferMinutes: 30 });
       const grace = await buildStudent(club.id);
       const own = (await book(ada, mentorship, inHours(2))).body.data.id;
@@ -240,7 +240,7 @@ describe('mentorships', () => {
       expectError(await as(ada)('GET', `/mentorships/${mentorship.publicId}/slots?replaces=none`), 'invalid_request');
     });
 
-    it('lists no slots without a mentor, and returns 422 for more than 31 days or an empty period', async () => {
+    it('lists no slots if the mentorship has no mentor, and returns 422 for a period above 31 days', async () => {
       const mentorship = await offered();
       const read = (query: string) => as(ada)('GET', `/mentorships/${mentorship.publicId}/slots${query}`);
       const later = (days: number) => new Date(inHours(0).getTime() + days * day).toISOString();
@@ -281,7 +281,7 @@ describe('mentorships', () => {
       expect((await book(ada, mentorship, inHours(4))).status).to.equal(201);
     });
 
-    it('returns 422 for a time whose offset has no minutes, such as +05, in every parameter', async () => {
+    it('returns 422, in every parameter, for a time whose offset has no minutes, such as +05', async () => {
       const mentorship = await offered();
       const before = await rowCounts();
       const written = `${inHours(1).toISOString().slice(0, 19)}+05`;
@@ -294,7 +294,7 @@ describe('mentorships', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('books with the new mentor if the mentor is changed while the booking waits', async () => {
+    it('books with the new mentor if the mentor changes while the booking waits for a lock', async () => {
       const mentorship = await offered();
       const { id: successor } = await buildMember(club.id, 'support');
       const startsAt = inHours(1);
@@ -311,7 +311,7 @@ describe('mentorships', () => {
       expect(body.total).to.equal(1);
     });
 
-    it('returns 422 for an hour that clocks skip, and books the first of a repeated hour (MENT-4)', async () => {
+    it('returns 422 for an hour that the clock change skips, and books the first of two equal hours (MENT-4)', async () => {
       const nights = [{ weekday: 7, from: '01:00', to: '04:00' }];
       const hours = { timeZone: 'Europe/Berlin', durationMinutes: 60, horizonDays: 180, weeklyHours: nights };
       const { publicId } = await offered(hours);
@@ -346,7 +346,7 @@ describe('mentorships', () => {
       expect(await booking('2027-10-31T00:00:00Z')).to.equal('booked');
     });
 
-    it('returns 409 slot_taken if the student or the mentor is busy, including the buffer (MENT-6)', async () => {
+    it('returns 409 slot_taken if the student or the mentor is busy, or in the buffer time (MENT-6)', async () => {
       const first = await offered({ bufferMinutes: 30 });
       const second = await offered({ mentorId: first.mentorId });
       const [grace, else_] = [await buildStudent(club.id), await offered()];
@@ -358,7 +358,7 @@ describe('mentorships', () => {
       expect((await book(ada, else_, buffered)).status).to.equal(201);
     });
 
-    it('returns 409 booking_limit_reached, without counting past and canceled sessions (MENT-6)', async () => {
+    it('returns 409 booking_limit_reached for too many future sessions that are not canceled (MENT-6)', async () => {
       const mentorship = await offered({ maxUpcoming: 2 });
       const [one] = [await book(ada, mentorship, inHours(2)), await book(ada, mentorship, inHours(3))];
       expectError(await book(ada, mentorship, inHours(4)), 'booking_limit_reached');
@@ -369,7 +369,7 @@ describe('mentorships', () => {
       expect((await book(ada, mentorship, inHours(5))).status).to.equal(201);
     });
 
-    it('returns 404 after access has ended or after the archiving, and keeps bookings (MENT-3, MENT-7)', async () => {
+    it('returns 404 after the access ends or the mentorship is archived, but keeps bookings (MENT-3, MENT-7)', async () => {
       const course = await buildOpenCourse(club.id, { lessons: 1 });
       const learner = await buildLearner(course, ada);
       const mentorship = await offered({ deliveryIds: [course.deliveryId], maxUpcoming: 5 });
@@ -428,7 +428,7 @@ describe('mentorships', () => {
   });
 
   describe('a booking with `replaces`', () => {
-    it('moves the session even at the student’s limit of sessions, or if both times overlap (MENT-8)', async () => {
+    it('moves the session, even if the student is at the limit or both times overlap (MENT-8)', async () => {
       const mentorship = await offered({ durationMinutes: 60, bufferMinutes: 0 });
       const { id } = (await book(ada, mentorship, inHours(2), { agenda: 'Knots' })).body.data;
       const moved = (await book(ada, mentorship, inHours(5), { replaces: id })).body.data;
@@ -456,7 +456,7 @@ describe('mentorships', () => {
   });
 
   describe('DELETE …/sessions/{sessionId}', () => {
-    it('can be repeated, and returns 409 after the deadline and 404 for a foreign session (MENT-8)', async () => {
+    it('cancels a session, even if repeated, but returns 409 after the deadline (MENT-8)', async () => {
       const mentorship = await offered({ cancelDeadlineMinutes: 60, maxUpcoming: 2 });
       const [first, second] = [await book(ada, mentorship, inHours(3)), await book(ada, mentorship, inHours(4))];
       const cancel = (student: TestStudent, id: Id) => as(student)('DELETE', at(mentorship, id));
@@ -485,7 +485,7 @@ describe('mentorships', () => {
   });
 
   describe('agenda, rating, no-show and cancellation by the club', () => {
-    it('accepts an agenda before the session, a no-show from the start, and a rating later (MENT-9, 10)', async () => {
+    it('are accepted in time: agenda before the session, no-show from its start, rating later (MENT-9, 10)', async () => {
       const mentorship = await offered();
       const { id } = (await book(ada, mentorship, inHours(2))).body.data;
       const path = at(mentorship, id);
@@ -516,7 +516,7 @@ describe('mentorships', () => {
       expect([await lateBy(29), await lateBy(31)]).to.deep.equal([1, 'session_state']);
     });
 
-    it('accepts the agenda until the exact start, and a rating until exactly 30 days after the end (MENT-10)', async () => {
+    it('are possible until the exact start (agenda) or exactly 30 days after the end (rating) (MENT-10)', async () => {
       const mentorship = await offered();
       const { id } = (await book(ada, mentorship, inHours(2))).body.data;
       const deps = await testDeps();
@@ -538,7 +538,7 @@ describe('mentorships', () => {
       ]);
     });
 
-    it('lets the club cancel once with a reason, and returns 409 session_state for past sessions (MENT-8)', async () => {
+    it('include one cancelation by the club, with a reason, only of a future session (MENT-8)', async () => {
       const mentorship = await offered({ maxUpcoming: 2, cancelDeadlineMinutes: 1_440 });
       const [first, second] = [await book(ada, mentorship, inHours(2)), await book(ada, mentorship, inHours(3))];
       const cancel = (id: Id, reason: string) => write('POST', `/mentorship-sessions/${id}/cancel`, { reason });
@@ -553,7 +553,7 @@ describe('mentorships', () => {
       expectError(await cancel(second.body.data.id, 'Late'), 'session_state');
     });
 
-    it('filters sessions by time, mentorship, mentor and status, and lists them in the order of their start', async () => {
+    it('appear in a list of sessions, filtered by time, mentorship, mentor or status, in order of start', async () => {
       const [one, two] = [await offered({ maxUpcoming: 5 }), await offered({ maxUpcoming: 5 })];
       const ids: Id[] = [];
       for (const [mentorship, hours] of [
@@ -576,7 +576,7 @@ describe('mentorships', () => {
   });
 
   describe('the removal of a student', () => {
-    it('cancels future sessions, and erases agenda and rating of past sessions (MENT-12)', async () => {
+    it('cancels future sessions, and erases agenda and rating of all sessions (MENT-12)', async () => {
       const mentorship = await offered({ maxUpcoming: 2 });
       const [past, coming] = [
         await book(ada, mentorship, inHours(1), { agenda: 'Knots' }),

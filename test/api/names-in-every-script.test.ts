@@ -1,6 +1,6 @@
 /**
- * Sends names in every script through every feature that accepts or shows a name, and reads the results with other programs. Each name
- * must arrive unchanged, in form NFC (DEC-189).
+ * Sends names in every script through every feature that accepts or shows a name, and reads the results with other programs. Each name must
+ * arrive unchanged, in the Unicode form NFC (DEC-189).
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -28,7 +28,7 @@ import { callsOf } from '../toolkit/drive/club-calls.ts';
 import { importFile } from '../toolkit/drive/imports.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 
-/** Names with characters that have a meaning in some format: quotes, separators, angle brackets, spreadsheet formulas. */
+/** Names with characters that have a meaning in a file format: quotes, separators, angle brackets, spreadsheet formulas. */
 const signs = [
   'Sinéad O’Neill',
   "Niamh O'Neill",
@@ -50,9 +50,11 @@ const further = [
   'A\u030a\u0323 s\u0323\u0307',
 ];
 const single = [...sheet.filter(({ kind }) => kind !== 'Very long').map(({ text }) => text), ...signs, ...further];
-/** Each name alone, and each name followed by another name of the list. */
+/** Each name alone, and each name followed by the next name of the list. */
 const names = [...single, ...single.map((name, index) => `${name} ${single[(index * 7 + 5) % single.length] ?? ''}`)];
-/** Returns the stored form of a name. People type canonically equal names in several forms, but search, keys and fonts need one form. */
+/**
+ * Returns the stored form of a name. The same letters can be typed as several Unicode sequences, but search, keys and fonts need one form.
+ */
 const formOf = (name: string) => name.normalize('NFC');
 
 describe('names in every script (DEC-189)', function () {
@@ -66,7 +68,7 @@ describe('names in every script (DEC-189)', function () {
   it('are unchanged after a sign-up', async () => {
     const club = await buildClub();
     const source = await testDatabase();
-    // Signs up with only one name of each kind, because the hash of each password takes long.
+    // Signs up with only one name of each kind, because hashing a password takes long.
     const ofEachKind = [...Map.groupBy(sheet, ({ kind }) => kind).values()].flatMap(([first]) => first?.text ?? []);
     await eachCase([...ofEachKind.filter((name) => name.length <= 100), ...signs, ...further], async (name) => {
       const email = `${newId()}@example.com`;
@@ -77,7 +79,7 @@ describe('names in every script (DEC-189)', function () {
     });
   });
 
-  it('are unchanged after an import, with each separator of CSV', async () => {
+  it('are unchanged after an import from CSV, with each possible separator', async () => {
     const club = await buildClub();
     const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
     const expected = new Map<string, string>();
@@ -134,7 +136,7 @@ describe('names in every script (DEC-189)', function () {
       return (await readdir(at)).map((file) => path.join(at, file));
     };
 
-    it('are encoded in ASCII headers, from which a MIME parser reads sender and subject', async () => {
+    it('are encoded in ASCII headers, and a MIME parser reads the same sender and subject', async () => {
       const read = new Set<string>();
       for (const file of await sources()) {
         const bytes = await readFile(file);
@@ -154,8 +156,10 @@ describe('names in every script (DEC-189)', function () {
       expect(read.size).to.equal(new Set(names).size);
     });
 
-    (whyNoPython === undefined ? it : it.skip)('are read as sender and subject by Python’s parser', async () => {
-      const script = `import email, email.utils, glob, json, sys
+    (whyNoPython === undefined ? it : it.skip)(
+      'are read unchanged as sender and subject by Python’s parser',
+      async () => {
+        const script = `import email, email.utils, glob, json, sys
 from email.header import decode_header, make_header
 words = lambda text: str(make_header(decode_header(text)))
 found = {}
@@ -164,14 +168,15 @@ for file in glob.glob(sys.argv[1] + '/*.eml'):
     sender, address = email.utils.parseaddr(mail['from'])
     found[mail['message-id'].strip('<>').split('@')[0]] = [words(sender), address, words(mail['subject'])]
 print(json.dumps(found))`;
-      const { stdout } = await promisify(execFile)('python3', ['-c', script, path.join(folder, 'mails', 'sources')], {
-        maxBuffer: 10_000_000,
-      });
-      const found = new Map(Object.entries(JSON.parse(stdout) as Record<string, string[]>));
-      await eachCase(names.entries(), ([index, name]) =>
-        expect(found.get(String(index))).to.deep.equal([name, 'news@example.com', name]),
-      );
-    });
+        const { stdout } = await promisify(execFile)('python3', ['-c', script, path.join(folder, 'mails', 'sources')], {
+          maxBuffer: 10_000_000,
+        });
+        const found = new Map(Object.entries(JSON.parse(stdout) as Record<string, string[]>));
+        await eachCase(names.entries(), ([index, name]) =>
+          expect(found.get(String(index))).to.deep.equal([name, 'news@example.com', name]),
+        );
+      },
+    );
   });
 
   (whyNoPython === undefined ? it : it.skip)(
@@ -194,7 +199,7 @@ print(json.dumps(found))`;
     },
   );
 
-  it('are unchanged in the summary of a calendar entry, as a second parser reads it', () => {
+  it('are unchanged in the summary of a calendar entry, which a second program parses', () => {
     const at = new Date('2026-03-02T09:00:00Z');
     return eachCase(names, (name) => {
       const event = {

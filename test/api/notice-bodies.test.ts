@@ -1,4 +1,7 @@
-/** Tests that operations for notices check the sender before they read the body, and limit its size before they parse it, on every path. */
+/**
+ * Tests operations that receive notices of other services. On every path they check the sender before they read the body, and check the
+ * size of the body before they parse the body.
+ */
 import { expect } from 'chai';
 import { isUtf8 } from 'node:buffer';
 import { createHmac } from 'node:crypto';
@@ -47,7 +50,7 @@ describe('bodies of notices', () => {
   const event = () =>
     JSON.stringify(billingEvents.checkout({ customer: `cus_${newId()}`, subscription: `sub_${newId()}` }));
   const mailEvents = JSON.stringify({ events: [{ kind: 'delivered', at: '2026-03-02T09:15:02Z', mail_id: newId() }] });
-  /** Functions that send bytes to each path as a known sender. */
+  /** For each path: a function that sends a body as a known sender. */
   const known: Record<string, (raw: string | Buffer) => Promise<Answer>> = {
     async sales(raw) {
       const { platform, token } = await buildSalesConnection((await buildClub()).id);
@@ -68,18 +71,18 @@ describe('bodies of notices', () => {
     const send = (raw: string | Buffer) => known[path]?.(raw) ?? Promise.reject(new Error(`Unknown path ${path}`));
     const fits = () => good[path]?.() ?? '';
 
-    it(`accept a byte-order mark: ${path}`, async () => {
+    it(`may begin with a byte-order mark: ${path}`, async () => {
       expect((await send(marked(fits()))).status).to.equal(202);
     });
 
-    it(`accept 262,144 bytes, and refuse one more byte: ${path}`, async () => {
+    it(`may have 262,144 bytes, but not one byte more: ${path}`, async () => {
       expect((await send(fits().padEnd(largest, ' '))).status).to.equal(202);
       const before = path === 'sales' ? undefined : await rowCounts();
       expectError(await send(fits().padEnd(largest + 1, ' ')), 'body_too_large');
       if (before) expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it(`return malformed_request for unreadable JSON: ${path}`, async () => {
+    it(`cause malformed_request if their JSON is unreadable: ${path}`, async () => {
       const text = fits();
       await eachCase(
         [
@@ -103,7 +106,7 @@ describe('bodies of notices', () => {
     });
   }
 
-  it('may begin with a byte-order mark in a sales notice, and are shown without the mark', async () => {
+  it('are shown without the byte-order mark with which a sales notice may begin', async () => {
     const shop = await buildShop();
     const text = JSON.stringify(purchaseNotice(shop, 'paid'));
     await post(`/webhooks/generic/${shop.connection.token}`, { raw: marked(text) });
@@ -119,7 +122,7 @@ describe('bodies of notices', () => {
     expect(answer.body.data.body).to.equal(text);
   });
 
-  it('have no valid billing signature if a byte-order mark was added after they were signed', async () => {
+  it('have no valid billing signature if a byte-order mark is added after the signature', async () => {
     const text = event();
     expectError(
       await post('/webhooks/billing', { raw: marked(text), headers: { 'stripe-signature': signatureOf(text) } }),
@@ -136,7 +139,7 @@ describe('bodies of notices', () => {
     } as const;
 
     for (const [who, [path, code, type]] of Object.entries(strangers)) {
-      it(`get equal answers for every body: ${who}`, async () => {
+      it(`get the same answer, whatever they contain: ${who}`, async () => {
         const before = await rowCounts();
         await eachCase(
           ['{', '['.repeat(largest), ' '.repeat(2 * largest), '{"event":"x"}', gzipSync('x')],
@@ -145,7 +148,7 @@ describe('bodies of notices', () => {
         expect(await rowCounts()).to.deep.equal(before);
       });
 
-      it(`get an answer before the body has arrived: ${who}`, async () => {
+      it(`get an answer before they have arrived: ${who}`, async () => {
         const { hostname, port } = new URL(api.base);
         const socket = connect(Number(port), hostname);
         const answer = new Promise<string>((resolve, reject) => {

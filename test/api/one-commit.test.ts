@@ -1,4 +1,7 @@
-/** Tests that a write with a session commits once, at its end. If its answer fails, the change is rolled back (ADR 69). */
+/**
+ * Tests that a write request of a signed-in caller commits once, at its end. If the answer cannot be built, the change is rolled back (ADR
+ * 69).
+ */
 import { expect } from 'chai';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildMedia } from '../toolkit/builders/media.ts';
@@ -46,13 +49,13 @@ describe('a write with a session', () => {
     expect([again.status, await titles()]).to.deep.equal([201, ['Pottery']]);
   });
 
-  it('is in the database when the caller receives its answer', async () => {
+  it('is in the database when the caller receives the answer', async () => {
     const options = { token: club.owner.token, body: { title: 'Weaving' } };
     const answer = await callAt(api.base, 'POST', `/v1/clubs/${club.id}/courses`, options);
     expect([answer.status, (await titles()).includes('Weaving'), seconds]).to.deep.equal([201, true, []]);
   });
 
-  it('commits once for each of 40 simultaneous calls, with a pool of 20 connections', async () => {
+  it('commits once, even if 40 such calls share a pool of 20 connections', async () => {
     const calls = Array.from({ length: 40 }, (_, number) =>
       callAt(api.base, 'POST', `/v1/clubs/${club.id}/tags`, {
         token: club.owner.token,

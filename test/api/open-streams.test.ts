@@ -1,4 +1,4 @@
-/** Tests how clubs share the streams of a process (DEC-58, DEC-121). */
+/** Tests how clubs share the event streams that one process can serve (DEC-58, DEC-121). */
 import { expect } from 'chai';
 import { createOpenStreams, type OpenStreams, type StreamPermit } from '../../api/open-streams.ts';
 import type { Caller } from '../../api/operation.ts';
@@ -24,7 +24,7 @@ describe('permits of event streams', () => {
       return `${code}: ${message}`;
     }
   };
-  /** @returns the number of streams that the club gets until a refusal, and the reason of the refusal */
+  /** @returns the number of streams that the club gets before a refusal, and the reason for the refusal */
   const fill = (clubId: string): [number, string] => {
     for (let count = 0; ; count += 1) {
       const permit = taking(clubId);
@@ -32,7 +32,7 @@ describe('permits of event streams', () => {
     }
   };
 
-  it('are limited per club to half of the permits that other clubs leave free, so that some remain free', () => {
+  it('are given to one club up to half of the permits that other clubs leave, so that some remain free', () => {
     const ofClub = 'rate_limited: Too many answers of this club are followed just now.';
     expect([fill('one'), fill('two'), fill('three')]).to.deep.equal([
       [8, ofClub],
@@ -48,7 +48,7 @@ describe('permits of event streams', () => {
     expect(fill('three')[0]).to.equal(6);
   });
 
-  it('are limited to two for one person, even if the club has more', () => {
+  it('are limited to two for one person, even if the club still has permits', () => {
     const person = somebody();
     expect(typeof taking('one', person)).to.equal('object');
     expect(typeof taking('one', person)).to.equal('object');

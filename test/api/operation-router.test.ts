@@ -19,7 +19,7 @@ describe('the router of operations', () => {
         ],
       );
   });
-  /** @returns the called operation with its parameters, or 'next' if no operation was called */
+  /** @returns the operation that the router called, with its parameters, or 'next' if it called none */
   const called = async (method: string, path: string) => {
     found = undefined;
     const context = { method, path, request: {}, state: {} };
@@ -31,7 +31,7 @@ describe('the router of operations', () => {
     return passedOn ? 'next' : found;
   };
 
-  it('routes each method and path of the contract to its operation, with the path parameters', async () => {
+  it('calls the operation of each method and path of the contract, with the path parameters', async () => {
     await eachCase(operations, async ({ operationId, koaPath, method }) => {
       const names = [...koaPath.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
       const params = Object.fromEntries(names.map((name, place) => [name, `classroom-${place}`]));

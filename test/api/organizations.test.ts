@@ -15,7 +15,7 @@ const profileOf = async (token: string) => (await call('GET', '/v1/me', { token 
 
 describe('GET /v1/me', () => {
   describe('200', () => {
-    it('returns the administrator’s whole profile, with an organization for each membership, by name', async () => {
+    it('returns the administrator’s profile with the organization of each membership, sorted by name', async () => {
       const administrator = await buildAdministrator();
       const create = (name: string) =>
         call('POST', '/v1/organizations', {
@@ -46,7 +46,7 @@ describe('GET /v1/me', () => {
       expect(await profileOf(token)).to.include({ phone: '+351210000000', phone_verified: true });
     });
 
-    it('shows the role in each organization, whose id is the {clubId} of paths', async () => {
+    it('shows the administrator’s role in each organization. Its id is the {clubId} of other paths', async () => {
       const [one, two] = [await buildClub(), await buildClub()];
       const member = await buildMember(one.id, 'support');
       const source = await testDatabase();
@@ -92,7 +92,7 @@ describe('POST /v1/organizations', () => {
       );
     });
 
-    it('generates five slugs for five simultaneous clubs with equal names', async () => {
+    it('generates five different slugs if five clubs with the same name are created simultaneously', async () => {
       const { token } = await buildAdministrator();
       const name = `Harbour ${newId()}`;
       const answers = await Promise.all([1, 2, 3, 4, 5].map(() => create(token, name)));
@@ -103,7 +103,7 @@ describe('POST /v1/organizations', () => {
 });
 
 describe('a new club', () => {
-  it('has the configured plan, and is refused (409) if the administrator owns too many clubs (DEC-20)', async () => {
+  it('has the configured plan, but is refused with 409 if the administrator owns too many clubs (DEC-20)', async () => {
     const config = await testConfig({ NEW_CLUB_PLAN: 'trial', CLUBS_PER_ADMINISTRATOR: '2' });
     const api = await startApi(config, { readinessGraceMs: 0 });
     try {
@@ -126,7 +126,7 @@ describe('a new club', () => {
     }
   });
 
-  it('is refused to one of two simultaneous requests for the last allowed club (DEC-20)', async () => {
+  it('is refused to one of two simultaneous requests if only one more club is allowed (DEC-20)', async () => {
     const { id } = await buildAdministrator();
     const { db } = await testDeps();
     const newClubs = { plan: 'trial', perAdministrator: 1 } as const;
@@ -142,7 +142,7 @@ describe('a new club', () => {
     expect(await second).to.include({ code: 'organization_limit_reached' });
   });
 
-  it('has the configured plan if an administrator creates the club during the sign-up', async () => {
+  it('has the configured plan even if an administrator creates the club as part of the sign-up', async () => {
     const deps = await testDeps();
     const email = `${newId()}@example.com`;
     const newClubs = { plan: 'starter', perAdministrator: 1 } as const;
@@ -165,7 +165,7 @@ describe('a new club', () => {
 
 describe('422 for a web address in a name that mails contain (DEC-64)', () => {
   const name = 'Win at evil.com';
-  it('refuses the name of an organization, student, administrator or invited person, and writes nothing', async () => {
+  it('is the answer for names of organizations, students, administrators and invited people', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const { token } = club.owner;

@@ -19,7 +19,7 @@ describe('pages in a browser', function () {
   this.timeout(60_000);
   const openPage = useBrowser();
 
-  /** @returns the links and buttons that the page does not draw, or draws only partly on the screen */
+  /** @returns the links and buttons that the page does not show, or shows only partly, on the screen */
   const outOfSight = async (
     within: Pick<Page, 'getByRole'>,
     names: readonly string[],
@@ -33,7 +33,7 @@ describe('pages in a browser', function () {
     return found;
   };
 
-  it('fit into the screen if they show a mentorship mail with very long words (MENT-11)', async () => {
+  it('fit into the screen if they show a mail about a mentorship with very long words (MENT-11)', async () => {
     const link = 'https://harbour.example.com/mentorships/sessions/01900001-0000-7000-8000-000000000001';
     const context = { endpointUrl: '', lessonTitle: '', code: '', link, name: 'Ada', clubName: 'Harbour' };
     const long = 'Donaudampfschiff'.repeat(12);
@@ -73,7 +73,7 @@ describe('pages in a browser', function () {
   });
 
   describe('policies of pages', () => {
-    /** The requests and scripts that the browser blocked. */
+    /** Lists the requests and scripts that the browser blocked. */
     const refusals = (page: Page): string[] => {
       const messages: string[] = [];
       page.on('console', (message) => {
@@ -83,7 +83,7 @@ describe('pages in a browser', function () {
       return messages;
     };
 
-    it('let the API reference draw an operation, and block nothing', async () => {
+    it('let the API reference show an operation, and block nothing on its page', async () => {
       const page = await openPage(widths.laptop);
       const messages = refusals(page);
       const { port } = await testApi();
@@ -94,7 +94,7 @@ describe('pages in a browser', function () {
       expect(messages).to.deep.equal([]);
     });
 
-    it('let the certificate page load its style, and block nothing', async () => {
+    it('let the certificate page load its styles, and block nothing on its page', async () => {
       const page = await openPage(widths.phone);
       const messages = refusals(page);
       const { port } = await testApi();
@@ -131,7 +131,7 @@ describe('pages in a browser', function () {
       ]);
     };
 
-    it('changes nothing when it is opened, unsubscribes by one click, and resubscribes by another click', async () => {
+    it('changes nothing when it is opened. One click then unsubscribes, and one more click resubscribes', async () => {
       const page = await openPage(widths.phone);
       await page.goto(address);
       expect(await page.title()).to.equal('Unsubscribe?');
@@ -147,7 +147,7 @@ describe('pages in a browser', function () {
       expect(await overhang(page)).to.equal(0);
     });
 
-    it('links to the page for automatic messages, and loads no other resource', async () => {
+    it('opens a page that links to the page for automatic messages, and loads no other resource', async () => {
       const page = await openPage(widths.laptop);
       const methods: string[] = [];
       page.on('request', (request) => methods.push(request.method()));
@@ -201,7 +201,7 @@ describe('pages in a browser', function () {
     };
 
     for (const width of Object.values(widths)) {
-      it(`fits the mail into ${width} px, and shows every button`, async () => {
+      it(`fits into ${width} px, and shows every button`, async () => {
         const page = await openPage(width);
         await page.setContent(preview.html);
         expect(await overhang(page)).to.equal(0);
@@ -211,7 +211,7 @@ describe('pages in a browser', function () {
         expect(box?.width).to.be.within(100, width);
       });
 
-      it(`shows subject, preheader, mail and text of the preview at ${width} px`, async () => {
+      it(`shows subject, preheader, mail and plain text in the preview at ${width} px`, async () => {
         const page = await openPage(width);
         await page.goto(preview.page_url);
         const frame = page.frameLocator('iframe').first();
@@ -228,7 +228,7 @@ describe('pages in a browser', function () {
       });
     }
 
-    it('opens links of the preview in a new page, and gives the unsubscribe link no target', async () => {
+    it('opens the links of the preview in a new page, except the unsubscribe link, which does nothing', async () => {
       const page = await openPage(widths.phone);
       const requests: string[] = [];
       page

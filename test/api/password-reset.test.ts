@@ -22,7 +22,7 @@ for (const [path, make] of Object.entries(kinds)) {
   const prepare = async () => {
     kind = await make();
   };
-  /** A person who has just requested a reset. */
+  /** Creates a person who has just requested a password reset. */
   const forgetful = async () => {
     const account = await kind.build();
     await kind.requestReset(account.email);
@@ -32,7 +32,7 @@ for (const [path, make] of Object.entries(kinds)) {
   describe(`POST ${path}`, () => {
     before(prepare);
 
-    it('returns 202 with equal bodies and header fields for confirmed, unconfirmed and unknown e-mails', async () => {
+    it('returns the same 202 answer for confirmed, unconfirmed and unknown e-mails', async () => {
       const unconfirmed = someone();
       await kind.signUp(unconfirmed, password);
       const answers = [
@@ -45,7 +45,7 @@ for (const [path, make] of Object.entries(kinds)) {
       expect(new Set(answers.map(visible)).size).to.equal(1);
     });
 
-    it('mails the token, and does not change the password or end a session', async () => {
+    it('mails a token, and neither changes the password nor ends a session', async () => {
       const { id, email, token } = await kind.build();
       await kind.requestReset(email.toUpperCase());
       expect(await mailsTo(id)).to.deep.equal([kind.templates.reset]);
@@ -53,7 +53,7 @@ for (const [path, make] of Object.entries(kinds)) {
       expect((await kind.signIn(email, password)).status).to.equal(200);
     });
 
-    it('mails at most 5 resets an hour to one person, without counting other mails', async () => {
+    it('sends at most 5 reset mails an hour to one person, and counts no other mails', async () => {
       const { id, email } = await kind.build();
       await kind.signUp(email, chosen);
       for (let times = 0; times < 6; times++) await kind.requestReset(email);
@@ -84,7 +84,7 @@ for (const [path, make] of Object.entries(kinds)) {
         expect((await kind.read(bystander.token)).status).to.equal(200);
       });
 
-      it('ends every other token that was mailed to the person', async () => {
+      it('makes every other token that was mailed to the person invalid', async () => {
         const email = someone();
         await kind.signUp(email, password);
         const id = await kind.idOf(email);
@@ -118,7 +118,7 @@ for (const [path, make] of Object.entries(kinds)) {
     });
 
     describe('410', () => {
-      it('returns byte-equal answers for used, expired and unknown tokens and tokens of another purpose', async () => {
+      it('returns the same bytes for used, expired and unknown tokens and for tokens of another purpose', async () => {
         const used = await forgetful();
         await kind.confirmReset(used.mailed, chosen);
         const unconfirmed = someone();
@@ -156,7 +156,7 @@ for (const [path, make] of Object.entries(kinds)) {
 }
 
 describe('an answer to a request with an e-mail address', () => {
-  it('is sent at a tick of ANSWER_TICK_MS for a known and an unknown address (DEC-63)', async () => {
+  it('is sent at a multiple of ANSWER_TICK_MS, whether or not the address is known (DEC-63)', async () => {
     const tick = 250;
     const { id: clubId } = await buildClub();
     const known = await studentAccounts(clubId).build();
@@ -169,7 +169,7 @@ describe('an answer to a request with an e-mail address', () => {
             body: { club_id: clubId, email },
           });
           expect(status).to.equal(202);
-          // A timer may fire a millisecond early as measured by another clock.
+          // A timer may fire a millisecond early by the clock that measures here.
           expect(performance.now() - sentAt).to.be.at.least(tick - 1);
         }),
       );

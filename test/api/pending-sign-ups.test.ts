@@ -1,4 +1,7 @@
-/** Tests unconfirmed sign-ups. A later action of the club or a sale takes over the account, and a timeout removes the account (DEC-62). */
+/**
+ * Tests unconfirmed sign-ups. A later action of the club, or a sale, takes over such an account. Otherwise the account is removed after a
+ * time (DEC-62).
+ */
 import { expect } from 'chai';
 import { retentionActivities } from '../../activities/retention.ts';
 import { signUpStudent } from '../../domain/students/sign-up.ts';
@@ -39,7 +42,7 @@ async function signUp(clubId: Id, body: object = {}, ip?: string): Promise<{ id:
 }
 
 describe('a pending sign-up', () => {
-  /** Each function lets the club or a sale take over the account, and returns the new value of `openedBy`. */
+  /** Each function lets the club or a sale take over the account. It returns the new value of `openedBy`. */
   const ways: Record<string, (club: TestClub, student: { id: Id; email: string }) => Promise<'club' | 'sale'>> = {
     'an invitation': async ({ id, owner }, { email }) => {
       const body = { name: 'Ada Example', email: email.toUpperCase() };
@@ -66,19 +69,19 @@ describe('a pending sign-up', () => {
     },
   };
   for (const [what, meet] of Object.entries(ways)) {
-    it(`loses its password after ${what}, and gets one invitation`, async () => {
+    it(`loses its password after ${what}, and the student gets one invitation`, async () => {
       const club = await buildClub();
       const students = studentAccounts(club.id);
       const student = await signUp(club.id);
       const by = await meet(club, student);
       expect(await rowOf(student.id)).to.include({ openedBy: by, passwordHash: null, verifiedAt: null });
       expect(await mailsTo(student.id)).to.deep.equal(['student_verify_email', 'student_invitation']);
-      // A sign-in gets this answer after every sign-up. A person who signed up with someone else's address therefore learns nothing.
+      // A sign-in gets the same answer after every sign-up. A person who signed up with someone else's address therefore learns nothing.
       expectError(await students.signIn(student.email, stranger), 'email_not_verified');
       expectError(await students.signIn(student.email, 'any other phrase'), 'invalid_credentials');
     });
 
-    it(`is confirmed without a password after ${what}, also by the first link of the sign-up`, async () => {
+    it(`is confirmed without a password after ${what}, even by the link of a sign-up mail`, async () => {
       const club = await buildClub();
       const students = studentAccounts(club.id);
       for (const purpose of ['student_verify_email', 'student_invitation'] as const) {
@@ -110,7 +113,7 @@ describe('a pending sign-up', () => {
     expectError(again, 'email_taken');
   });
 
-  it('loses its password after an import without invitations, and gets no mail', async () => {
+  it('loses its password after an import without invitations, and the student gets no mail', async () => {
     const club = await buildClub();
     const student = await signUp(club.id);
     await importFile(club, `email,name\n${student.email},Ada\n`);
@@ -126,7 +129,7 @@ describe('a pending sign-up', () => {
     expect(await rowOf(student.id)).to.include({ openedBy: 'club', passwordHash: null });
   });
 
-  it('keeps its password after a purchase if it was confirmed before', async () => {
+  it('keeps its password after a purchase if the account was confirmed before', async () => {
     const shop = await buildShop();
     const students = studentAccounts(shop.club.id);
     const student = await signUp(shop.club.id);
@@ -184,7 +187,7 @@ describe('a pending sign-up', () => {
     const removed = async (ids: readonly Id[]) =>
       Promise.all(ids.map(async (id) => (await rowOf(id)).removedAt !== null));
 
-    it('happens after 7 days unless the student confirmed the account, or a club or sale took it over', async () => {
+    it('happens after 7 days, unless the account was confirmed, or taken over by the club or a sale', async () => {
       const club = await buildClub();
       const students = studentAccounts(club.id);
       const [unconfirmed, confirmed, adopted, invited] = [
@@ -209,7 +212,7 @@ describe('a pending sign-up', () => {
       expectError(await students.verify(unconfirmed.link), 'token_gone');
     });
 
-    it('subtracts the sign-up from the uses of its registration link', async () => {
+    it('makes the sign-up’s use of its registration link available again', async () => {
       const { id: clubId, owner } = await buildClub();
       const delivery = await buildAccessDelivery(clubId);
       const body = { name: 'Launch', delivery_ids: [delivery.id], max_uses: 1 };
@@ -221,11 +224,11 @@ describe('a pending sign-up', () => {
       expect(await usesLeft(owner.token)).to.equal(1);
       await removeAll(new Date(Date.now() + removedAfterMs + day));
       expect(await removed([student.id])).to.deep.equal([true]);
-      const later = await openFurtherSession('admin', owner.id); // The removal also deletes the first session, which has expired.
+      const later = await openFurtherSession('admin', owner.id); // The removal also deletes the first session, which has already expired.
       expect(await usesLeft(later)).to.equal(0);
     });
 
-    it('does not happen if the account is confirmed while the removal waits for its lock', async () => {
+    it('does not happen if the account is confirmed while the removal waits for the lock of the account', async () => {
       const club = await buildClub();
       const student = await signUp(club.id);
       let removal: Promise<unknown> = Promise.resolve();
@@ -241,7 +244,7 @@ describe('a pending sign-up', () => {
     });
   });
 
-  it('is refused with 429 above the hourly limit of the club, until the hour ends or a person confirms', async () => {
+  it('is refused with 429 above the club’s hourly limit, until the hour ends or a person confirms', async () => {
     const club = await buildClub();
     const { db } = await testDeps();
     const insert = (count: number, at: Date) =>
@@ -267,7 +270,7 @@ describe('a pending sign-up', () => {
   });
 
   describe('pending sign-ups of one network', () => {
-    /** Creates current pending sign-ups, all from the network of this address. */
+    /** Creates this number of pending sign-ups, all just now and from the network of this address. */
     const fill = async (clubId: Id, count: number, ip: string) => {
       const deps = await testDeps();
       const { email, id } = await signUp(clubId, {}, ip);
@@ -292,7 +295,7 @@ describe('a pending sign-up', () => {
       { family: 'a /24 of IPv4', first: '203.0.113.7', neighbor: '203.0.113.250', outside: '203.0.114.7' },
       { family: 'a /48 of IPv6', first: '2001:db8:1:1::1', neighbor: '2001:db8:1:ffff::9', outside: '2001:db8:2:1::1' },
     ]) {
-      it(`are limited to a tenth of the club’s limit, for ${family}`, async () => {
+      it(`are limited to a tenth of the club’s hourly limit, for ${family}`, async () => {
         expect(anHourOfNetwork).to.equal(pendingSignUpRules.anHour / 10);
         const club = await buildClub();
         await fill(club.id, anHourOfNetwork - 1, first);
@@ -322,7 +325,7 @@ describe('a pending sign-up', () => {
       expect((await attempt(club.id, ip)).status).to.equal(202);
     });
 
-    it('are counted by a network hash that differs between clubs and is kept for at most an hour', async () => {
+    it('are counted by a hash of the network, which differs between clubs and is kept for at most an hour', async () => {
       const { db } = await testDeps();
       const clubs = [await buildClub(), await buildClub()];
       const ip = '192.0.2.77';
@@ -364,7 +367,7 @@ describe('a pending sign-up', () => {
 });
 
 describe('POST /v1/auth/password', () => {
-  it('returns 409 password_exists if a password exists, and accepts one of two simultaneous requests', async () => {
+  it('returns 409 password_exists if the account has a password, even if a simultaneous request set it', async () => {
     const club = await buildClub();
     const choose = (token: string, phrase: string) =>
       call('POST', '/v1/auth/password', { token, body: { password: phrase } });

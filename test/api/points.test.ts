@@ -21,7 +21,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
   });
 
   describe('201', () => {
-    it('adds and subtracts points, and returns the whole record', async () => {
+    it('adds or subtracts points, and returns the complete record of the award', async () => {
       const id = newId();
       const { status, body } = await calls.award(student.id, { id, points: 50, note: 'Helped a newcomer' });
       expect(status).to.equal(201);
@@ -37,7 +37,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       expect(await factsWithSubjects(club.id)).to.deep.equal([]);
     });
 
-    it('limits an award to -100000 and 100000, but does not limit the sum', async () => {
+    it('accepts awards from -100000 to 100000, and does not limit their sum', async () => {
       await eachCase([-100_000, 100_000], async (points) =>
         expect((await calls.award(student.id, { id: newId(), points })).status).to.equal(201),
       );
@@ -50,7 +50,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       expect((await calls.standing(student.id)).points).to.equal(0);
     });
 
-    it('answers a repeated id like the first request, and ignores the other fields', async () => {
+    it('returns the first answer again for a repeated id, and ignores the other fields', async () => {
       const id = newId();
       const first = await calls.award(student.id, { id, points: 50 });
       await calls.buildLevel('Deckhand', 10);
@@ -73,7 +73,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       ]);
     });
 
-    it('raises student.level_reached for each newly reached level, in the order of points', async () => {
+    it('raises student.level_reached for each newly reached level, the lowest level first', async () => {
       const [bosun, deckhand, captain] = [
         await calls.buildLevel('Bosun', 500),
         await calls.buildLevel('Deckhand', 100),
@@ -87,13 +87,13 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       expect(await factsWithSubjects(club.id)).to.deep.equal(reached(deckhand, bosun, captain));
     });
 
-    it('reaches a level once, even if points fall and rise again', async () => {
+    it('raises the fact of a level once, even if the student’s points fall and rise again', async () => {
       const level = await calls.buildLevel('Deckhand', 100);
       for (const points of [100, -60, 60, -100, 200]) await calls.award(student.id, { id: newId(), points });
       expect(await factsWithSubjects(club.id)).to.deep.equal(reached(level));
     });
 
-    it('reaches a new or lowered level with the next award, not earlier', async () => {
+    it('raises the fact of a new or lowered level only with the student’s next award', async () => {
       await calls.award(student.id, { id: newId(), points: 300 });
       const [fresh, lowered] = [await calls.buildLevel('Deckhand', 100), await calls.buildLevel('Bosun', 900)];
       await calls.changeLevel(lowered, { points: 200 });
@@ -103,7 +103,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       expect(await factsWithSubjects(club.id)).to.deep.equal(reached(fresh, lowered));
     });
 
-    it('counts 30 simultaneous awards exactly, and reaches each level once', async () => {
+    it('adds 30 simultaneous awards exactly, and raises the fact of each level once', async () => {
       const levels = [await calls.buildLevel('Deckhand', 10), await calls.buildLevel('Bosun', 150)];
       await calls.buildLevel('Captain', 301);
       const ids = Array.from({ length: 15 }, newId);
@@ -114,7 +114,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
     });
   });
 
-  it('returns 404 for an unknown, foreign or removed student, and writes nothing', async () => {
+  it('returns 404 for a student who is unknown, removed or of another club, and writes nothing', async () => {
     const foreign = await buildStudent((await buildClub()).id);
     const removed = await buildStudent(club.id);
     await calls.send('DELETE', `/students/${removed.id}`);
@@ -125,7 +125,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('returns 400 or 422 for wrong fields and exceeded bounds, and writes nothing', async () => {
+  it('returns 400 or 422 for wrong fields and for values out of bounds, and writes nothing', async () => {
     const before = await rowCounts();
     const [id, points] = [newId(), 5];
     await eachCase([{ id }, { points }, { id, points, more: 1 }], async (body) =>
@@ -160,7 +160,7 @@ describe('GET /v1/clubs/{clubId}/students/{studentId}/points', () => {
     expect([rest.total, rest.data.map((award: { points: number }) => award.points)]).to.deep.equal([3, [1]]);
   });
 
-  it('returns 404 for a student of another club, for points and standing', async () => {
+  it('returns 404, like the standing of the student, if the student belongs to another club', async () => {
     calls = standingCalls(await buildClub());
     const foreign = await buildStudent((await buildClub()).id);
     await eachCase(['points', 'standing'], async (path) =>
@@ -199,7 +199,7 @@ describe('GET …/standing', () => {
 });
 
 describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
-  it('removes the student’s tags, awards and levels, and every fact about them', async () => {
+  it('removes the student’s tags, awards and levels, and every fact that contains these', async () => {
     club = await buildClub();
     calls = standingCalls(club);
     student = await buildStudent(club.id);

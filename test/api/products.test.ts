@@ -17,7 +17,7 @@ describe('products of sales platforms', () => {
     send = callsOf(club);
   });
 
-  it('creates a product, and returns the same record with its mapping as later reads', async () => {
+  it('are created with a mapping, and later reads return the same record', async () => {
     const deliveries = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)].map(({ id }) => id);
     const { status, body } = await create({ external_id: 'A-1', name: ' Knots  kit ', delivery_ids: deliveries });
     expect(status).to.equal(201);
@@ -35,7 +35,7 @@ describe('products of sales platforms', () => {
     expect((await send('GET', `/products/${id}`)).body).to.deep.equal(body);
   });
 
-  it('lists the club’s products newest first, filtered by platform, in pages', async () => {
+  it('are listed newest first, in pages, and can be filtered by platform', async () => {
     await callsOf(await buildClub())('POST', '/products', { platform: 'storefront', external_id: '1', name: 'x' });
     const first = (await create()).body.data.id;
     const second = (await create({ platform: 'bazaar' })).body.data.id;
@@ -48,7 +48,7 @@ describe('products of sales platforms', () => {
     expect(await ids('?page=2&page_size=1')).to.deep.equal([2, first]);
   });
 
-  it('keeps omitted fields in a change, and replaces the whole mapping', async () => {
+  it('keep the fields that a change omits, and get the whole new mapping', async () => {
     const [one, two] = [await buildAccessDelivery(club.id), await buildAccessDelivery(club.id)];
     const { data } = (await create({ delivery_ids: [one.id] })).body;
     const change = async (body: object) => (await send('PATCH', `/products/${data.id}`, body)).body.data;
@@ -66,7 +66,7 @@ describe('products of sales platforms', () => {
     });
   });
 
-  it('returns 409 product_exists for an equal platform and external_id (case-sensitive) in one club', async () => {
+  it('are refused with 409 if the club has a product with the same platform and external_id', async () => {
     await create({ external_id: 'A-1' });
     const other = (await create({ external_id: 'a-1' })).body.data;
     expect((await create({ external_id: 'A-1', platform: 'bazaar' })).status).to.equal(201);
@@ -79,12 +79,12 @@ describe('products of sales platforms', () => {
     expect((await elsewhere('POST', '/products', same)).status).to.equal(201);
   });
 
-  it('creates one product for eight simultaneous requests, and answers the others with product_exists', async () => {
+  it('are created once for eight simultaneous requests; the others get 409 product_exists', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => create({ external_id: 'A-1' })));
     expect(answers.filter(({ status }) => status === 201)).to.have.length(1);
   });
 
-  it('returns 404 for an unknown or foreign delivery, and writes nothing', async () => {
+  it('are refused with 404 if a delivery of the mapping is unknown or of another club', async () => {
     const foreign = await buildAccessDelivery((await buildClub()).id);
     const { data } = (await create()).body;
     const before = await rowCounts();
@@ -96,7 +96,7 @@ describe('products of sales platforms', () => {
     expect((await send('GET', `/products/${data.id}`)).body.data).to.deep.equal(data);
   });
 
-  it('returns 422 for bad fields and a repeated delivery', async () => {
+  it('are refused with 422 for invalid fields, or if the mapping repeats a delivery', async () => {
     const { id } = await buildAccessDelivery(club.id);
     await eachCase(
       [
@@ -112,7 +112,7 @@ describe('products of sales platforms', () => {
     );
   });
 
-  it('deletes the product with its mapping', async () => {
+  it('are deleted together with their mapping', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const before = await rowCounts();
     const { id } = (await create({ delivery_ids: [deliveryId] })).body.data;
@@ -121,7 +121,7 @@ describe('products of sales platforms', () => {
     expectError(await send('GET', `/products/${id}`), 'not_found');
   });
 
-  it('returns 404 for an unknown product and a product of another club', async () => {
+  it('cause 404 if they are unknown or belong to another club', async () => {
     const other = callsOf(await buildClub());
     const created = await other('POST', '/products', { platform: 'storefront', external_id: '1', name: 'x' });
     await eachCase([newId(), created.body.data.id], async (id) => {

@@ -21,7 +21,7 @@ interface Sent extends Call {
 
 describe('rate limits', function () {
   this.timeout(60_000);
-  /** The start of a minute and of an hour, on a random day of this run. */
+  /** Noon of a day that is random in each run. A minute and an hour begin at noon. */
   const noon = Date.UTC(2025, 0, randomInt(300), 12);
   let now = noon;
   let api: RunningApi;
@@ -72,8 +72,8 @@ describe('rate limits', function () {
   };
 
   /**
-   * Each row contains the test's name, the limit, the answer within the limit, and the call. The API refuses each call after it counts the
-   * call, so the calls are cheap.
+   * Each row contains the test's name, the limit, the answer within the limit, and the call. The API counts each call and then refuses it
+   * for another reason, so the calls are cheap.
    */
   const rows: readonly [string, number, string, () => Sent | Promise<Sent>][] = [
     [
@@ -186,7 +186,7 @@ describe('rate limits', function () {
     expect(await times(100, { ...read, token: club.owner.token })).to.deep.equal({ 200: 100 });
   });
 
-  it('exempt GET and DELETE /v1/auth/session from the credential limit', async () => {
+  it('do not count GET and DELETE /v1/auth/session against the credential limit', async () => {
     const club = await buildClub();
     const { token } = await buildStudent(club.id);
     const ip = someAddress();
@@ -217,7 +217,7 @@ describe('rate limits', function () {
     });
   });
 
-  it('do not count a student’s 125 calls for unknown files against the club’s 60 writes (DEC-53)', async () => {
+  it('do not count a student’s calls for unknown files against the club’s 60 writes (DEC-53)', async () => {
     const club = await buildClub();
     const { token } = await buildStudent(club.id);
     const complete = () => post(`/v1/clubs/${club.id}/media/${randomUUID()}/complete`, { token });
@@ -230,7 +230,7 @@ describe('rate limits', function () {
     });
   });
 
-  it('count a student’s completed image against the club, but keep room for students’ images (DEC-53)', async () => {
+  it('count a student’s completed image against the club, which cannot use up the students’ share (DEC-53)', async () => {
     const club = await buildClub();
     const { token } = await buildStudent(club.id);
     const image = png();
@@ -255,7 +255,7 @@ describe('rate limits', function () {
     });
   });
 
-  it('let the owner remove an editor who has used up the club’s writes (LIM-25)', async () => {
+  it('still let the owner remove an editor who has used up the club’s writes (LIM-25)', async () => {
     const club = await buildClub();
     const editor = await buildMember(club.id, 'editor');
     const invited = { email: 'someone@example.com', role: 'editor' };
@@ -274,7 +274,7 @@ describe('rate limits', function () {
   });
 
   describe('the limit of refused calls per IP address', () => {
-    it('answers 429 instead of 401 or 403 above the limit, and leaves the club all 60 writes', async () => {
+    it('causes 429 instead of 401 or 403, and does not count refused calls against the club’s 60 writes', async () => {
       const [club, elsewhere] = [await buildClub(), await buildClub()];
       const student = await buildStudent(club.id);
       const ip = someAddress();
@@ -314,7 +314,7 @@ describe('rate limits', function () {
         else raw.end(body);
       });
 
-    it('get a 429 before their body has arrived, if they are credential calls above the limit', async () => {
+    it('get a 429 before their body arrives, if they exceed the limit of credential calls', async () => {
       const ip = someAddress();
       await times(10, post('/v1/auth/sign-in', { ip }));
       expect(await statusOf('/v1/auth/sign-in', ip, undefined)).to.equal(429);
@@ -332,7 +332,7 @@ describe('rate limits', function () {
       ['backslashes, which lenient parsers turn into slashes', (path) => `/${path.slice(1).replaceAll('/', '\\')}#x`],
     ];
     for (const [title, respell] of spellings) {
-      it(`are counted together for all spellings of a path: ${title}`, async () => {
+      it(`count against the same limit for every spelling of a path: ${title}`, async () => {
         for (const path of [signUpOf(randomUUID()), '/v1/auth/sign-in']) {
           const ip = someAddress();
           await times(10, post(path, { ip }));
@@ -343,7 +343,7 @@ describe('rate limits', function () {
   });
 
   describe('the client’s address', () => {
-    it('is the rightmost untrusted address in X-Forwarded-For behind a trusted proxy', async () => {
+    it('is, behind a trusted proxy, the rightmost address in X-Forwarded-For that is not trusted', async () => {
       const proxied = await start({ TRUSTED_PROXIES: '127.0.0.0/8,192.0.2.0/24' });
       const ip = someAddress();
       const signIn = () => post('/v1/auth/sign-in', { ip: `${someAddress()}, ${ip}, 192.0.2.1` });
@@ -352,7 +352,7 @@ describe('rate limits', function () {
       await proxied.stop();
     });
 
-    it('is the peer’s address without a trusted proxy, for any content of the header', async () => {
+    it('is, without a trusted proxy, the address of the peer, whatever the header contains', async () => {
       const direct = await start({ TRUSTED_PROXIES: '' });
       for (let n = 0; n < 10; n += 1) await send(post('/v1/auth/sign-in'), direct);
       await expectLimited(post('/v1/auth/sign-in'), minute, direct);
@@ -381,7 +381,7 @@ describe('rate limits', function () {
         await expectLimited(signIn, minute, blind);
       });
 
-      it('let other writes pass', async () => {
+      it('let all other writes pass', async () => {
         const club = await buildClub();
         const ip = someAddress();
         const passing: readonly [Sent, string][] = [
@@ -396,7 +396,7 @@ describe('rate limits', function () {
       });
     });
 
-  it('give equal answers with counters in Redis', async () => {
+  it('give the same answers if their counters are in Redis', async () => {
     const redis = await startRedis();
     const withRedis = await start({ RATE_LIMIT_URL: redis.url.reveal() });
     const signIn = post('/v1/auth/sign-in', { ip: someAddress() });
@@ -407,8 +407,8 @@ describe('rate limits', function () {
   });
 });
 
-describe('the contract and the rate table', () => {
-  it('limit two operations of students per club, because their handlers charge the club (DEC-53)', () => {
+describe('the rate limits of the contract’s operations', () => {
+  it('count two operations of students per club, because their handlers charge the club (DEC-53)', () => {
     const perClub = contractOperations().filter(
       ({ method, path, auth }) =>
         auth.includes('student') &&
@@ -417,11 +417,11 @@ describe('the contract and the rate table', () => {
     expect(perClub.map(({ operationId }) => operationId)).to.deep.equal(['completeMedia', 'renewUpload']);
   });
 
-  it('limit exactly the operations that write, and declare an error code for each limit', () => {
+  it('apply exactly to the operations that write, and the contract declares the error code of each', () => {
     for (const { operationId, method, path, errorCodes } of contractOperations()) {
       const rule = ruleFor({ method, path: path.replaceAll(/\{\w+\}/g, randomUUID()) });
       expect(rule !== undefined, operationId).to.equal(method !== 'get');
-      // Two reads are limited too: open streams (DEC-58), and the only large page without a session (LIM-29).
+      // Two reads are also limited: open event streams (DEC-58), and the only large page that needs no session (LIM-29).
       const isBounded = rule !== undefined || ['reattachAnswer', 'showCampaignPreview'].includes(operationId);
       expect(errorCodes.includes('rate_limited'), operationId).to.equal(isBounded);
       expect(errorCodes.includes('rate_limit_unavailable'), operationId).to.equal(rule?.whenDown === 'refuse');

@@ -61,7 +61,7 @@ describe('a refusal that a student reads', () => {
     expect(posted.body.error.message).to.equal('Únete primero al espacio.');
   });
 
-  it('uses the student’s language for a missing record, and names the kind of record only in English', async () => {
+  it('uses the student’s language for a missing record. Only the English text names the kind of record', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const read = async () => (await communityOf({ clubId: club.id }, student).read(newId())).body.error;
@@ -73,7 +73,7 @@ describe('a refusal that a student reads', () => {
     });
   });
 
-  it('uses the browser’s language for a sign-in, also for an unknown club', async () => {
+  it('uses the browser’s language at a sign-in, even if the club is unknown', async () => {
     const club = await buildClub({ language: 'ar' });
     const signIn = async (club_id: string, header: string) =>
       (
@@ -91,7 +91,7 @@ describe('a refusal that a student reads', () => {
     }
   });
 
-  it('names the length of a password in the browser’s language, or else in the club’s language', async () => {
+  it('states the allowed length of a password in the browser’s language, or else in the club’s', async () => {
     const club = await buildClub({ language: 'pt-BR' });
     const signUp = async (header: string) => {
       const answer = await call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, {
@@ -105,7 +105,7 @@ describe('a refusal that a student reads', () => {
     expect(await signUp('fr')).to.equal('A senha tem 9 caracteres; ela precisa ter pelo menos 10.');
   });
 
-  it('names the time of the next try in the student’s language after too many requests', async () => {
+  it('states the time of the next try in the student’s language after too many requests', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const space = await buildSpace(club.id);
@@ -168,7 +168,7 @@ describe('an HTML page with a refusal', () => {
 });
 
 describe('a refusal that an administrator reads', () => {
-  it('uses English for any language of the browser', async () => {
+  it('uses English, whatever the language of the browser', async () => {
     const club = await buildClub({ language: 'de' });
     const { owner } = club;
     await call('PATCH', '/v1/me', { token: owner.token, body: { language: 'de' } });

@@ -31,7 +31,7 @@ describe('claims of registration links', () => {
   const types = async () => (await factsOf(club.id)).map(({ type }) => type);
 
   describe('POST …/classroom/registration-links/{code}/claim', () => {
-    it('creates one enrollment and one access.granted per delivery, and counts one use', async () => {
+    it('creates one enrollment and one access.granted fact per delivery, and counts one use of the link', async () => {
       const [student, one] = [await buildStudent(club.id), await link()];
       const { status, body } = await claim(student, one.code);
       const { data: record } = (await send('GET', '/registration-links')).body;
@@ -61,7 +61,7 @@ describe('claims of registration links', () => {
       expect(await usesOf(one)).to.equal(2);
     });
 
-    it('repeats the first answer exactly and counts no second use, even after the link was changed', async () => {
+    it('returns the first answer again and counts no second use, even after the link was changed', async () => {
       const [student, one] = [await buildStudent(club.id), await link({ max_uses: 1 })];
       const first = await claim(student, one.code);
       const again = async () => expect((await claim(student, one.code)).text).to.equal(first.text);
@@ -85,7 +85,7 @@ describe('claims of registration links', () => {
       expect((await send('GET', `/enrollments?student_id=${student.id}&revoked=false`)).body.total).to.equal(1);
     });
 
-    it('counts a use, but raises no fact for a delivery that the student already has', async () => {
+    it('counts a use of the link, but raises no fact for a delivery that the student already has', async () => {
       const [student, one] = [await buildStudent(club.id), await link()];
       await send('POST', '/enrollments', { student_id: student.id, delivery_id: deliveries[0]?.id });
       const { body } = await claim(student, one.code);
@@ -94,7 +94,7 @@ describe('claims of registration links', () => {
       expect(await usesOf(one)).to.equal(1);
     });
 
-    it('omits archived and ended deliveries, and returns 404 if no delivery remains', async () => {
+    it('omits deliveries that are archived or whose cohort has ended, and returns 404 if none remains', async () => {
       const course = await buildCourse(club.id);
       const over = await buildCohort(club.id, course.id, { endsAt: new Date(Date.now() - hourMs) });
       const ended = await buildAccessDelivery(club.id, { courseId: course.id, cohortId: over.id });
@@ -107,7 +107,7 @@ describe('claims of registration links', () => {
       expect(await usesOf(one)).to.equal(1);
     });
 
-    it('returns byte-equal 404 answers for unknown, expired, revoked and foreign codes, and writes nothing', async () => {
+    it('returns the same bytes with 404 for every unknown, expired or revoked code, and writes nothing', async () => {
       const student = await buildStudent(club.id);
       const [expired, revoked] = [await link({ expires_at: inOneHour(), max_uses: 1 }), await link()];
       await claim(await buildStudent(club.id), expired.code);
@@ -124,7 +124,7 @@ describe('claims of registration links', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 409 registration_link_used_up and writes nothing, until the limit is raised', async () => {
+    it('returns 409 registration_link_used_up after the last use, until the limit of uses is raised', async () => {
       const one = await link({ max_uses: 1 });
       await claim(await buildStudent(club.id), one.code);
       const late = await buildStudent(club.id);
@@ -150,7 +150,7 @@ describe('claims of registration links', () => {
       expect(new Set(facts.map(({ studentId }) => studentId))).to.deep.equal(new Set(winners.map(({ id }) => id)));
     });
 
-    it('counts one use for ten simultaneous claims of one student, and answers them equally', async () => {
+    it('counts one use for ten simultaneous claims of one student, and gives each the same answer', async () => {
       const [student, one] = [await buildStudent(club.id), await link({ max_uses: 1 })];
       const answers = await Promise.all(Array.from({ length: 10 }, () => claim(student, one.code)));
       expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).to.equal(1);
@@ -174,7 +174,7 @@ describe('claims of registration links', () => {
       return row?.id ?? '';
     };
 
-    it('creates the student, grants free deliveries and the link’s deliveries, and counts one use', async () => {
+    it('creates the student, grants the free and the link’s deliveries, and counts one use of the link', async () => {
       await buildAccessDelivery(club.id, { free: true });
       const [one, email] = [await link(), `${newId()}@example.com`];
       expect((await signUp(one.code.toUpperCase(), email)).status).to.equal(202);
@@ -188,7 +188,7 @@ describe('claims of registration links', () => {
       expect(await usesOf(one)).to.equal(1);
     });
 
-    it('refuses an invalid code without a change, with equal answers for known and unknown e-mails', async () => {
+    it('refuses an invalid code with the same answer for known and unknown e-mails', async () => {
       const [expired, revoked, spent] = [
         await link({ expires_at: inOneHour() }),
         await link(),

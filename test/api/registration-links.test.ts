@@ -22,7 +22,7 @@ describe('registration links', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/registration-links', () => {
-    it('creates a link, and returns the same record with its address as later reads', async () => {
+    it('creates a link, and returns the record, with its address, that later reads return', async () => {
       const fields = { code: 'Spring_open-day', max_uses: 3, expires_at: later() };
       const { status, body } = await create({ ...fields, name: ' Open  day ' });
       expect(status).to.equal(201);
@@ -41,7 +41,7 @@ describe('registration links', () => {
       expect((await send('GET', `/registration-links/${id}`)).body).to.deep.equal(body);
     });
 
-    it('generates a new code for each link without a given code', async () => {
+    it('generates a different code for each link whose request gives no code', async () => {
       const codes = [(await create()).body.data.code, (await create()).body.data.code];
       await eachCase(codes, (code) => expect(code).to.match(/^[2-9a-hjkmnp-z]{10}$/));
       expect(codes[0]).to.not.equal(codes[1]);
@@ -57,7 +57,7 @@ describe('registration links', () => {
       expect((await callsOf(elsewhere)('POST', '/registration-links', body)).status).to.equal(201);
     });
 
-    it('returns 404 for an unknown or foreign delivery, and writes nothing', async () => {
+    it('returns 404 if a delivery is unknown or belongs to another club, and writes nothing', async () => {
       const foreign = await buildAccessDelivery((await buildClub()).id);
       const before = await rowCounts();
       await eachCase([newId(), foreign.id], async (id) =>
@@ -66,7 +66,7 @@ describe('registration links', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 422 for bad fields and an expiry in the past', async () => {
+    it('returns 422 for invalid fields and for an expiry in the past', async () => {
       await eachCase(['a'.repeat(8), 'a'.repeat(64)], async (code) =>
         expect((await create({ code })).status).to.equal(201),
       );
@@ -116,7 +116,7 @@ describe('registration links', () => {
     expectError(await send('PATCH', `/registration-links/${data.id}`, {}), 'invalid_request');
   });
 
-  it('revokes a link, and changes nothing on a repetition', async () => {
+  it('revokes a link, and changes nothing if the revocation is repeated', async () => {
     const { id } = (await create()).body.data;
     const once = await send('POST', `/registration-links/${id}/revoke`);
     expect(once.body.data).to.have.property('revoked_at');

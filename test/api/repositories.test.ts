@@ -53,7 +53,7 @@ describe('repositories', () => {
   const own = (student: TestStudent, path = '', method = 'GET') =>
     call(method, `/v1/clubs/${club.id}/classroom/repositories${path}`, { token: student.token });
 
-  it('lets other requests run after every 50 of 500 files that a read processes (REPO-4)', async () => {
+  it('let other requests run after every 50 of the 500 files that one read processes (REPO-4)', async () => {
     const { id } = await buildRepository(club.id, { mediaIds: await buildFiles(club.id, 500) });
     let turn = 0;
     let turning = setImmediate(function next() {
@@ -74,7 +74,7 @@ describe('repositories', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/repositories', () => {
-    it('creates a draft without files, and returns the same record as later reads', async () => {
+    it('creates a draft without files, and returns the record that later reads return', async () => {
       const { status, body } = await create({ title: '  Knot   cards ' });
       expect(status).to.equal(201);
       const { id, created_at: createdAt } = body.data;
@@ -91,7 +91,7 @@ describe('repositories', () => {
       expect((await send('GET', `/repositories/${id}`)).body).to.deep.equal(body);
     });
 
-    it('returns 402 on a plan without repositories and 409 for a used public id, and writes nothing', async () => {
+    it('returns 402 if the plan has no repositories and 409 if the public id is used, and writes nothing', async () => {
       await create({ title: 'Cards', public_id: 'cards' });
       const before = await rowCounts();
       expectError(await create({ title: 'Others', public_id: 'cards' }), 'public_id_taken');
@@ -104,7 +104,7 @@ describe('repositories', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/repositories', () => {
-    it('lists repositories newest first, filtered by status, with counts and covers, without files', async () => {
+    it('lists repositories newest first, with counts and covers, but without their files', async () => {
       const reference = await buildMedia(club.id);
       const file = await buildHostedFile(club.id, 'cards.txt', 'A bowline');
       const old = await buildRepository(club.id, { status: 'draft', createdAt: new Date('2026-01-01T00:00:00Z') });
@@ -119,7 +119,7 @@ describe('repositories', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId}/repositories/{repositoryId}', () => {
-    it('changes the given fields, and sets published_at again at each publication', async () => {
+    it('changes the given fields, and sets published_at to the new time at each publication', async () => {
       const { id } = (await create({ title: 'Cards' })).body.data;
       const words = { title: 'Knot cards', description: 'One each.', instructor_name: 'Ada', public_id: 'knots' };
       expect((await change(id, words)).body.data).to.include(words);
@@ -132,7 +132,7 @@ describe('repositories', () => {
       expect(again.title).to.equal('Knot cards');
     });
 
-    it('returns 402 only for publishing, if the plan has no repositories', async () => {
+    it('returns 402 only for a publication, and only if the plan has no repositories', async () => {
       const { id } = (await create({ title: 'Cards' })).body.data;
       await buildPlan(club.id, 'starter');
       expectError(await change(id, { status: 'published' }), 'feature_not_in_plan');
@@ -157,7 +157,7 @@ describe('repositories', () => {
   });
 
   describe('PUT /v1/clubs/{clubId}/repositories/{repositoryId}/items', () => {
-    it('sets the files in their order, and keeps added_at of files that remain', async () => {
+    it('stores the files in the given order, and keeps added_at of files that remain', async () => {
       const { id } = (await create({ title: 'Cards' })).body.data;
       const files = [await buildMedia(club.id), await buildMedia(club.id), await buildMedia(club.id)].map(
         (file) => file.id,
@@ -174,7 +174,7 @@ describe('repositories', () => {
       expect([await usesOf(a), await usesOf(c)]).to.deep.equal([[], [{ kind: 'repository', id, title: 'Cards' }]]);
     });
 
-    it('refuses repeated, foreign and archived files and more than 500 files, and changes nothing', async () => {
+    it('refuses repeated or archived files, files of other clubs and more than 500 files', async () => {
       const file = await buildMedia(club.id);
       const { id } = await buildRepository(club.id, { mediaIds: [file.id] });
       const archived = await buildMedia(club.id);
@@ -229,7 +229,7 @@ describe('repositories', () => {
       expect(itemsOf(await send('GET', `/repositories/${repository.id}`))).to.deep.equal([waiting.id, ready.id]);
     });
 
-    it('returns equal 404 answers for repositories that are unpublished, inaccessible or unknown', async () => {
+    it('returns the same 404 answer for repositories that are unpublished, inaccessible or unknown', async () => {
       const file = await buildHostedFile(club.id, 'a.txt', 'abc');
       const repository = await buildRepository(club.id, { mediaIds: [file.id] });
       const { publicId } = repository;
@@ -323,7 +323,7 @@ describe('repositories', () => {
       ]);
     });
 
-    it('have the same bytes if they are interrupted anywhere and resumed at a renewed address', async () => {
+    it('have the same bytes if they are interrupted at any byte and resumed at a renewed address', async () => {
       const { url } = await offer();
       const { answer, bytes } = await bytesAt(url);
       const etag = answer.headers.get('etag') ?? '';
@@ -369,7 +369,7 @@ describe('repositories', () => {
       expect(await refusalAt(url)).to.deep.equal([401, 'unauthenticated']);
     });
 
-    it('are refused for another token and for another method', async () => {
+    it('are refused for a wrong token and for a wrong HTTP method', async () => {
       const { url } = await offer();
       const { vault } = await testDeps();
       const token = { repositoryId: repository.id, expiresAt: new Date(clock.now().getTime() + minute) };
@@ -384,7 +384,7 @@ describe('repositories', () => {
       expect([posted.status, posted.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD, OPTIONS']);
     });
 
-    it('break if a file is missing or different, so that a wrong archive never looks complete', async () => {
+    it('end with an error if a file is missing or changed, so that a wrong archive never looks complete', async () => {
       const { url, size_bytes: size } = await offer();
       const store = await testObjectStore();
       const key = `media/${club.id}/${files[2]}`;
@@ -399,7 +399,7 @@ describe('repositories', () => {
       expect(await brokenAt(url)).to.be.within(200_000, size - 1);
     });
 
-    it('find a file that was moved to the other bucket', async () => {
+    it('contain a file that was moved to the other bucket', async () => {
       const key = `public/${club.id}/${files[1]}`;
       const { url } = await offer();
       const { bytes } = await bytesAt(url);
@@ -411,7 +411,7 @@ describe('repositories', () => {
       expect((await bytesAt(url)).bytes.equals(bytes)).to.equal(true);
     });
 
-    it('find a file that is moved during the download, and break if its content has changed', async () => {
+    it('contain a file that is moved during the download, but end with an error if its content changes', async () => {
       const [{ vault, db }, storage] = [await testDeps(), await testObjectStore()];
       const [, text = ''] = /\/downloads\/(.+)$/.exec((await offer()).url) ?? [];
       const token = readDownloadToken(vault, text, clock.now());
@@ -436,7 +436,7 @@ describe('repositories', () => {
       );
     });
 
-    it('return 429 rate_limited for a student’s 61st request of any kind in a minute (LIM-23)', async () => {
+    it('return 429 rate_limited for a student’s 61st request in a minute, for any kind of request (LIM-23)', async () => {
       const { url } = await offer();
       const heads = await Promise.all(Array.from({ length: 60 }, () => fetch(url, { method: 'HEAD' })));
       expect(new Set(heads.map(({ status }) => status))).to.deep.equal(new Set([200]));
@@ -446,7 +446,7 @@ describe('repositories', () => {
       expect((await fetch(theirs, { method: 'HEAD' })).status).to.equal(200);
     });
 
-    it('return 404 if no file is hosted, and 409 media_not_ready while a file is being processed', async () => {
+    it('return 404 if the service stores none of the files, and 409 while a file is being processed', async () => {
       const download = () => own(student, `/${repository.publicId}/download`, 'POST');
       await (await testDatabase()).query('UPDATE media SET crc32 = NULL WHERE id = $1', [files[1]]);
       expectError(await download(), 'media_not_ready');
@@ -454,7 +454,7 @@ describe('repositories', () => {
       expectError(await download(), 'not_found');
     });
 
-    it('are limited to three at a time for a student, and return their permits when they end', async () => {
+    it('are limited to three at a time for a student, and each returns its permit when it ends', async () => {
       const large = await buildHostedFile(club.id, 'large.bin', randomBytes(30_000_000));
       await setItems(repository.id, [large.id]);
       const { url } = await offer();
@@ -470,7 +470,7 @@ describe('repositories', () => {
       expect(bytes).to.have.length(10);
     });
 
-    it('have an ETag that identifies the contents', async () => {
+    it('have an ETag that changes only with the contents', async () => {
       const { url } = await offer();
       const etag = (await fetch(url, { method: 'HEAD' })).headers.get('etag');
       expect(etag).to.match(/^"zip1-[\w-]{43}"$/);

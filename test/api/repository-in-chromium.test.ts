@@ -21,7 +21,7 @@ describe('the archive of a repository in Chromium', function () {
   /** The headers `Range` and `If-Range` of each request, and the status of the answer. */
   let requests: { range: string | undefined; ifRange: string | undefined; status: number }[] = [];
 
-  /** Forwards requests, and cuts the connection in the middle of the first answer. */
+  /** A proxy that forwards requests, and cuts the connection in the middle of the first answer. */
   async function passOn(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { range, 'if-range': ifRange } = request.headers;
     const answer = await new Promise<IncomingMessage>((resolve, reject) =>
@@ -51,7 +51,7 @@ describe('the archive of a repository in Chromium', function () {
     line.close();
   });
 
-  it('is resumed with `Range` and `If-Range`, and is an archive that Python reads', async () => {
+  it('is resumed with `Range` and `If-Range`, and then Python can read the archive', async () => {
     requests = [];
     const club = await buildClub();
     const contents = [randomBytes(1_200_000), Buffer.from('A bowline\n')];

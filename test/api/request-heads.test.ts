@@ -24,7 +24,7 @@ describe('the head of a request', () => {
       return { status, code: error?.code, closes: /^connection: close$/im.test(head) };
     };
 
-    it(`returns 400 at the listener ${listener} for ambiguous Host lines, targets and header lines`, async () => {
+    it(`causes 400 at the listener ${listener} if Host, target or header lines are ambiguous`, async () => {
       await eachCase(
         [
           get(),
@@ -72,7 +72,7 @@ describe('the head of a request', () => {
       );
     });
 
-    it(`returns 200 at the listener ${listener} for names and addresses, with and without a port`, async () => {
+    it(`may name the host by name or address, with or without a port, at the listener ${listener}`, async () => {
       await eachCase(
         [
           get(host, close),
@@ -92,7 +92,7 @@ describe('the head of a request', () => {
     });
   }
 
-  it('answers requests that precede a refused request on a connection, and runs no later request', async () => {
+  it('stops all later requests of the connection if it is refused, but no earlier ones', async () => {
     const before = await rowCounts();
     const body = JSON.stringify({ name: 'Ada', email: 'ada@example.com', password: 'a phrase of no person' });
     const json = ['Content-Type: application/json', `Content-Length: ${body.length}`];
@@ -103,7 +103,7 @@ describe('the head of a request', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('names the repeated header field in the refusal, but none of its values', () => {
+  it('is refused with the name of the repeated header field, but without its values', () => {
     const rawHeaders = ['Host', 'a', 'Authorization', 'Bearer secret', 'authorization', 'Bearer other'];
     expect(headFault({ httpVersion: '1.1', url: '/', rawHeaders })).to.equal(
       'The request has 2 header fields authorization. Send one.',

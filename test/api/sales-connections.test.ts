@@ -11,7 +11,7 @@ const post = (url: string, body: unknown = { event: 'nothing' }) => call('POST',
 
 describe('POST /v1/clubs/{clubId}/sales-connections', () => {
   describe('201', () => {
-    it('shows the token and the address, and stores neither the token nor the secret as plain text', async () => {
+    it('shows the token and the address once, and stores neither token nor secret as plain text', async () => {
       const club = await buildClub();
       const body = { platform: 'kiwify', name: ' Main  shop ', secret: `secret-${newId()}` };
       const { status, body: answer } = await call('POST', path(club), { token: club.owner.token, body });
@@ -72,7 +72,7 @@ describe('POST …/{connectionId}/rotate', () => {
 });
 
 describe('DELETE …/{connectionId}', () => {
-  it('refuses further notices, and keeps the notices that were received before', async () => {
+  it('refuses new notices, and keeps the notices that arrived before', async () => {
     const club = await buildClub();
     const connection = await buildSalesConnection(club.id);
     await call('POST', `/webhooks/generic/${connection.token}`, { body: {} });
@@ -87,7 +87,7 @@ describe('DELETE …/{connectionId}', () => {
     );
   });
 
-  it('returns 404 for a connection of another club, and does not delete the connection', async () => {
+  it('returns 404 for a connection of another club, which is not deleted', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const connection = await buildSalesConnection(other.id);
     expectError(await call('DELETE', path(club, `/${connection.id}`), { token: club.owner.token }), 'not_found');

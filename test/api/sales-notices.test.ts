@@ -65,7 +65,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
       expect(vault.open(notice?.proof ?? Buffer.alloc(0), notice?.id ?? '')).to.equal('abc123');
     });
 
-    it('stores the platform’s proof encrypted, from a header or from a signature in the address', async () => {
+    it('stores the platform’s proof of origin, a header or a signature in the address, in encrypted form', async () => {
       const club = await buildClub();
       const { vault } = await testDeps();
       const hotmart = await buildSalesConnection(club.id, 'hotmart', 's');
@@ -85,7 +85,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
     });
   });
 
-  it('returns byte-equal 404 answers for unknown tokens and platforms, and stores nothing', async () => {
+  it('returns the same bytes with 404 for unknown tokens and platforms, and stores nothing', async () => {
     const { connection } = await buildShop();
     const before = await rowCounts();
     const answers = await Promise.all(
@@ -101,7 +101,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('returns 400 for bad UTF-8, bad JSON and JSON that is no object, and stores nothing', async () => {
+  it('returns 400 for invalid UTF-8, invalid JSON and JSON that is not an object, and stores nothing', async () => {
     const { connection } = await buildShop();
     const before = await rowCounts();
     await eachCase(['{"event":', '[]', '"text"', '', Buffer.from([0x7b, 0xff, 0x7d])], async (raw) =>
@@ -124,7 +124,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
     expectError(await call('POST', address(connection), { raw: 'event=x', headers }), 'unsupported_media_type');
   });
 
-  it('returns 429 for the 601st notice from one address in a minute, and stores the first 600 notices', async function () {
+  it('stores 600 notices a minute from one IP address, and returns 429 for the next', async function () {
     this.timeout(60_000);
     const { connection } = await buildShop();
     const ip = someAddress();
@@ -169,7 +169,7 @@ describe('GET /v1/clubs/{clubId}/sales-notices', () => {
     expect(text).not.to.contain(shop.email);
   });
 
-  it('filters by status and connection, within this club', async () => {
+  it('filters the club’s notices by status and by connection', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const second = await buildSalesConnection(shop.club.id);
@@ -184,7 +184,7 @@ describe('GET /v1/clubs/{clubId}/sales-notices', () => {
 });
 
 describe('GET /v1/clubs/{clubId}/sales-notices/{noticeId}', () => {
-  it('shows the received body until it is purged', async () => {
+  it('shows the received body until the body is purged', async () => {
     const shop = await buildShop();
     const notice = noticeOf(shop, 'other');
     const id = await takeNotice(shop.connection, notice);
@@ -196,7 +196,7 @@ describe('GET /v1/clubs/{clubId}/sales-notices/{noticeId}', () => {
       .and.not.have.property('body');
   });
 
-  it('returns 404 for reading and replaying a notice of another club', async () => {
+  it('returns 404 for a notice of another club, like its replay', async () => {
     const [shop, other] = [await buildShop(), await buildShop()];
     const id = await takeNotice(other.connection, {});
     await eachCase(
@@ -227,7 +227,7 @@ describe('POST /v1/clubs/{clubId}/sales-notices/{noticeId}/replay', () => {
     expect(await (await testDatabase()).query(`SELECT 1 FROM wakes WHERE subject_id = $1`, [id])).to.have.length(1);
   });
 
-  it('returns 409 notice_not_failed for a pending, a processed and an ignored notice', async () => {
+  it('returns 409 notice_not_failed for a notice that is pending, processed or ignored', async () => {
     const shop = await buildShop();
     const [pending, processed, ignored] = [
       await takeNotice(shop.connection, {}),
@@ -242,7 +242,7 @@ describe('POST /v1/clubs/{clubId}/sales-notices/{noticeId}/replay', () => {
 });
 
 describe('GET /v1/clubs/{clubId}/purchases and /subscriptions', () => {
-  it('lists the purchases and subscriptions that notices created, by student and status', async () => {
+  it('lists purchases and subscriptions that notices created, and filters them by student and status', async () => {
     const shop = await buildShop();
     const subscription = { id: 'sub-1', current_period_end: '2026-04-02T00:00:00Z' };
     const charge = {

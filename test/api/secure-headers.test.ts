@@ -1,4 +1,4 @@
-/** Tests that every answer has security headers on any code path, with a few exceptions. */
+/** Tests that every answer, whatever code creates it, has the security headers. There are a few exceptions. */
 import { expect } from 'chai';
 import { startApi } from '../../api/server.ts';
 import { secureHeadersOf } from '../../api/secure-headers.policy.ts';
@@ -31,7 +31,10 @@ const fieldsIn = (head: string) =>
   );
 
 describe('security headers of every answer', () => {
-  /** Sends found, missing and unreadable requests to both listeners, and calls `check` with the headers of each answer. */
+  /**
+   * Sends to both listeners requests for existing paths, for missing paths, and unreadable ones. Calls `check` with the headers of each
+   * answer.
+   */
   async function eachAnswer(
     urls: { PUBLIC_URL: string; FILES_URL: string },
     check: (fields: object, listener: 'API' | 'files', what: string) => void,
@@ -82,7 +85,7 @@ describe('security headers of every answer', () => {
     }
   }
 
-  it('contain HSTS in every case if the public address of the listener is https', async () => {
+  it('contain HSTS in every answer of a listener whose public address is https', async () => {
     // The test's listener of files has a local http address, because its port is chosen by the system.
     const urls = { PUBLIC_URL: 'https://api.example.com', FILES_URL: 'https://files.example.com' };
     await eachAnswer(urls, (fields, listener, what) =>
@@ -90,7 +93,7 @@ describe('security headers of every answer', () => {
     );
   });
 
-  it('contain no HSTS for an http public address', async () => {
+  it('contain no HSTS if the public address is http', async () => {
     await eachAnswer({ PUBLIC_URL: 'http://localhost:8080', FILES_URL: 'http://localhost:8083' }, (fields, _, what) =>
       expect(fields, what).to.deep.equal(usual),
     );
@@ -102,14 +105,14 @@ describe('security headers of every answer', () => {
     expect(hsts('http://files.example.com')).to.equal(undefined);
   });
 
-  it('are on a stream of events', async () => {
+  it('are also on a stream of events', async () => {
     const { openAgent, student } = await openAskingClassroom();
     const { stream } = await askingOf(openAgent, student).ask();
     expect(stream.headers).to.include(usual);
     stream.close();
   });
 
-  it('let other sites load images of mails, tracked links and public files, and nothing else', async () => {
+  it('let other sites load only images of mails, tracked links and public files', async () => {
     const { id, owner } = await buildClub();
     const policyOf = async (path: string) =>
       (await call('GET', path, { token: owner.token })).headers.get('cross-origin-resource-policy');

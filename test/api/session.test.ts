@@ -17,7 +17,7 @@ const readProfile = (token: string) => call('GET', '/v1/me', { token });
 
 describe('GET /v1/auth/session', () => {
   describe('200', () => {
-    it('returns the whole record of the session’s student', async () => {
+    it('returns the complete record of the session’s student', async () => {
       const club = await buildClub();
       const student = await buildStudent(club.id);
       const profile = await readProfile(club.owner.token);
@@ -37,7 +37,7 @@ describe('GET /v1/auth/session', () => {
       expect(new Date(body.data.created_at).toISOString()).to.equal(body.data.created_at);
     });
 
-    it('shows the student’s avatar by a signed address, if the student has one (MED-28)', async () => {
+    it('shows a signed address of the student’s avatar, if there is an avatar (MED-28)', async () => {
       const student = await buildStudent((await buildClub()).id);
       await alter('students', student.id, { avatar_key: 'media/club/picture.1-preview-1' });
       const { pathname, searchParams } = new URL((await read(student.token)).body.data.avatar_url);
@@ -45,7 +45,7 @@ describe('GET /v1/auth/session', () => {
       expect(searchParams.get('X-Amz-Expires')).to.equal('1200');
     });
 
-    it('accepts the scheme in any letter case, with several spaces after it', async () => {
+    it('accepts the scheme Bearer in any letter case, with several spaces after the scheme', async () => {
       const { token } = await buildStudent((await buildClub()).id);
       for (const authorization of [`bearer ${token}`, `BEARER   ${token}`]) {
         const answer = await call('GET', '/v1/auth/session', { headers: { authorization } });
@@ -87,7 +87,7 @@ describe('GET /v1/auth/session', () => {
       expect([...bodies]).to.have.length(1);
     });
 
-    it('is returned for a token of the other kind of account', async () => {
+    it('is returned if the token belongs to the other kind of account', async () => {
       const club = await buildClub();
       const student = await buildStudent(club.id);
       expectError(await read(club.owner.token), 'unauthenticated');
@@ -107,7 +107,7 @@ describe('the lifetime of a session', () => {
     expectError(await read(token), 'unauthenticated');
   });
 
-  it('is 12 hours without a call for an administrator', async () => {
+  it('is 12 hours for an administrator who makes no call', async () => {
     const { owner } = await buildClub();
     const idle = await buildClub();
     clock.advance(12 * hour - 2 * second);
@@ -116,7 +116,7 @@ describe('the lifetime of a session', () => {
     expectError(await readProfile(idle.owner.token), 'unauthenticated');
   });
 
-  it('is 12 hours from the last use for an administrator', async () => {
+  it('is 12 hours for an administrator, counted from the last call', async () => {
     const { owner } = await buildClub();
     for (let uses = 0; uses < 4; uses++) {
       clock.advance(11 * hour);
@@ -126,7 +126,7 @@ describe('the lifetime of a session', () => {
     expectError(await readProfile(owner.token), 'unauthenticated');
   });
 
-  it('is extended by a call that a club refuses', async () => {
+  it('is extended even by a call that a club refuses', async () => {
     const [own, other] = [await buildClub(), await buildClub()];
     clock.advance(11 * hour);
     expectError(await call('GET', `/v1/clubs/${other.id}/students`, { token: own.owner.token }), 'forbidden');
@@ -193,7 +193,7 @@ describe('stored sessions', () => {
       expect(await columnsHolding(token)).to.deep.equal([]);
       expect(await columnsHolding(token.replace(/^\w+?_/, ''))).to.deep.equal([]);
     });
-    // This check proves that the search would find a stored text.
+    // Proves that the search would find a token if it were stored.
     expect(await columnsHolding(student.email)).to.deep.equal(['students.email']);
   });
 
@@ -206,7 +206,7 @@ describe('stored sessions', () => {
     });
   });
 
-  it('remain valid if their token has an old prefix', async () => {
+  it('remain valid if their token begins with an older prefix', async () => {
     const { id, owner } = await buildClub();
     const student = await buildStudent(id);
     const source = await testDatabase();

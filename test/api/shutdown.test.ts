@@ -6,7 +6,7 @@ import { withoutTimersOf } from '../toolkit/fakes/timers.ts';
 import { expect } from 'chai';
 
 describe('the graceful stop of the API', () => {
-  it('first ends readiness, then answers the requests in flight, and then closes the port', async () => {
+  it('first reports not ready, then answers the requests in flight, and then closes the port', async () => {
     const api = await startApi(await testConfig());
     const base = `http://127.0.0.1:${api.port}`;
     const club = await buildClub();
@@ -26,7 +26,7 @@ describe('the graceful stop of the API', () => {
       async () => {
         inFlight = register();
         await untilWaitingForLocks(1);
-        // The client's connection is kept alive. The stop neither waits for this connection nor for the limit of 15 s.
+        // The client keeps its connection alive. The stop waits neither for this connection nor for the time limit of 15 s.
         stopped = withoutTimersOf(2_000, () => api.stop()).then(() => {
           hasStopped = true;
         });
@@ -41,13 +41,13 @@ describe('the graceful stop of the API', () => {
     await stopped;
   });
 
-  it('takes less than 2 s without requests', async () => {
+  it('takes less than 2 s if no requests are in flight', async () => {
     const api = await startApi(await testConfig());
     await callAt(`http://127.0.0.1:${api.port}`, 'GET', '/healthz');
     await withoutTimersOf(2_000, () => api.stop());
   });
 
-  it('rejects a start on a port in use with EADDRINUSE', async () => {
+  it('needs a successful start: a start on a used port fails with EADDRINUSE', async () => {
     const api = await startApi(await testConfig());
     try {
       const config = await testConfig({ API_PORT: String(api.port) });
@@ -65,7 +65,7 @@ describe('the graceful stop of the API', () => {
 /** Resolves once the port refuses connections. */
 async function refusingConnections(base: string): Promise<void> {
   for (;;) {
-    // Each fetch opens a new connection, because the server would still serve an open connection.
+    // Each fetch must open a new connection, because the server still serves connections that are already open.
     const refused = await fetch(`${base}/healthz`, { headers: { connection: 'close' } }).then(
       async (response) => (await response.text()) === '',
       () => true,

@@ -1,5 +1,5 @@
 /**
- * Tests the limit on wrong passwords for an account (LIM-26). Strangers cannot lock out the owner's devices, and cannot learn whether an
+ * Tests the limit on wrong passwords for an account (LIM-26). Strangers can neither lock out the owner's devices nor learn whether an
  * account exists.
  */
 import { randomInt } from 'node:crypto';
@@ -33,7 +33,7 @@ const kinds: Record<string, () => Promise<{ path: string; mine: Credentials }>> 
 
 describe('wrong passwords', function () {
   this.timeout(60_000);
-  /** The start of a quarter of an hour, on a random day of this run. */
+  /** The start of a quarter of an hour, on a day that is random in each run. */
   const start = Date.UTC(2027, 0, 1 + randomInt(300), 12);
   let now = start;
   let api: RunningApi;
@@ -60,7 +60,7 @@ describe('wrong passwords', function () {
         return [status, body?.error?.code, headers.get('retry-after')].filter(Boolean).join(' ');
       };
       const wrong = (of: Credentials = mine): Credentials => ({ ...of, password: 'not the password' });
-      /** Tries wrong passwords, each from another address. */
+      /** Tries wrong passwords, each from a different IP address. */
       const attack = async (of: Credentials, times: number) => {
         const outcomes: string[] = [];
         for (let n = 0; n < times; n += 1) outcomes.push(await outcome(signIn(wrong(of))));
@@ -68,7 +68,7 @@ describe('wrong passwords', function () {
       };
       const refused = (seconds = 900) => `429 rate_limited ${seconds}`;
 
-      it('are limited to ten in 15 minutes, except from a network in which the person has signed in before', async () => {
+      it('are limited to ten in 15 minutes, except from a network from which the person has signed in before', async () => {
         const home = someAddress();
         expect((await signIn(mine, home)).status).to.equal(200);
         const outcomes = await attack(mine, 14);
@@ -80,7 +80,7 @@ describe('wrong passwords', function () {
         expect((await signIn(mine, home)).status).to.equal(200);
       });
 
-      it('do not lock out a device from which the person has signed in before', async () => {
+      it('do not lock out a device with which the person has signed in before', async () => {
         const first = await signIn(mine);
         const token: string = first.body.data.device_token;
         expect(token).to.match(/^[\w-]{46}$/);
@@ -100,7 +100,7 @@ describe('wrong passwords', function () {
         expect(visible(one)).to.equal(visible(other));
       });
 
-      it('stop counting when the 15 minutes end, even if refused tries followed', async () => {
+      it('no longer count when the 15 minutes end, even if refused tries followed', async () => {
         await attack(mine, 40);
         now = start + quarterMs - 1_000;
         expect(await outcome(signIn(mine))).to.equal(refused(1));
@@ -117,13 +117,13 @@ describe('wrong passwords', function () {
         expect((await signIn(mine)).status).to.equal(200);
       });
 
-      it('do not include correct passwords: thirty sign-ins succeed, even simultaneously', async () => {
+      it('do not include correct passwords: thirty sign-ins succeed, some of them simultaneous', async () => {
         const answers = await Promise.all(Array.from({ length: 8 }, () => signIn(mine)));
         for (let n = 0; n < 22; n += 1) answers.push(await signIn(mine));
         expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]));
       });
 
-      it('count as a stranger’s wrong passwords if the device token is foreign, altered or old', async () => {
+      it('count as a stranger’s if the device token is altered, old or of another account', async () => {
         const stranger = await make();
         const other = await callAt(`http://127.0.0.1:${api.port}`, 'POST', stranger.path, {
           body: stranger.mine,

@@ -24,7 +24,7 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
     });
 
     describe('200', () => {
-      it('opens a session, and returns its token, its end and the person (AUTH-2, AUTH-3)', async () => {
+      it('opens a session, and returns its token, its end time and the person (AUTH-2, AUTH-3)', async () => {
         const { id, email } = await kind.build();
         const [answer, signedInAt] = await withClockStopped(
           async (now) => [await kind.signIn(email, password), now] as const,
@@ -49,7 +49,7 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
         expect((await kind.signIn(email.toUpperCase(), password)).status).to.equal(200);
       });
 
-      it('opens another session each time', async () => {
+      it('opens a new session at each sign-in', async () => {
         const { email } = await kind.build();
         const [one, two] = [await kind.signIn(email, password), await kind.signIn(email, password)];
         await call('DELETE', '/v1/auth/session', { token: one.body.data.token });
@@ -59,7 +59,7 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
     });
 
     describe('401', () => {
-      it('returns byte-equal answers for a wrong password and an unknown e-mail', async () => {
+      it('returns the same bytes for a wrong password and an unknown e-mail', async () => {
         const { email } = await kind.build();
         const wrong = await kind.signIn(email, 'not the password');
         const unknown = await kind.signIn(someone(), password);
@@ -74,13 +74,13 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
         );
       });
 
-      it('refuses a wrong password of an unconfirmed e-mail with an equal answer', async () => {
+      it('gives the same answer to a wrong password of an unconfirmed e-mail', async () => {
         const email = someone();
         await kind.signUp(email, password);
         expectError(await kind.signIn(email, 'not the password'), 'invalid_credentials');
       });
 
-      it('refuses a password that is reset during the comparison', async () => {
+      it('refuses the old password if the password is reset during the comparison', async () => {
         const { id, email } = await kind.build();
         let answer: Promise<Answer> | undefined;
         await withOpenTransaction(
@@ -107,13 +107,13 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
             least[which] = Math.min(least[which], user + system);
           }
         }
-        // Without the comparison for unknown addresses, their sign-in would need a tenth of the time.
+        // If unknown addresses caused no comparison, their sign-in would need a tenth of the time.
         expect(least.unknown).to.be.above(least.known * 0.5);
       });
     });
 
     describe('403', () => {
-      it('returns email_not_verified for an unconfirmed e-mail with its password, and opens no session', async () => {
+      it('returns email_not_verified for an unconfirmed e-mail with the right password, and opens no session', async () => {
         const email = someone();
         await kind.signUp(email, password);
         const answer = await kind.signIn(email, password);

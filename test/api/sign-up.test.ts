@@ -26,7 +26,7 @@ describe('POST /v1/clubs/{clubId}/classroom/sign-up', () => {
   const signUp = (clubId: Id, body: object) => call('POST', `/v1/clubs/${clubId}/classroom/sign-up`, { body });
 
   describe('202', () => {
-    it('creates an unconfirmed student with one student.created and one mail', async () => {
+    it('creates an unconfirmed student, one student.created fact and one mail', async () => {
       const { id: clubId } = await buildClub();
       const email = someone();
       const answer = await signUp(clubId, { name: '  Ada \t Example ', email, password });
@@ -186,7 +186,7 @@ for (const [title, make] of Object.entries(kinds)) {
     });
     const other = 'quite another phrase';
 
-    it('gets exactly the answer of a first sign-up, including all header fields', async () => {
+    it('gets exactly the answer of the first sign-up, including all header fields', async () => {
       const confirmed = await kind.build();
       const unconfirmed = someone();
       const answers = [
@@ -212,10 +212,11 @@ for (const [title, make] of Object.entries(kinds)) {
       expect((await kind.signIn(email, other)).status).to.equal(403);
     });
 
-    // Each case is a sequence of passwords in repeated sign-ups. Then the test signs in with each password and with an unused one.
+    // Each case is a sequence of passwords in repeated sign-ups. The test then signs in with each of these passwords and with a password
+    // that no sign-up used.
     const [A, B] = ['the phrase A of someone', 'the phrase B of someone'];
     for (const offered of [[A], [A, B], [A, A], [A, B, A], [A, B, B]]) {
-      it(`does not reveal a known e-mail at sign-in after passwords ${offered.map((phrase) => phrase.at(11)).join(', ')}`, async () => {
+      it(`hides a known e-mail at sign-in after passwords ${offered.map((phrase) => phrase.at(11)).join(', ')}`, async () => {
         const known = await kind.build();
         const unknown = someone();
         for (const email of [known.email, unknown]) for (const phrase of offered) await kind.signUp(email, phrase);
@@ -252,7 +253,7 @@ for (const [title, make] of Object.entries(kinds)) {
       expect(visible(one)).to.equal(visible(two));
     });
 
-    it('removes the password after sign-ups with different passwords, if the link of any mail is used', async () => {
+    it('removes the password if the sign-ups had different passwords and any mailed link is used', async () => {
       const stranger = 'the phrase of a stranger';
       await eachCase(
         [
@@ -277,7 +278,7 @@ for (const [title, make] of Object.entries(kinds)) {
             await eachCase([stranger, other], async (phrase) =>
               expectError(await kind.signIn(email, phrase), 'invalid_credentials'),
             );
-            // The other mails are invalid now, so that a later click does not open the account to a stranger.
+            // The links of the other mails are now invalid, so a later click cannot open the account to a stranger.
             await eachCase(
               tokens.filter((one) => one !== token),
               async (rest) => expectError(await kind.verify(rest), 'token_gone'),

@@ -1,4 +1,7 @@
-/** Tests files that are sent in one request without a declared size: students' work for assignments, on the listener of files (MED-29). */
+/**
+ * Tests files of students for assignments. Each is sent in one request to the listener for files, and its size is not declared in advance
+ * (MED-29).
+ */
 import http from 'node:http';
 import { expect } from 'chai';
 import { singleUploads } from '../../api/files/upload-permits.ts';
@@ -79,7 +82,7 @@ describe('a file that is sent in one request without a declared size', function 
     expect(counted).to.deep.equal(there);
     return counted;
   };
-  /** Waits until the announced lengths of the running requests are reserved. */
+  /** Waits until the service has reserved storage for the announced lengths of the running requests. */
   const untilHeld = (sums: string[]) =>
     until('the hold', soon, async () => {
       const { counted } = await storageCounts(club.id);
@@ -94,7 +97,7 @@ describe('a file that is sent in one request without a declared size', function 
       );
     });
 
-  it('is stored and ready, and a second file is refused with 412 file_exists', async () => {
+  it('is stored and ready immediately, and a second file is refused with 412 file_exists', async () => {
     const { id, upload } = await reserve();
     expect(upload.method).to.equal('put');
     expect(upload.url).to.match(new RegExp(`/uploads/${id}$`));
@@ -108,7 +111,7 @@ describe('a file that is sent in one request without a declared size', function 
     expect(await sending(upload)).to.equal('412 file_exists');
   });
 
-  it('is refused without a usable length or type, and writes nothing', async () => {
+  it('is refused if its length or type is unusable, and then nothing is written', async () => {
     const { id, upload } = await reserve();
     const before = await rowCounts();
     const most = 100 * 1_024 * 1_024;
@@ -121,7 +124,7 @@ describe('a file that is sent in one request without a declared size', function 
     expect([await filesOf(club), await heldOf(), await mediaState(id)]).to.deep.equal([[], [], 'uploading key due']);
   });
 
-  it('is refused with a wrong token, with a token of another file, and for another upload method', async () => {
+  it('is refused if the token is wrong or of another file, or if the file needs a different upload method', async () => {
     const [one, other] = [await reserve(), await reserve()];
     const to = ({ id }: { id: Id }) => ({ ...one.upload, url: one.upload.url.replace(one.id, id) });
     expect(await sending(one.upload, essay, { authorization: 'Bearer none' })).to.equal('401 unauthenticated');
@@ -143,7 +146,7 @@ describe('a file that is sent in one request without a declared size', function 
     expect(await sending(renewed.body.upload)).to.equal('200');
   });
 
-  it('reserves storage from its first byte, and is refused with 402 limit_reached above the free storage', async () => {
+  it('reserves storage from its first byte on, and gets 402 limit_reached above the free storage', async () => {
     await buildPlan(club.id, 'trial');
     const room = 100;
     await buildMedia(club.id, { bytes: null, sizeBytes: plans.trial.allowances.storage_bytes.included - room });
@@ -159,7 +162,7 @@ describe('a file that is sent in one request without a declared size', function 
     expect(await answered).to.equal('200');
   });
 
-  it('is cut off with 404 if its record is deleted during the request, and leaves no bytes', async () => {
+  it('is refused with 404 if its record is deleted during the request, and leaves no bytes', async () => {
     const work = await reserve();
     const { request, answered } = begin(work.upload, 1_000_000);
     request.write(Buffer.alloc(500_000));
@@ -172,7 +175,7 @@ describe('a file that is sent in one request without a declared size', function 
     expect(await mediaState(work.id)).to.match(/removed/);
   });
 
-  it('replaces an earlier request with a dead connection only if both requests have the same length', async () => {
+  it('replaces an interrupted earlier request only if both announce the same length', async () => {
     const work = await reserve();
     const dead = begin(work.upload, essay.length);
     await untilHeld([`document 0 0 ${essay.length}`]);
@@ -182,7 +185,7 @@ describe('a file that is sent in one request without a declared size', function 
     expect((await completing({ club, student }, work.id)).body.data.status).to.equal('ready');
   });
 
-  it('leaves nothing in the store if its sender disconnects, and can be sent again', async () => {
+  it('leaves nothing in the object store if its sender disconnects, and can be sent again', async () => {
     const work = await reserve();
     const { request, answered } = begin(work.upload, essay.length);
     await untilLocked(work);
@@ -192,7 +195,7 @@ describe('a file that is sent in one request without a declared size', function 
     expect(await filesOf(club)).to.deep.equal([work.id]);
   });
 
-  it('replaces the partial object of a crashed process, and `complete` refuses such an object', async () => {
+  it('replaces the partial object of a crashed process, which `complete` refuses', async () => {
     const work = await reserve();
     const first = begin(work.upload, essay.length);
     await untilHeld([`document 0 0 ${essay.length}`]);
@@ -218,7 +221,7 @@ describe('a file that is sent in one request without a declared size', function 
     expect(await sending(fifth.upload)).to.equal('200');
   });
 
-  it('no longer counts against the limit of 20 files after its deletion, and its address ends', async () => {
+  it('does not count against the limit of 20 files after its deletion, and its upload address is invalid', async () => {
     const { reserve: ask, drop } = handingInOf({ clubId: club.id }, student);
     const body = { file_name: 'essay.md', mime: 'text/markdown' };
     const answers = await Promise.all(Array.from({ length: mediaRules.maxUnsentFiles }, () => ask(body)));

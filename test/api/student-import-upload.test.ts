@@ -1,4 +1,7 @@
-/** Tests uploads of imports that are large, interrupted or canceled. The import shows the outcome, and no file remains in the store. */
+/**
+ * Tests uploads of import files that are large, interrupted or canceled. The record of the import shows the outcome, and no file remains in
+ * the object store.
+ */
 import { once } from 'node:events';
 import { request, type ClientRequest } from 'node:http';
 import { expect } from 'chai';
@@ -29,7 +32,7 @@ describe('student import upload', () => {
     club = await buildClub();
   });
 
-  /** Starts a chunked upload, which the test continues. */
+  /** Starts an upload in chunks. The test sends the next chunks. */
   async function open(
     first: string,
   ): Promise<{ chunkedRequest: ClientRequest; answer: Promise<{ status: number; code: string }> }> {
@@ -127,7 +130,7 @@ describe('student import upload', () => {
       chunkedRequest.destroy();
     });
 
-    it('fails with 500 and upload_interrupted if the store fails, and leaves no file', async () => {
+    it('fails with 500 and upload_interrupted if the object store fails, and leaves no file', async () => {
       const api = await serveApp({
         deps: (usual) => ({
           ...usual,
@@ -155,7 +158,7 @@ describe('student import upload', () => {
   });
 
   describe('an import that is canceled during its upload', () => {
-    it('counts as open until its upload ends, so that the limit of open imports applies', async () => {
+    it('counts against the limit of open imports until its upload ends', async () => {
       const { chunkedRequest, answer } = await open(header + rows(100));
       await untilImport('the row', ({ status }) => status === 'uploading');
       const { id } = await only();
@@ -170,7 +173,7 @@ describe('student import upload', () => {
       expect(await runImport(id)).to.deep.equal({ done: true, outcome: 'canceled' });
     });
 
-    it('remains canceled, and its file is erased, also if the upload ends after the cancelation', async () => {
+    it('remains canceled, and its file is erased, even if the upload ends after the cancelation', async () => {
       const { chunkedRequest, answer } = await open(header + rows(100));
       await untilImport('the row', ({ status }) => status === 'uploading');
       const { id } = await only();

@@ -33,7 +33,7 @@ describe('student imports', () => {
 
   describe('POST /v1/clubs/{clubId}/student-imports', () => {
     describe('202', () => {
-      it('stores the file and returns the whole record as pending', async () => {
+      it('stores the file, and returns the complete record with the status pending', async () => {
         const { id: deliveryId } = await buildAccessDelivery(club.id);
         const query = `delivery_ids=${deliveryId.toUpperCase()}&invite=true&file_name=spring%20class.csv`;
         const { status, body } = await upload(
@@ -61,7 +61,7 @@ describe('student imports', () => {
         expect(await storedOf(club)).to.deep.equal([`student-imports/${club.id}/${id}.csv`]);
       });
 
-      it('creates students, grants deliveries, raises each fact once, reports each row and erases the file', async () => {
+      it('creates students, grants deliveries, reports the result of each row, and then erases the file', async () => {
         const { id: deliveryId } = await buildAccessDelivery(club.id);
         const known = await buildStudent(club.id, { email: 'known@example.com' });
         const record = await importFile(
@@ -124,7 +124,7 @@ describe('student imports', () => {
         expect(await rowCounts()).to.include({ transactional_mails: mails, enrollments });
       });
 
-      it('reports limit_reached for each new student above the plan’s allowance', async () => {
+      it('reports limit_reached for each row whose new student would exceed the plan’s allowance', async () => {
         const file = `${header}${Array.from({ length: 103 }, (_, at) => `s${at}@example.com,S ${at}`).join('\n')}`;
         const { body } = await upload(club, file);
         await buildPlan(club.id, 'starter');
@@ -167,7 +167,7 @@ describe('student imports', () => {
       expectError(await one(), 'too_many_imports');
     });
 
-    it('returns 404 or 409 for an unknown, a foreign and an archived delivery, and writes nothing', async () => {
+    it('returns 404 for a delivery that is unknown or of another club, and 409 for an archived delivery', async () => {
       const good = await buildAccessDelivery(club.id);
       const foreign = await buildAccessDelivery((await buildClub()).id);
       const archived = await buildAccessDelivery(club.id, { archived: true });
@@ -178,7 +178,7 @@ describe('student imports', () => {
       expect([await rowCounts(), await storedOf(club)]).to.deep.equal([before, []]);
     });
 
-    it('returns 400, 413 or 415 for a bad body, type or query, and writes nothing', async () => {
+    it('returns 400, 413 or 415 for an invalid body, type or query, and writes nothing', async () => {
       const before = await rowCounts();
       const file = `${header}ada@example.com,Ada`;
       const type = (value: string) => ({ headers: { 'content-type': value } });
@@ -196,7 +196,7 @@ describe('student imports', () => {
       expect([await rowCounts(), await storedOf(club)]).to.deep.equal([before, []]);
     });
 
-    it('returns 422 for malformed, repeated or too many delivery_ids and a long file name', async () => {
+    it('returns 422 for malformed, repeated or too many delivery_ids, and for a long file name', async () => {
       const before = await rowCounts();
       const id = newId();
       const many = Array.from({ length: 51 }, () => newId()).join(',');
@@ -214,7 +214,7 @@ describe('student imports', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 422 for a bad header line, and writes nothing', async () => {
+    it('returns 422 if the first line does not name the columns correctly, and writes nothing', async () => {
       const before = await rowCounts();
       const files: (string | Buffer)[] = [
         '\n',
@@ -247,7 +247,7 @@ describe('student imports', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/student-imports/{importId} and its rows', () => {
-    it('lists the rows of one outcome with their total', async () => {
+    it('lists the rows with one outcome, and their total', async () => {
       const { id } = await importFile(club, `${header}a@example.com,A\nb,B\nc@example.com,C\na@example.com,A\n`);
       await eachCase(
         [
@@ -282,7 +282,7 @@ describe('student imports', () => {
     const cancel = (id: string) => call('POST', importsPath(club, id, 'cancel'), { token: club.owner.token });
     const people = (count: number) => Array.from({ length: count }, (_, at) => `s${at}@example.com,S ${at}\n`).join('');
 
-    it('keeps finished rows, skips the other rows, erases the file, and changes nothing on a repetition', async () => {
+    it('keeps the finished rows, skips the others and erases the file. A repetition changes nothing', async () => {
       const { body } = await upload(club, header + people(700));
       await step(body.data.id);
       const { status, body: canceled } = await cancel(body.data.id);
@@ -293,7 +293,7 @@ describe('student imports', () => {
       expect([(await studentsOf(club)).length, await storedOf(club)]).to.deep.equal([500, []]);
     });
 
-    it('skips the whole batch if the request arrives after the batch is read but before it is recorded', async () => {
+    it('skips a whole batch of rows if the request arrives before the worker records the batch', async () => {
       const { body } = await upload(club, header + people(600));
       const { id } = body.data;
       const slow = await importDeps(() => ({
@@ -306,10 +306,10 @@ describe('student imports', () => {
       expect([await studentsOf(club), await factsOf(club.id)]).to.deep.equal([[], []]);
     });
 
-    it('finishes the whole batch if the cancelation comes while the batch is being recorded', async () => {
+    it('finishes a whole batch of rows if the request arrives while the worker records the batch', async () => {
       const { body } = await upload(club, header + people(600));
       const { id } = body.data;
-      // The batch has checked the import, and waits for the count of the club's students.
+      // The batch has already read the status of the import, and waits for the lock on the count of the club's students.
       const [, canceled] = await inThisOrder(
         sql`INSERT INTO club_student_counts AS counted (club_id, students) VALUES (${club.id}, 0)
             ON CONFLICT (club_id) DO UPDATE SET students = counted.students`,

@@ -22,7 +22,7 @@ describe('student progress', () => {
   const progressOf = async (id: Id, query = '') => (await write('GET', `/students/${id}/progress${query}`)).body;
 
   describe('GET /v1/clubs/{clubId}/students/{studentId}/progress', () => {
-    it('lists, newest first, each course that the student may open or that has a completed lesson', async () => {
+    it('lists, newest first, the courses that the student may open or has completed a lesson of', async () => {
       const learner = await buildLearner(course);
       const classroom = classroomOf(course, learner);
       const row = {
@@ -69,7 +69,7 @@ describe('student progress', () => {
       expect(await progressOf(student.id)).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('returns 404 for an unknown, foreign or removed student', async () => {
+    it('returns 404 for a student who is unknown, removed or of another club', async () => {
       const foreign = await buildStudent((await buildClub()).id);
       const removed = await buildStudent(club.id);
       await write('DELETE', `/students/${removed.id}`);
@@ -80,7 +80,7 @@ describe('student progress', () => {
   });
 
   describe('the removal of a student', () => {
-    it('erases comments and progress, so that no table contains name, e-mail or comment', async () => {
+    it('erases comments and progress, so that no table contains the student’s name, e-mail or comments', async () => {
       const tag = newId().slice(-12);
       const student = await buildStudent(club.id, { name: `Removable ${tag}`, email: `learner.${tag}@example.com` });
       const [classroom, bystander] = [

@@ -20,7 +20,7 @@ import { columnsHolding, factsOf, mailsTo, rowCounts, testDatabase, testDeps } f
 const remove = (club: TestClub, id: Id, token = club.owner.token) =>
   call('DELETE', `/v1/clubs/${club.id}/students/${id}`, { token });
 
-/** Creates a student with sessions, mails, and webhook deliveries that are sent, failed and pending. */
+/** Creates a student with sessions and mails, and with webhook deliveries that are sent, failed and pending. */
 async function buildHistory() {
   const { db } = await testDeps();
   const source = await testDatabase();
@@ -112,7 +112,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       expect([answer.status, answer.text]).to.deep.equal([204, '']);
     });
 
-    it('keeps an anonymous row, without name, e-mail, password or confirmation', async () => {
+    it('keeps an anonymous row of the student, without name, e-mail, password or confirmation', async () => {
       const source = await testDatabase();
       const [row] = await source.query<{ removed_at: Date }[]>(`SELECT * FROM students WHERE id = $1`, [student.id]);
       expect(row).to.include({
@@ -133,7 +133,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       );
     });
 
-    it('ends mailed tokens and codes, and refuses every password', async () => {
+    it('makes mailed tokens and codes invalid, and refuses every password', async () => {
       const students = studentAccounts(club.id);
       const { db, vault } = await testDeps();
       const addressKey = codeFailureKey(club.id, addressKeyOf(vault, student.email));
@@ -155,7 +155,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       expect(await factsOf(club.id)).to.deep.equal([{ type: 'student.removed', studentId: student.id }]);
     });
 
-    it('cancels unsent deliveries with the reason student_removed, and wakes their workflows', async () => {
+    it('cancels unsent webhook deliveries with the reason student_removed, and wakes their workflows', async () => {
       const delivery = await readDelivery(history, history.deliveries.pending);
       expect(delivery).to.include({ status: 'canceled', cancel_reason: 'student_removed', payload_purged: true });
       expect(delivery).to.have.property('completed_at');
@@ -171,7 +171,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       });
     });
 
-    it('keeps the status of ended deliveries and erases bodies and response excerpts', async () => {
+    it('keeps the status of ended webhook deliveries, but erases their bodies and response excerpts', async () => {
       await eachCase(['succeeded', 'failed'] as const, async (status) => {
         const delivery = await readDelivery(history, history.deliveries[status]);
         expect(delivery).to.include({ status, payload_purged: true });
@@ -189,7 +189,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     });
 
     it('erases the name and the e-mail from every column of every table', async () => {
-      // One response excerpt of another student's message contains the name. The service cannot find it, so it remains.
+      // The receiver's answer to another student's message contains the name. The service cannot find this excerpt, so the excerpt remains.
       const source = await testDatabase();
       await source.query(`UPDATE webhook_attempts SET response_excerpt = NULL WHERE delivery_id = $1`, [
         history.deliveries.bystanders,
@@ -218,7 +218,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     });
   });
 
-  it('is checked with a search that finds the student’s name and e-mail before the removal', async () => {
+  it('is tested with a search that finds the student’s name and e-mail before the removal', async () => {
     const { name, student } = await buildHistory();
     expect(await columnsHolding(name)).to.deep.equal([
       ...conversationColumns,
@@ -234,7 +234,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     ]);
   });
 
-  it('returns 404 for an unknown, foreign or removed student, and writes nothing', async () => {
+  it('returns 404 for a student who is unknown, removed or of another club, and writes nothing', async () => {
     const club = await buildClub();
     const foreign = await buildStudent((await buildClub()).id);
     const removed = await buildStudent(club.id);
@@ -244,7 +244,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('removes the student once and raises one student.removed for three simultaneous requests', async () => {
+  it('removes the student once, and raises one student.removed fact, for three simultaneous requests', async () => {
     const club = await buildClub();
     const { id } = await buildStudent(club.id);
     const answers = await Promise.all([1, 2, 3].map(() => remove(club, id)));
@@ -252,7 +252,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['student.removed']);
   });
 
-  it('prevents a mail for a reset that is requested after the removal', async () => {
+  it('prevents the mail for a password reset that is requested after the removal', async () => {
     const club = await buildClub();
     const students = studentAccounts(club.id);
     const { id, email } = await buildStudent(club.id);
@@ -261,7 +261,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     expect(await mailsTo(id)).to.deep.equal([]);
   });
 
-  it('ends a session that is used during the removal', async () => {
+  it('ends even a session that is used during the removal', async () => {
     const club = await buildClub();
     const { id, token } = await buildStudent(club.id);
     await Promise.all([remove(club, id), ...[1, 2, 3].map(() => call('GET', '/v1/auth/session', { token }))]);

@@ -26,7 +26,7 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       expect([answer.status, answer.body]).to.deep.equal([200, { data: [], total: 0 }]);
     });
 
-    it('lists whole records of this club, newest first, without removed students', async () => {
+    it('lists complete records of this club’s students, newest first, without removed students', async () => {
       const [club, other] = [await buildClub(), await buildClub()];
       await buildStudent(other.id);
       const removed = await buildStudent(club.id);
@@ -79,7 +79,7 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       await buildStudent(club.id, { name: 'By e-mail', email: `findable.${newId()}@elsewhere.example` });
     });
 
-    it('searches any part of name and e-mail, in any letter case', async () => {
+    it('finds any part of name and e-mail, in any letter case', async () => {
       expect(await names(club, { q: 'LOVE' })).to.deep.equal(['Ada Lovelace']);
       expect(await names(club, { q: 'a lov' })).to.deep.equal(['Ada Lovelace']);
       expect(await names(club, { q: 'FINDABLE' })).to.deep.equal(['By e-mail']);
@@ -99,7 +99,7 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       expect(await names(club, { q: '\\%' })).to.deep.equal([]);
     });
 
-    it('treats quotes and SQL as plain characters', async () => {
+    it('is taken literally, even if it contains quotes or SQL', async () => {
       expect(await names(club, { q: "O'Neil" })).to.deep.equal(["Eve O'Neil"]);
       expect(await names(club, { q: "' OR '1'='1" })).to.deep.equal([]);
       expect(await names(club, { q: '$1' })).to.deep.equal([]);
@@ -121,7 +121,7 @@ describe('GET /v1/clubs/{clubId}/students', () => {
     before(async () => {
       club = await buildClub();
       const createdAt = new Date('2026-01-01T00:00:00Z');
-      // All students have the same time, so the order needs a second key.
+      // All students have the same creation time, so the order needs a second key.
       await Promise.all(
         Array.from({ length: 25 }, (_, index) => buildStudent(club.id, { name: `${index}`, createdAt })),
       );
@@ -134,7 +134,7 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       expect(defaults.body.total).to.equal(25);
     });
 
-    it('return each record once over all pages, in one order, with an equal total', async () => {
+    it('return each record on exactly one page, in a fixed order, and the same total on every page', async () => {
       const pages = [];
       for (const page of ['1', '2', '3', '4']) pages.push(await list(club, { page, page_size: '10' }));
       expect(pages.map(({ body }) => body.data.length)).to.deep.equal([10, 10, 5, 0]);
@@ -154,7 +154,7 @@ describe('GET /v1/clubs/{clubId}/students', () => {
       );
     });
 
-    it('return 422 or an empty page for a huge page number', async () => {
+    it('cause 422 or an empty page if the page number is huge', async () => {
       await eachCase(['9007199254740993', '9'.repeat(30), '9'.repeat(400)], async (page) =>
         expectError(await list(club, { page }), 'invalid_request'),
       );

@@ -24,7 +24,7 @@ describe('POST /v1/clubs/{clubId}/students', () => {
   });
 
   describe('201', () => {
-    it('creates an unconfirmed student without a password, and returns the whole record', async () => {
+    it('creates an unconfirmed student without a password, and returns the complete record', async () => {
       const email = someone();
       const { status, body } = await create(club, { name: '  Ada   Example ', email: email.toUpperCase() });
       expect(status).to.equal(201);
@@ -42,7 +42,7 @@ describe('POST /v1/clubs/{clubId}/students', () => {
       expect((await read(club, id)).body).to.deep.equal(body);
     });
 
-    it('raises one student.created and mails one invitation', async () => {
+    it('raises one student.created fact and mails one invitation', async () => {
       const { body } = await create(club, { name: 'Ada', email: someone() });
       expect(await factsOf(club.id)).to.deep.equal([{ type: 'student.created', studentId: body.data.id }]);
       expect(await mailsTo(body.data.id)).to.deep.equal(['student_invitation']);
@@ -60,7 +60,7 @@ describe('POST /v1/clubs/{clubId}/students', () => {
   });
 
   describe('409', () => {
-    it('returns email_taken for an e-mail in any letter case, and writes nothing', async () => {
+    it('returns email_taken for a taken e-mail in any letter case, and writes nothing', async () => {
       const { email } = await buildStudent(club.id);
       const before = await rowCounts();
       await eachCase([email, email.toUpperCase()], async (spelling) =>
@@ -69,7 +69,7 @@ describe('POST /v1/clubs/{clubId}/students', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('creates one student for four simultaneous requests, and answers the others with email_taken', async () => {
+    it('is returned with email_taken to three of four simultaneous requests with one e-mail', async () => {
       const email = someone();
       const answers = await Promise.all([1, 2, 3, 4].map(() => create(club, { name: 'Ada', email })));
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 409, 409, 409]);
@@ -83,7 +83,7 @@ describe('GET /v1/clubs/{clubId}/students/{studentId}', () => {
     club = await buildClub();
   });
 
-  it('returns a student of the club, for an id in upper or lower case', async () => {
+  it('returns a student of the club, even if the id is in upper case', async () => {
     const student = await buildStudent(club.id);
     await eachCase([student.id, student.id.toUpperCase()], async (id) => {
       const { status, body } = await read(club, id);
@@ -92,7 +92,7 @@ describe('GET /v1/clubs/{clubId}/students/{studentId}', () => {
     });
   });
 
-  it('returns equal 404 texts for an unknown, a foreign and a removed student', async () => {
+  it('returns the same 404 text for a student who is unknown, removed or of another club', async () => {
     const foreign = await buildStudent((await buildClub()).id);
     const removed = await buildStudent(club.id);
     await call('DELETE', studentPath(club, removed.id), { token: club.owner.token });
@@ -114,7 +114,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
   });
 
   describe('200', () => {
-    it('changes the name with one student.updated, and does not change session, password or confirmation', async () => {
+    it('changes the name with one student.updated fact, but not the session, password or confirmation', async () => {
       const student = await buildStudent(club.id);
       const before = (await read(club, student.id)).body.data;
       const { status, body } = await correct(club, student.id, { name: ' Stella  Corrected ' });
@@ -125,7 +125,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       expect((await whoAmI(student.token)).body.data.name).to.equal('Stella Corrected');
     });
 
-    it('raises one student.updated for name and e-mail together', async () => {
+    it('raises one student.updated fact if name and e-mail change together', async () => {
       const student = await buildStudent(club.id);
       await correct(club, student.id, { name: 'New Name', email: someone() });
       expect((await factsOf(club.id)).map(({ type }) => type)).to.deep.equal(['student.updated']);
@@ -148,7 +148,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       expect((await whoAmI(student.token)).status).to.equal(200);
     });
 
-    it('ends confirmation, password, sessions and tokens for a new e-mail, and mails a confirmation link', async () => {
+    it('ends confirmation, password, sessions and tokens if the e-mail changes, and mails a link to confirm', async () => {
       const students = studentAccounts(club.id);
       const student = await buildStudent(club.id);
       const elsewhere = await openFurtherSession('student', student.id);
@@ -182,7 +182,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
   });
 
   describe('403 role_not_permitted', () => {
-    it('is returned to an editor who changes a student’s e-mail, but not if it stays the same (DEC-60)', async () => {
+    it('is returned to an editor who changes a student’s e-mail, but not if it is the same again (DEC-60)', async () => {
       const student = await buildStudent(club.id);
       const { token } = await buildMember(club.id, 'editor');
       const asEditor = (body: object) => call('PATCH', studentPath(club, student.id), { token, body });
@@ -201,7 +201,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
   });
 
   describe('404', () => {
-    it('is returned for an unknown, foreign or removed student', async () => {
+    it('is returned for a student who is unknown, removed or of another club', async () => {
       const foreign = await buildStudent((await buildClub()).id);
       const removed = await buildStudent(club.id);
       await call('DELETE', studentPath(club, removed.id), { token: club.owner.token });
@@ -212,7 +212,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
   });
 
   describe('409', () => {
-    it('returns email_taken and changes nothing, not even the name', async () => {
+    it('returns email_taken for a taken e-mail, and changes no field, not even the name', async () => {
       const [student, other] = [await buildStudent(club.id), await buildStudent(club.id)];
       const before = [await rowCounts(), (await read(club, student.id)).body];
       expectError(await correct(club, student.id, { name: 'New', email: other.email.toUpperCase() }), 'email_taken');
@@ -228,7 +228,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       expect(await factsOf(club.id)).to.have.length(1);
     });
 
-    it('is not returned for an e-mail of a student in another club', async () => {
+    it('is not returned if only a student of another club has the e-mail', async () => {
       const student = await buildStudent(club.id);
       const { email } = await buildStudent((await buildClub()).id);
       expect((await correct(club, student.id, { email })).status).to.equal(200);

@@ -44,7 +44,7 @@ describe('tags', () => {
       ]);
     });
 
-    it('returns 409 name_taken for a name that differs from a tag of the club only in case or spaces', async () => {
+    it('returns 409 name_taken if the name differs from the name of a tag only in case or spaces', async () => {
       const id = await calls.buildTag('Straße Öl');
       const other = await calls.buildTag('other');
       const before = await rowCounts();
@@ -71,7 +71,7 @@ describe('tags', () => {
       expect((await calls.deleteTag(id)).status).to.equal(204);
     });
 
-    it('returns 404 for an unknown, foreign or deleted tag, and writes nothing', async () => {
+    it('returns 404 for a tag that is unknown, deleted or of another club, and writes nothing', async () => {
       const foreign = await standingCalls(await buildClub()).buildTag('foreign');
       const deleted = await calls.buildTag('deleted');
       await calls.deleteTag(deleted);
@@ -99,14 +99,14 @@ describe('tags', () => {
   });
 
   describe('/v1/clubs/{clubId}/students/{studentId}/tags/{tagId}', () => {
-    it('adds and removes the tag, with one fact for each change', async () => {
+    it('adds or removes the tag, and raises one fact for each change', async () => {
       const id = await calls.buildTag('vip');
       const steps = [calls.untag, calls.tag, calls.tag, calls.untag, calls.untag, calls.tag];
       await eachCase(steps, async (step) => expect((await step(student.id, id)).status).to.equal(204));
       expect(await factsWithSubjects(club.id)).to.deep.equal([tagged(id), untagged(id), tagged(id)]);
     });
 
-    it('raises one fact for each change if additions and removals are simultaneous', async () => {
+    it('raises one fact for each change, even if additions and removals are simultaneous', async () => {
       const id = await calls.buildTag('vip');
       const steps = [calls.untag, calls.tag, calls.tag, calls.untag, calls.untag, calls.tag];
       const answers = await inThisOrder(
@@ -127,20 +127,20 @@ describe('tags', () => {
       const deletion = () => calls.deleteTag(id);
       const addition = () => calls.tag(student.id, id);
 
-      it('returns 404 for an addition after the deletion', async () => {
+      it('returns 404 for an addition that is stored after the deletion', async () => {
         const [deleted, added] = await inThisOrder(tagLock(), deletion, addition);
         expect(deleted.status).to.equal(204);
         expectError(added, 'not_found');
       });
 
-      it('accepts an addition before the deletion, and then refuses the deletion with 409', async () => {
+      it('accepts an addition that is stored before the deletion, and then refuses the deletion with 409', async () => {
         const [added, deleted] = await inThisOrder(tagLock(), addition, deletion);
         expect(added.status).to.equal(204);
         expectError(deleted, 'in_use');
       });
     });
 
-    it('returns 404 for an unknown, foreign or removed student, and writes nothing', async () => {
+    it('returns 404 for a student who is unknown, removed or of another club, and writes nothing', async () => {
       const id = await calls.buildTag('vip');
       const foreign = await buildStudent((await buildClub()).id);
       const removed = await buildStudent(club.id);
@@ -172,7 +172,7 @@ describe('tags', () => {
       ]);
     });
 
-    it('returns 409 points_taken if another level of the club has equal points', async () => {
+    it('returns 409 points_taken if another level of the club has the same points', async () => {
       await calls.createLevel('Bosun', 500);
       const other = await calls.buildLevel('Captain', 900);
       expectError(await calls.createLevel('Mate', 500), 'points_taken');
@@ -198,19 +198,19 @@ describe('tags', () => {
       const timesReached = async () =>
         (await factsWithSubjects(club.id)).filter(({ subjectId }) => subjectId === id).length;
 
-      it('deletes the level if the deletion is first, so that the award reaches no level', async () => {
+      it('deletes the level if the deletion is stored first, and then the award reaches no level', async () => {
         const [deleted] = await inThisOrder(levelLock(), deletion, award);
         expect([deleted.status, await timesReached()]).to.deep.equal([204, 0]);
       });
 
-      it('returns 409 in_use if the award is first, and keeps the level', async () => {
+      it('returns 409 in_use if the award is stored first, and keeps the level', async () => {
         const [, deleted] = await inThisOrder(levelLock(), award, deletion);
         expectError(deleted, 'in_use');
         expect(await timesReached()).to.equal(1);
       });
     });
 
-    it('returns 404 for an unknown, foreign or deleted level, and lets a new level reuse its points', async () => {
+    it('returns 404 for a level that is unknown, deleted or of another club', async () => {
       const foreign = await standingCalls(await buildClub()).buildLevel('Foreign', 5);
       const deleted = await calls.buildLevel('Deleted', 5);
       expect((await calls.deleteLevel(deleted)).status).to.equal(204);
@@ -221,7 +221,7 @@ describe('tags', () => {
       expect((await calls.createLevel('Deckhand', 5)).status).to.equal(201);
     });
 
-    it('returns 422 for points outside their bounds and for an empty change', async () => {
+    it('returns 422 for points out of bounds and for an empty change', async () => {
       await eachCase([-1, 1_000_000_001], async (points) =>
         expectError(await calls.createLevel('Off', points), 'invalid_request'),
       );

@@ -85,8 +85,8 @@ const metBy: Readonly<Record<string, readonly OperationId[]>> = {
 };
 
 /**
- * Unique keys whose values no request chooses, grouped by the origin of the values. Workers, and statements with ON CONFLICT, write these
- * keys.
+ * Unique keys whose values no request chooses, grouped by the origin of the values. Only workers, or statements with ON CONFLICT, write
+ * these keys.
  */
 const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
   'drawn at random': [
@@ -176,8 +176,8 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Returns the unique keys of all tables as `table(columns)`, without partitions. Single-column ids that the service creates are not
- * included.
+ * Returns the unique keys of all tables as `table(columns)`, without partitions. The list omits keys of one column `id`, if the service
+ * itself creates the ids.
  */
 async function keysOfCatalogue(): Promise<string[]> {
   const source = await testDatabase();
@@ -197,7 +197,7 @@ const writing = everyOperation.filter(({ method, fileBody }) => method !== 'get'
 
 const callerOf = ({ auth }: ContractOperation): CallerKind | undefined => (auth.includes('admin') ? 'admin' : auth[0]);
 
-/** Returns a function that sends a valid request about the club's records. Each call sends an equal request. */
+/** Returns a function that sends a valid request about the club's records. Each call of that function sends the same request. */
 function requestOf(operation: ContractOperation, club: FurnishedClub): () => Promise<number> {
   const caller = callerOf(operation);
   const isOfClub = operation.pathParameters.includes('clubId');
@@ -235,7 +235,7 @@ describe('unique keys', () => {
     for (const operationId of Object.values(metBy).flat()) operationOf(operationId);
   });
 
-  it('have the index name that the error mapping expects, if they protect public ids', async () => {
+  it('have the index names that the mapping of errors expects, if they protect public ids', async () => {
     const source = await testDatabase();
     await eachCase(Object.values(publicIdIndexes), async (name) => {
       const rows = await source.query<unknown[]>(
@@ -250,7 +250,7 @@ describe('unique keys', () => {
 describe('three parallel requests and a repetition', () => {
   let club: FurnishedClub | undefined;
   let calls = 0;
-  const declared = [501]; // missing services of this environment, such as a payment processor
+  const declared = [501]; // the answer if this environment lacks a service, such as a payment processor
 
   for (const operation of writing)
     it(`returns no 5xx: ${nameOf(operation)}`, async () => {
@@ -276,7 +276,7 @@ describe('a unique key that another record already uses', () => {
     /** Creates the record that has the key. */
     path: string;
     body: Record<string, unknown>;
-    /** The fields of the second record's change. */
+    /** The fields that the test also sets in a second record. */
     key: readonly string[];
     other?: (club: FurnishedClub) => string;
     code: ErrorCode;
@@ -355,7 +355,7 @@ describe('a unique key that another record already uses', () => {
   });
 
   for (const [kind, rivalryOf] of Object.entries(rivalries))
-    it(`returns 409 for a creation and for a change: ${kind}`, async () => {
+    it(`causes 409 for a creation and for a change: ${kind}`, async () => {
       const { path, body, key, other, code } = rivalryOf(club.records);
       expect((await ask('POST', path, body)).status).to.equal(201);
       expectError(await ask('POST', path, body), code);

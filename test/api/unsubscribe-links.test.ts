@@ -27,14 +27,14 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
     student = await buildStudent(club.id);
   });
 
-  it('shows the kind of mail that it can end, and changes nothing when opened', async () => {
+  it('shows the kind of mail that it can end, and changes nothing when the student opens it', async () => {
     const { status, body } = await call('GET', at('unsubscribe'));
     expect(status).to.equal(200);
     expect(body.data).to.deep.include({ kind: 'campaigns', subscribed: true, token: token() });
     expect(await suppressions()).to.deep.equal([]);
   });
 
-  it('unsubscribes by one click, with a form or without a body, and changes nothing on a repetition', async () => {
+  it('unsubscribes by one click, with a form or without a body. A second click changes nothing', async () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const first = await call('POST', at('unsubscribe'), { raw: 'List-Unsubscribe=One-Click', headers: form });
     expect(first.status).to.equal(200);
@@ -47,7 +47,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
     expect(await suppressions()).to.deep.equal(before);
   });
 
-  it('subscribes again, separately for each kind of mail', async () => {
+  it('can also subscribe again, separately for each kind of mail', async () => {
     const automations = token(student.id, 'automations');
     await call('POST', at('unsubscribe'));
     await call('POST', at('unsubscribe', automations));
@@ -57,7 +57,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
     expect(await suppressions()).to.deep.equal([]);
   });
 
-  it('does not change manual suppressions, and is not changed by them', async () => {
+  it('neither changes manual suppressions nor depends on them', async () => {
     const send = callsOf(club);
     await call('POST', at('unsubscribe'));
     const { id } = (await send('POST', '/mail/suppressions', { email: student.email })).body.data;
@@ -70,13 +70,13 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
     expect(suppression).not.to.have.property('reason');
   });
 
-  it('names the other kinds of mail, which have separate subscriptions (CAMP-45)', async () => {
+  it('names the other kinds of mail, each with its own subscription (CAMP-45)', async () => {
     const automations = token(student.id, 'automations');
     const read = async () => (await call('GET', at('unsubscribe'))).body.data.others;
     expect(await read()).to.deep.equal([{ kind: 'automations', subscribed: true, token: automations }]);
     await call('POST', at('unsubscribe', automations));
     expect(await read()).to.deep.equal([{ kind: 'automations', subscribed: false, token: automations }]);
-    // A club without spaces has no daily mail of spaces.
+    // A club without spaces sends no daily mail about spaces.
     await buildSpace(club.id);
     expect((await read())[1]).to.deep.equal({
       kind: 'digests',
@@ -89,7 +89,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
       .and.to.contain('You get no automatic messages from');
   });
 
-  describe('the unsubscribe link of the daily mail of spaces (CAMP-45)', () => {
+  describe('the unsubscribe link of the daily mail about spaces (CAMP-45)', () => {
     const digests = () => token(student.id, 'digests');
     const click = (act: 'unsubscribe' | 'resubscribe') => {
       const headers = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -107,7 +107,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
       await buildSpaceMembership(muted, student.id);
     });
 
-    it('switches `digest` off in each space, and a resubscription restores the former setting', async () => {
+    it('switches `digest` off in each space. A resubscription restores the former settings', async () => {
       const { status, body } = await click('unsubscribe');
       expect([status, body.data.kind, body.data.subscribed]).to.deep.equal([200, 'digests', false]);
       await click('unsubscribe');
@@ -125,7 +125,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
       expect(await suppressions()).to.deep.equal([]);
     });
 
-    it('also affects spaces that the student joins later, until the student switches `digest` on', async () => {
+    it('also affects spaces that the student joins later, until the student switches `digest` on there', async () => {
       await click('unsubscribe');
       const own = await buildSpace(club.id, { name: 'Own', digestByDefault: true });
       await spaces.join(own.id);
@@ -147,7 +147,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
       expect((await spaces.join(later.id)).body.data.digest).to.equal(true);
     });
 
-    it('does not end mails of campaigns and automations, and their links do not end digests', async () => {
+    it('does not end mails of campaigns and automations, whose own links do not end the daily mail', async () => {
       await click('unsubscribe');
       await call('POST', at('unsubscribe'));
       expect((await suppressions())[0].left).to.deep.equal(['campaigns', 'digests']);
@@ -162,7 +162,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
     const own = (method: string, body?: object, by = student) =>
       call(method, `/v1/clubs/${club.id}/classroom/mail/preferences`, { token: by.token, ...(body && { body }) });
 
-    it('show and change the subscriptions of the unsubscribe links, separately for each kind', async () => {
+    it('show and change the same subscriptions as the unsubscribe links, separately for each kind of mail', async () => {
       const all = { campaigns: true, automations: true, digests: true };
       expect((await own('GET')).body.data).to.deep.equal(all);
       await call('POST', at('unsubscribe'));
@@ -175,7 +175,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
       expect(await suppressions()).to.deep.equal([]);
     });
 
-    it('belong to one student, and cannot lift a suppression that an administrator added', async () => {
+    it('belong to the calling student, and cannot lift a suppression that an administrator added', async () => {
       const other = await buildStudent(club.id);
       const { id } = (await callsOf(club)('POST', '/mail/suppressions', { email: student.email })).body.data;
       await own('PATCH', { campaigns: false, automations: false });
@@ -190,7 +190,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
       });
     });
 
-    it('refuse an empty change with 422, and an unknown kind with 400', async () => {
+    it('refuse an empty change with 422, and an unknown kind of mail with 400', async () => {
       expectError(await own('PATCH', {}), 'invalid_request');
       expectError(await own('PATCH', { news: false }), 'malformed_request');
       expectError(await own('PATCH', { campaigns: 'no' }), 'malformed_request');
@@ -282,7 +282,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
         expect(await rowCounts()).to.deep.equal(before);
       });
 
-    it('can refuse a file before its end, and can use the connection for the next request', async () => {
+    it('can refuse a file before all of it has arrived, and keeps the connection usable', async () => {
       const rows = Array.from({ length: 9_000 }, (_, row) => `somebody-${row}@a-long-domain-of-knots.example`);
       expectError(await importFile(`mail\n${rows.join('\n')}`), 'invalid_request');
       for (const row of [1, 2]) expect(await isSuppressed(rows[row] ?? '')).to.equal(false);
@@ -295,7 +295,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
     });
   });
 
-  it('works even if the plan has no campaigns, and after the student was removed', async () => {
+  it('works even if the plan has no campaigns or the student was removed', async () => {
     await buildPlan(club.id, 'starter');
     expect((await call('POST', at('unsubscribe'))).status).to.equal(200);
     await removeStudent(deps, club.id, student.id, new Date());
@@ -303,7 +303,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
     expect((await call('POST', at('resubscribe'))).body.data.subscribed).to.equal(false);
   });
 
-  it('returns 404 for forged, foreign and unknown tokens, and writes nothing', async () => {
+  it('returns 404 for forged and unknown tokens and tokens of other clubs, and writes nothing', async () => {
     const other = await buildStudent((await buildClub()).id);
     const forged = Buffer.from(token(), 'base64url');
     forged[forged.length - 1] = (forged.at(-1) ?? 0) ^ 1;
@@ -314,14 +314,14 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
     expect(await suppressions()).to.deep.equal([]);
   });
 
-  it('is limited to 600 requests a minute for the student of the token, from any address', async () => {
+  it('allows 600 requests a minute for the student of the token, from all IP addresses together', async () => {
     const first = await call('POST', at('unsubscribe'));
     for (let calls = 1; calls < 65; calls++) await call('POST', at('unsubscribe'));
     expect(first.status).to.equal(200);
     expect((await call('POST', at('unsubscribe'))).status).to.equal(200);
   });
 
-  it('shows a page in browsers that asks before a change, and then confirms the change', async () => {
+  it('opens, in browsers, a page that asks before a change and then confirms the change', async () => {
     const html = { accept: 'text/html' };
     const asks = await call('GET', at('unsubscribe'), { headers: html });
     expect(asks.headers.get('content-security-policy')).to.contain("default-src 'none'");

@@ -1,4 +1,6 @@
-/** Tests resumable uploads of clients that can only POST, and refused headers. Every answer is in the envelope (MED-32). */
+/**
+ * Tests resumable uploads of clients that can only send POST, and headers that are refused. Every error is in the error envelope (MED-32).
+ */
 import { randomBytes } from 'node:crypto';
 import http from 'node:http';
 import { expect } from 'chai';
@@ -77,7 +79,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       expect(stored?.equals(file.bytes)).to.equal(true);
     });
 
-    it('is refused without a change if it names an unsupported method or the request is not a POST', async () => {
+    it('is refused if it names an unsupported method or if the request is not a POST', async () => {
       await eachCase(
         [
           ['POST', 'GET'],
@@ -99,7 +101,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       expect(await offset()).to.equal('0');
     });
 
-    it('has an effect only in resumable uploads', async () => {
+    it('has an effect only on resumable uploads', async () => {
       const headers = { 'x-http-method-override': 'DELETE', authorization: `Bearer ${club.owner.token}` };
       const path = libraryPath(club, reserved.media.id);
       const answer = await call('POST', path, { headers });
@@ -113,7 +115,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       }
     });
 
-    it('makes a refused POST answer like HEAD: with a status, without a body, and on an open connection', async () => {
+    it('lets a refused POST have the answer of HEAD: a status, no body, and an open connection', async () => {
       const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
       const head = (id: string, others: Record<string, string> = {}) =>
         new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
@@ -146,7 +148,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
   });
 
   describe('headers', () => {
-    it('return 400 for unreadable Upload-Metadata, and change nothing', async () => {
+    it('cause 400 if they are an unreadable Upload-Metadata, and then change nothing', async () => {
       const other = await reserve({ club }, file);
       const before = await rowCounts();
       await eachCase(
@@ -173,14 +175,14 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       expect((await beginUpload(other.upload, 1_000, metadata)).status).to.equal(201);
     });
 
-    it('are ignored if they have no meaning for the request', async () => {
+    it('are ignored, even if unreadable, if they have no meaning for the request', async () => {
       const others = { 'upload-metadata': 'no base64 at all', 'x-forwarded-proto': 'https, http', 'tus-version': '9' };
       const answer = await sendPiece(reserved.upload, location, file.bytes.subarray(0, 400), { others });
       expect(answer.status).to.equal(204);
       expect(await offset()).to.equal('400');
     });
 
-    it('are refused without a body if they are unreadable in a HEAD request', async () => {
+    it('cause a refusal without a body if they are unreadable in a HEAD request', async () => {
       const answer = await asking('POST', 'HEAD', { 'upload-offset': '-1' });
       expect([answer.status, await answer.text()]).to.deep.equal([400, '']);
       const deletion = await asking('DELETE', '', { 'upload-length': 'x' });
@@ -188,7 +190,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       expect(await offset()).to.equal('0');
     });
 
-    it('cause errors in the usual JSON form if they are wrong (statuses 401 to 422)', async () => {
+    it('cause errors from 401 to 422 in the usual JSON form if they are wrong', async () => {
       const { upload } = reserved;
       const send = (at: number, others: Record<string, string> = {}, bytes = file.bytes.subarray(0, 10)) =>
         sendPiece(upload, location, bytes, { at, others });
@@ -207,7 +209,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
     });
   });
 
-  it('describe the fault of Upload-Metadata', () => {
+  it('are refused with a description of the fault if Upload-Metadata is malformed', () => {
     expect(metadataFault('name dGVzdA==,flag')).to.equal(undefined);
     expect(metadataFault('a YQ==,a Yg==')).to.equal('Upload-Metadata names a key twice.');
     expect(metadataFault('a YQ=')).to.equal('A value of Upload-Metadata is not Base64.');

@@ -1,4 +1,4 @@
-/** Tests resumable uploads with a real client: over connections that are cut, with processes that crash, and from a browser (MED-26). */
+/** Tests resumable uploads with a real client: over connections that are cut, to processes that crash, and from a browser (MED-26). */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -58,7 +58,7 @@ describe('uploads of videos by a real client', function () {
       processes = await Promise.all([1, 2].map(() => startProcess({ FILES_URL: line().url })));
     });
 
-    /** @returns the offsets of the resumptions, once the whole file has arrived */
+    /** @returns the offsets at which the client resumed, once the whole file has arrived */
     function startUpload(
       { media, upload }: Reserved,
       bytes: Buffer,
@@ -79,7 +79,7 @@ describe('uploads of videos by a real client', function () {
     }
     const filesPort = (which: number) => processes[which]?.filesPort ?? 0;
 
-    it('continue in another process after the last received byte if the connection is cut', async () => {
+    it('continue in another process, after the last received byte, if the connection is cut', async () => {
       const bytes = randomBytes(2 * partBytes + 4_321);
       const reserved = await reserve({ club }, { fileName: 'cut.mp4', mime: 'video/mp4', bytes });
       line().leadTo(filesPort(0), partBytes + 1_000_000);
@@ -93,7 +93,7 @@ describe('uploads of videos by a real client', function () {
       line().hangUp();
     });
 
-    it('continue in another process after the last whole part if the first process is killed', async () => {
+    it('continue in another process, after the last whole part, if the first process is killed', async () => {
       const bytes = randomBytes(2 * partBytes + 4_321);
       const reserved = await reserve({ club }, { fileName: 'killed.mp4', mime: 'video/mp4', bytes });
       const prefix = `media/${club.id}/`;
@@ -128,7 +128,7 @@ describe('uploads of videos by a real client', function () {
       (await reserve({ club }, { fileName: 'a.mp4', mime: 'video/mp4', bytes: Buffer.alloc(10) })).media.id;
     const patient = new AbortController().signal;
 
-    it('belongs to one process at a time, which releases the lock when another process requests it', async () => {
+    it('belongs to one process at a time, which releases the lock when another process asks for the lock', async () => {
       const id = await uploadId();
       const releaseRequest = Promise.withResolvers<void>();
       const first = await (await aProcess()).acquire(id, releaseRequest.resolve, patient);
@@ -142,7 +142,7 @@ describe('uploads of videos by a real client', function () {
       await (await second).release();
     });
 
-    it('becomes free when the lease of a crashed holder ends, and that holder can then record nothing', async () => {
+    it('becomes free when the lease of a crashed process ends, and that process can then record nothing', async () => {
       const id = await uploadId();
       const releaseRequest = Promise.withResolvers<void>();
       const first = await (await aProcess({ ...times, renewalMs: 60_000 })).acquire(id, () => {}, patient);
@@ -157,7 +157,7 @@ describe('uploads of videos by a real client', function () {
     });
   });
 
-  describe('the example of the docs', () => {
+  describe('the example page of the documentation', () => {
     const openPage = useBrowser();
     let pages: Server;
     let api: RunningApi;
@@ -195,7 +195,7 @@ describe('uploads of videos by a real client', function () {
       storage.close();
     });
 
-    /** Processes the next uploaded file of the club, as a worker does. */
+    /** Processes the next uploaded file of the club like a worker. */
     async function processNext(): Promise<void> {
       const source = await testDatabase();
       const [file] = await until('an uploaded file', soon, async () => {
@@ -230,7 +230,7 @@ describe('uploads of videos by a real client', function () {
       expect(await document).to.include({ status: 'ready', type: 'file' });
     });
 
-    it('uploads an image from the page’s origin directly into the bucket, but not from another origin', async () => {
+    it('uploads an image directly into the bucket, but only from the page’s own origin', async () => {
       const page = await openPage(widths.phone);
       const messages: string[] = [];
       page.on('console', (message) => message.type() === 'error' && messages.push(message.text()));
@@ -263,7 +263,7 @@ describe('uploads of videos by a real client', function () {
       expect(await elsewhere.evaluate(sending, [upload.url, 'image/png'])).to.equal('Failed to fetch');
     });
 
-    it('fits a phone, and resumes a video upload from the page’s origin after a pause', async () => {
+    it('fits into the screen of a phone, and resumes the upload of a video after a pause', async () => {
       const page = await openPage(widths.phone);
       const messages: string[] = [];
       page.on('console', (message) => message.type() === 'error' && messages.push(message.text()));

@@ -1,4 +1,4 @@
-/** Tests resumable uploads of videos, on the listener of files (MED-26). */
+/** Tests resumable uploads of videos at the listener for files (MED-26). */
 import { createHash, randomBytes } from 'node:crypto';
 import http from 'node:http';
 import { Readable } from 'node:stream';
@@ -69,7 +69,7 @@ describe('uploads of videos', () => {
   const offsetAt = async ({ upload }: Reserved, location: string) =>
     Number((await request('HEAD', location, upload.headers)).headers.get('upload-offset'));
   const renewing = (id: string, token = club.owner.token) => call('POST', libraryPath(club, id, 'upload'), { token });
-  /** Renews the upload in a new session, because a session ends earlier than an upload. */
+  /** Renews the upload in a new session, because the first session has ended before the upload ends. */
   const renewingLater = async (id: string) =>
     renewing(id, await openFurtherSession('admin', club.owner.id, clock.now()));
   const heldBytes = async (): Promise<number> => {
@@ -152,7 +152,7 @@ describe('uploads of videos', () => {
     expect(sha(Buffer.from(await delivered.arrayBuffer()))).to.equal(sha(bytes));
   });
 
-  it('return the first Location for a second creation, and the final offset if the last answer was lost', async () => {
+  it('return the same Location for a repeated creation, and the final offset if the last answer was lost', async () => {
     const file = bytesOf(1_000);
     const reserved = await reserve(uploader, file);
     const both = await Promise.all([1, 2].map(() => beginUpload(reserved.upload, 1_000)));
@@ -173,7 +173,7 @@ describe('uploads of videos', () => {
     expect((await storedOf(reserved.media.id))?.equals(file.bytes)).to.equal(true);
   });
 
-  it('refuse undeclared lengths, deferred lengths and bodies of creations, and leave nothing', async () => {
+  it('refuse creations with a body or without the declared length, and leave nothing', async () => {
     const reserved = await reserve(uploader, bytesOf(1_000));
     const before = await rowCounts();
     await eachCase(
@@ -196,7 +196,7 @@ describe('uploads of videos', () => {
     expect(await (await testBucket()).openUploads(`media/${club.id}`)).to.deep.equal([]);
   });
 
-  it('refuse wrong offsets and bodies and every GET, and keep the offset', async () => {
+  it('refuse wrong offsets, wrong bodies and every GET, and keep the offset', async () => {
     const file = bytesOf(1_000);
     const reserved = await reserve(uploader, file);
     const location = await started(reserved, 1_000);
@@ -248,7 +248,7 @@ describe('uploads of videos', () => {
     expect(await offsetAt(reserved, location)).to.equal(0);
   });
 
-  it('are aborted by DELETE, which erases the parts, and can be started again', async () => {
+  it('are aborted by DELETE, which erases the parts, and can then be started again', async () => {
     const file = bytesOf(partBytes + 700);
     const reserved = await reserve(uploader, file);
     const location = await started(reserved, file.bytes.length);
@@ -264,7 +264,7 @@ describe('uploads of videos', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/media/{mediaId}/upload', () => {
-    it('extends the upload with tokens of 24 hours, for up to seven days', async () => {
+    it('returns new tokens, each valid for 24 hours, for up to seven days', async () => {
       const file = bytesOf(1_000);
       const reserved = await reserve(uploader, file);
       const location = await started(reserved, 1_000);
@@ -294,7 +294,7 @@ describe('uploads of videos', () => {
       expectError(await renewingLater(slow.media.id), 'upload_ended');
     });
 
-    it('renews the address of a plain upload, and returns 409 after the upload has ended', async () => {
+    it('also renews the address of a plain upload, and returns 409 once the upload has ended', async () => {
       const notes = { fileName: 'notes.md', mime: 'text/markdown', bytes: Buffer.from('# Knots\n') };
       const { media, upload } = await reserve(uploader, notes);
       clock.advance(10 * 60_000);
@@ -313,7 +313,7 @@ describe('uploads of videos', () => {
     });
   });
 
-  it('return 409 for a completion before all parts arrived, and join the parts after a crash', async () => {
+  it('return 409 for a completion before all parts have arrived, and join the parts even after a crash', async () => {
     const file = bytesOf(partBytes + 1_000);
     const reserved = await reserve(uploader, file);
     expectError(await sayingArrived(uploader, reserved.media.id), 'upload_missing');
@@ -330,7 +330,7 @@ describe('uploads of videos', () => {
     expect(await keysOf(club)).to.deep.equal([]);
   });
 
-  it('are completed at the deadline if all parts arrived, and otherwise are erased with their parts', async () => {
+  it('are completed at the deadline if all parts have arrived, and otherwise erased with their parts', async () => {
     const whole = bytesOf(partBytes + 1_000);
     const first = await reserve(uploader, whole);
     const location = await started(first, whole.bytes.length);
@@ -350,7 +350,7 @@ describe('uploads of videos', () => {
     expect((await request('HEAD', other, second.upload.headers)).status).to.equal(404);
   });
 
-  it('ignore parts after a gap, and the partial object of a late request', async () => {
+  it('ignore parts behind a missing part, and the partial object of a late request', async () => {
     const file = bytesOf(2 * partBytes + 700);
     const reserved = await reserve(uploader, file);
     const location = await started(reserved, file.bytes.length);
@@ -366,7 +366,7 @@ describe('uploads of videos', () => {
     expect((await storedOf(reserved.media.id))?.equals(file.bytes)).to.equal(true);
   });
 
-  it('have a listener only for uploads and health checks, which stores the received bytes when it stops', async () => {
+  it('have their own listener, which stores the received bytes when it stops', async () => {
     const api = await startApi(await testConfig(), { clock: clock.now, readinessGraceMs: 0 });
     const paths = ['/healthz', '/readyz', '/metrics', '/v1/clubs', '/uploads/a/b'];
     const answers = await Promise.all(paths.map((path) => fetch(api.filesUrl + path)));
@@ -395,7 +395,7 @@ describe('uploads of videos', () => {
     expect(await offsetAt(reserved, location)).to.be.within(partBytes, partBytes + 400);
   });
 
-  it('end with the removal of the file, which erases the parts', async () => {
+  it('end when the file is removed, which also erases the parts', async () => {
     const file = bytesOf(partBytes + 700);
     const reserved = await reserve(uploader, file);
     const location = await started(reserved, file.bytes.length);
@@ -409,7 +409,7 @@ describe('uploads of videos', () => {
   });
 
   describe("a student's video", () => {
-    it('returns its permit if its connection is cut', async () => {
+    it('returns its permit when its connection is cut', async () => {
       const api = await startApi(await testConfig(), { clock: clock.now, readinessGraceMs: 0 });
       const sending = await sendSlowly(api.filesUrl, 1_000);
       await until('a request that writes', soon, async () => (await writesUnderWay()) === 1);
@@ -426,7 +426,7 @@ describe('uploads of videos', () => {
       });
       after(() => api.stop());
 
-      it('is aborted after a minute in favor of the student’s fifth upload, and resumes at its offset', async () => {
+      it('is aborted after a minute if the student starts a fifth upload, and can resume at its offset', async () => {
         const others = await Promise.all([1, 2, 3].map(() => sendSlowly(api.filesUrl, 5_000_000)));
         const port = Number(new URL(api.filesUrl).port);
         line().leadTo(port, 1_000_000);
@@ -458,13 +458,13 @@ describe('uploads of videos', () => {
         await whole;
         expect((await storedOf(slow.media.id))?.equals(bytes)).to.equal(true);
         expect(offsets).to.have.lengthOf(2);
-        expect(offsets[1]).to.be.within(900_000, 1_100_000); // the connection also forwards the rest of the piece that reaches its limit
+        expect(offsets[1]).to.be.within(900_000, 1_100_000); // the connection forwards the last piece even beyond its limit
         for (const sending of others) sending.destroy();
         await until('the end of the other requests', soon, async () => (await writesUnderWay()) === 0);
       });
     });
 
-    it('is stored, although processes crashed during its upload, and leaves no partial objects', async () => {
+    it('is stored even if processes crash during its upload, and leaves no partial objects', async () => {
       const bytes = await video('mp4', { seconds: 1 });
       const reserved = await reserveWork();
       const { id } = reserved.media;
@@ -483,7 +483,7 @@ describe('uploads of videos', () => {
       expect([await keysOf(club), await bucket.openUploads(prefix)]).to.deep.equal([[id], []]);
     });
 
-    it('reserves its Upload-Length, which is at most 2 GB and at most the free storage', async () => {
+    it('reserves storage for its Upload-Length, which may be at most 2 GB and at most the free storage', async () => {
       const reserved = await reserveWork();
       expect(reserved.upload.method).to.equal('tus');
       expect(await heldBytes()).to.equal(0);
@@ -505,7 +505,7 @@ describe('uploads of videos', () => {
       });
     });
 
-    it('is erased with the student, even if it was never submitted', async () => {
+    it('is erased when the student is removed, even if the video was never submitted', async () => {
       const reserved = await reserveWork();
       const bytes = randomBytes(partBytes + 700);
       const location = await started(reserved, bytes.length);
@@ -522,7 +522,7 @@ describe('uploads of videos', () => {
     });
   });
 
-  it('are refused above 100 open uploads of a library, and on a plan without hosting', async () => {
+  it('are refused if the library has 100 open uploads, or if the plan has no hosting', async () => {
     const { media } = await reserve(uploader, bytesOf(1_000));
     const source = await testDatabase();
     await source.query(

@@ -20,7 +20,7 @@ for (const [path, make] of Object.entries(kinds)) {
   const prepare = async () => {
     kind = await make();
   };
-  /** A person who has just signed up. */
+  /** Creates a person who has just signed up. */
   const unconfirmed = async () => {
     const email = someone();
     await kind.signUp(email, password);
@@ -42,13 +42,13 @@ for (const [path, make] of Object.entries(kinds)) {
         expect((await kind.signIn(email, password)).status).to.equal(200);
       });
 
-      it('accepts the token within 24 hours', async () => {
+      it('accepts the token until 24 hours after the sign-up', async () => {
         const { token } = await unconfirmed();
         clock.advance(24 * hour - 1_000);
         expect((await kind.verify(token)).status).to.equal(200);
       });
 
-      it('is returned for the first token even after a resend, but a confirmation ends both tokens', async () => {
+      it('is returned for the first token even after a resend. A confirmation then ends both tokens', async () => {
         const { id, email, token } = await unconfirmed();
         await kind.resend(email);
         const again = await mailedToken(kind.purposes.verify, id);
@@ -59,7 +59,7 @@ for (const [path, make] of Object.entries(kinds)) {
     });
 
     describe('410', () => {
-      it('returns byte-equal answers for used, expired and unknown tokens and tokens of another purpose', async () => {
+      it('returns the same bytes for used, expired and unknown tokens and for tokens of another purpose', async () => {
         const used = await unconfirmed();
         await kind.verify(used.token);
         const other = await kind.build();
@@ -101,7 +101,7 @@ for (const [path, make] of Object.entries(kinds)) {
   describe(`POST ${path}/resend`, () => {
     before(prepare);
 
-    it('returns 202 with equal bodies and header fields for unconfirmed, confirmed and unknown e-mails', async () => {
+    it('returns the same 202 answer for unconfirmed, confirmed and unknown e-mails', async () => {
       const { email } = await unconfirmed();
       const answers = [
         await kind.resend(email),
@@ -122,7 +122,7 @@ for (const [path, make] of Object.entries(kinds)) {
       expect(await mailsTo(confirmed.id)).to.deep.equal([]);
     });
 
-    it('mails at most 5 tokens an hour and then one every ten minutes, but always returns the same answer', async () => {
+    it('mails at most 5 tokens in an hour, then one every ten minutes, and always gives the same answer', async () => {
       const { id, email } = await unconfirmed();
       const answers = [];
       for (let times = 0; times < 6; times++) answers.push(await kind.resend(email));
@@ -142,7 +142,7 @@ for (const [path, make] of Object.entries(kinds)) {
 }
 
 describe('POST /v1/auth/verify-email: other tokens', () => {
-  it('returns 410 for a token of the other kind of account', async () => {
+  it('return 410 for a token of the other kind of account', async () => {
     const students = studentAccounts((await buildClub()).id);
     const email = someone();
     for (const kind of [students, administratorAccounts()]) await kind.signUp(email, password);
@@ -154,7 +154,7 @@ describe('POST /v1/auth/verify-email: other tokens', () => {
     expect((await administratorAccounts().verify(ofAdministrator)).status).to.equal(200);
   });
 
-  it('confirms the student’s e-mail with an invitation token that is at most 7 days old', async () => {
+  it('confirm a student’s e-mail if they are invitation tokens of at most 7 days', async () => {
     const { id, owner } = await buildClub();
     const create = () =>
       call('POST', `/v1/clubs/${id}/students`, { token: owner.token, body: { name: 'Ada', email: someone() } });

@@ -44,7 +44,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect((await list()).body).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('returns whole records of only this endpoint, newest first', async () => {
+    it('returns complete records of this endpoint’s deliveries only, newest first', async () => {
       const [older, newer] = [new Date(`${dates[0]}T10:00:00Z`), new Date(`${dates[0]}T11:00:00Z`)];
       const first = await buildWebhookDelivery(subscription, older);
       const second = await buildWebhookDelivery(subscription, newer);
@@ -109,7 +109,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect(await found({ event_type: 'webhook.test' })).to.deep.equal([]);
     });
 
-    it('filters by date, with `since` included and `until` excluded, to the millisecond', async () => {
+    it('filters by time to the millisecond, including `since` and excluding `until`', async () => {
       const at = (ms: number) => new Date(Date.parse(`${dates[0]}T10:00:00Z`) + ms);
       const times = [0, 1, 1_000, 3_600_000, 86_400_000].map(at);
       const ids: string[] = [];
@@ -130,7 +130,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect(
         await found({ since: `${dates[0]}T12:00:00.001+02:00`, until: `${dates[0]}T09:00:01-01:00` }),
       ).to.deep.equal([1]);
-      // These limits contain fractions of a millisecond.
+      // These bounds contain fractions of a millisecond.
       expect(await found({ since: `${dates[0]}T10:00:00.0005Z`, until: `${dates[0]}T10:00:00.9999Z` })).to.deep.equal([
         1,
       ]);
@@ -159,7 +159,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
       expect(body.data.map(({ id }: Listed) => id)).to.deep.equal([failed[3]]);
     });
 
-    it('sorts all statuses of one type newest first', async () => {
+    it('sorts the deliveries of one event type newest first, whatever their status', async () => {
       const ids: string[] = [];
       for (const [index, status] of ['failed', 'pending', 'succeeded', 'canceled', 'failed', 'succeeded'].entries()) {
         const { id } = await buildWebhookDelivery(subscription, new Date(Date.parse(`${dates[0]}T10:00:00Z`) + index));
@@ -201,14 +201,14 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries', () 
     });
   });
 
-  it('returns equal 404 texts for an unknown endpoint and an endpoint of another club', async () => {
+  it('returns the same 404 text for an unknown endpoint and an endpoint of another club', async () => {
     const foreign = await buildEndpoint((await buildClub()).id, publicUrl);
     const answers = [await list({}, newId()), await list({}, foreign.id)];
     await eachCase(answers, (answer) => expectError(answer, 'not_found'));
     expect(answers[0]?.text).to.equal(answers[1]?.text);
   });
 
-  it('returns 422 with the field’s name for an `until` before `since` and a malformed time', async () => {
+  it('returns 422 with the field’s name if `until` is before `since` or a time is malformed', async () => {
     const since = `${dates[0]}T10:00:00.000Z`;
     const refusals: [Record<string, string>, string][] = [
       [{ since, until: `${dates[0]}T09:59:59.999Z` }, 'until'],
@@ -244,7 +244,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries/{deli
     call('GET', `/v1/clubs/${club.id}/webhook-endpoints/${endpointId}/deliveries/${id}`, { token: club.owner.token });
 
   describe('200', () => {
-    it('returns the whole record with its body and its finished attempts, oldest first', async () => {
+    it('returns the complete record with its body and its finished attempts, oldest attempt first', async () => {
       const club = await buildClub();
       const subscription = await subscribe(club);
       const now = new Date(`${dates[0]}T10:00:00Z`);
@@ -310,7 +310,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/deliveries/{deli
     });
   });
 
-  it('returns 404 for an unknown or foreign delivery, and for a delivery of another endpoint', async () => {
+  it('returns 404 for a delivery that is unknown or belongs to another club or endpoint', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     const [own, sibling, foreign] = [await subscribe(club), await subscribe(club), await subscribe(other)];
     const delivery = await buildWebhookDelivery(own);

@@ -41,7 +41,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       'all three fields together': { url: otherUrl, event_types: ['course.completed'], description: 'Theirs' },
     } as const;
     for (const [title, body] of Object.entries(changes)) {
-      it(`changes only ${title} and updated_at, and returns the whole record`, async () => {
+      it(`changes only ${title} and updated_at, and returns the complete record`, async () => {
         await alter('webhook_endpoints', id, { description: 'before' });
         const before = (await scene.webhooks.read(id)).body.data;
         clock.advance(minute);
@@ -54,7 +54,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       });
     }
 
-    it('removes the description by an empty text', async () => {
+    it('removes the description if the new value is an empty text', async () => {
       await change({ description: 'Our CRM' });
       expect((await change({ description: '' })).body.data).to.not.have.property('description');
       expect((await endpointRow(id)).description).to.equal(null);
@@ -94,7 +94,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect((await change({ url: otherUrl })).body.data).to.include({ url: otherUrl, status: 'disabled' });
     });
 
-    it('sends pending deliveries to the new url, and wakes no run', async () => {
+    it('lets pending deliveries go to the new url at their next attempt, and wakes no run', async () => {
       const delivery = await buildWebhookDelivery(scene.subscription);
       expect(await wakesBy(scene.club.id, () => change({ url: otherUrl }))).to.deep.equal([]);
       expect((await claimAttempt(await testDatabase(), delivery.id, Date.now()))?.url).to.equal(otherUrl);
@@ -117,7 +117,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
         .and.not.include('whsec_');
     });
 
-    it('applies three simultaneous changes if they change different fields', async () => {
+    it('applies three simultaneous changes of different fields', async () => {
       const answers = await oneAfterAnother(id, [
         () => change({ url: otherUrl }),
         () => change({ event_types: ['course.completed'] }),
@@ -139,7 +139,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
   });
 
   describe('404', () => {
-    it('has equal texts for unknown, foreign and deleted endpoints, and for any change', async () => {
+    it('has the same text for every endpoint that is unknown, deleted or of another club', async () => {
       await eachCase([{ url: otherUrl }, { description: 'x' }, { event_types: ['student.created'] }], async (body) => {
         const answers = [];
         for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.change(unknown, body));
@@ -233,7 +233,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       }
     });
 
-    it('returns 400 for an unknown property, also for state, secret and counters', async () => {
+    it('returns 400 for unknown properties, and for state, secret and counters, which are read-only', async () => {
       await eachCase(
         [
           { status: 'disabled' },
@@ -248,7 +248,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       );
     });
 
-    it('returns 400 for another JSON type and null', async () => {
+    it('returns 400 for a wrong JSON type and for null', async () => {
       await eachCase(
         [
           { url: 1 },

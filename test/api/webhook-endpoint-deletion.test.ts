@@ -35,7 +35,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(total).to.equal(1);
     });
 
-    it('erases its secrets, including the secret before a rotation', async () => {
+    it('erases the secrets of the endpoint, including the previous secret', async () => {
       await scene.webhooks.rotate(id);
       expect((await endpointRow(id)).previousSecret).to.not.equal(null);
       await remove();
@@ -44,7 +44,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(row).to.include({ previousSecret: null, previousSecretExpiresAt: null });
     });
 
-    it('cancels pending deliveries without a reason, and wakes their workflows and the gate', async () => {
+    it('cancels pending deliveries without a cancel reason, and wakes their workflows and the gate', async () => {
       const deliveries = [
         await buildWebhookDelivery(scene.subscription),
         await buildWebhookDelivery(scene.subscription),
@@ -59,7 +59,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       });
     });
 
-    it('removes a requested resend that was not sent yet', async () => {
+    it('removes a requested resend that has not been sent yet', async () => {
       const delivery = await buildWebhookDelivery(scene.subscription);
       await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: new Date() });
       await scene.webhooks.resend(id, delivery.id);
@@ -67,7 +67,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', requested: null });
     });
 
-    it('ends new deliveries to the endpoint, but not to the club’s other endpoints', async () => {
+    it('stops new deliveries to the endpoint, but not to the club’s other endpoints', async () => {
       const other = await buildEndpoint(scene.club.id, publicUrl);
       await remove();
       const { db } = await testDeps();
@@ -84,7 +84,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       });
     });
 
-    it('reduces the number of endpoints that count against the limit of 20', async () => {
+    it('makes the endpoint stop counting against the limit of 20', async () => {
       while ((await scene.webhooks.list()).body.total < endpointRules.endpointsPerClub) {
         await buildEndpoint(scene.club.id, publicUrl);
       }
@@ -96,14 +96,14 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
   });
 
   describe('404', () => {
-    it('has equal texts for an unknown, a foreign and a deleted endpoint', async () => {
+    it('has the same text for every endpoint that is unknown, deleted or of another club', async () => {
       const answers = [];
       for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.remove(unknown));
       await eachCase(answers, (answer) => expectError(answer, 'not_found'));
       expect(new Set(answers.map(({ text }) => text)).size).to.equal(1);
     });
 
-    it('is the answer of every operation on a deleted endpoint, without a change or a wake', async () => {
+    it('is the answer of every operation on a deleted endpoint, and nothing changes or wakes', async () => {
       const delivery = await buildWebhookDelivery(scene.subscription);
       await remove();
       const before = [await endpointRow(id), await deliveryRow(delivery.id)];
@@ -145,7 +145,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(answers.map(({ status }) => status)).to.deep.equal([204, 404]);
     });
 
-    it('is returned to operations that wait for the lock while the endpoint is being deleted', async () => {
+    it('is returned to operations that wait for the endpoint’s lock while the endpoint is being deleted', async () => {
       const { webhooks } = scene;
       const late = {
         change: () => webhooks.change(id, { description: 'x' }),

@@ -19,7 +19,7 @@ describe('the record of a webhook endpoint', () => {
   });
   useStoppedClock();
   const read = async () => (await scene.webhooks.read(scene.endpoint.id)).body.data;
-  /** Makes one attempt of a delivery at the clock's time. The receiver returns this status. Without an id, creates a delivery. */
+  /** Makes one attempt of a delivery at the clock's time. The receiver returns this status. Creates the delivery if no id is given. */
   const attempt = async (status: number, id?: Id): Promise<Id> => {
     const at = clock.now();
     const deliveryId = id ?? (await buildWebhookDelivery(scene.subscription, at)).id;
@@ -44,7 +44,7 @@ describe('the record of a webhook endpoint', () => {
     expect(record).to.not.have.any.keys([...whereTheyApply, 'previous_secret_expires_at']);
   });
 
-  it('counts failures in a row and pending retries, and shows when they began as failing_since', async () => {
+  it('counts consecutive failures and pending retries, and shows the first failure’s time as failing_since', async () => {
     await attempt(500);
     const { failing_since: since } = await read();
     expectTime(since, clock.now().getTime());
@@ -60,7 +60,7 @@ describe('the record of a webhook endpoint', () => {
     }
   });
 
-  it('shows hold_until for 1 minute from the fifth failure in a row', async () => {
+  it('shows hold_until, 1 minute ahead, from the fifth failure in a row', async () => {
     for (let failures = 1; failures <= 5; failures++) await attempt(500);
     const record = await read();
     expect(record).to.include({ status: 'enabled', consecutive_failures: 5 });
@@ -70,7 +70,7 @@ describe('the record of a webhook endpoint', () => {
     expect(await read()).to.include({ consecutive_failures: 5, failing_since: record.failing_since });
   });
 
-  it('clears the failures and sets last_success_at after a 2xx', async () => {
+  it('clears the failures and sets last_success_at after a 2xx response', async () => {
     let deliveryId = '';
     for (let failures = 1; failures <= 5; failures++) deliveryId = await attempt(500);
     await scene.webhooks.resend(scene.endpoint.id, deliveryId);
@@ -102,7 +102,7 @@ describe('the record of a webhook endpoint', () => {
     expect((await read()).updated_at).to.equal(before);
   });
 
-  it('counts unfinished deliveries in pending_deliveries, but no resend of an ended delivery', async () => {
+  it('counts unfinished deliveries in pending_deliveries, but not the resend of an ended delivery', async () => {
     const { webhooks, endpoint } = scene;
     const ended = await attempt(200);
     await webhooks.resend(endpoint.id, ended);

@@ -51,7 +51,7 @@ describe('the state of a webhook endpoint', () => {
     return fanOut(db, factAbout(scene.subscription, 'student.updated'), new Date());
   };
 
-  /** @returns the fields that the operation changed. Asserts that the answer equals the record that a read returns afterwards. */
+  /** @returns the fields that the operation changed. Also asserts that the answer equals the record that a later read returns. */
   const changesBy = async (operation: Move): Promise<Record<string, unknown>> => {
     const before = (await scene.webhooks.read(id)).body.data;
     clock.advance(minute);
@@ -80,7 +80,7 @@ describe('the state of a webhook endpoint', () => {
       expect(changed).to.deep.equal({ status: 'paused', updated_at: changed['updated_at'] });
     });
 
-    it('does not prevent new deliveries, which accumulate', async () => {
+    it('does not prevent new deliveries, which wait until the endpoint is enabled', async () => {
       await queue(1);
       await move('pause');
       expect(await newDeliveries()).to.have.length(1);
@@ -123,7 +123,7 @@ describe('the state of a webhook endpoint', () => {
       );
     });
 
-    it('does not reset the breaker of a paused endpoint', async () => {
+    it('does not reset the circuit breaker of a paused endpoint', async () => {
       await alter('webhook_endpoints', id, failures());
       await move('pause');
       const before = await endpointRow(id);
@@ -139,7 +139,7 @@ describe('the state of a webhook endpoint', () => {
       });
     });
 
-    it('sends a resend that waited during the pause immediately, without waiting for the gate', async () => {
+    it('wakes a resend that waited during the pause immediately, without the gate', async () => {
       const [waiting, resent] = await queue(2);
       if (!waiting || !resent) throw new Error('Query did not return two deliveries');
       await scene.webhooks.resend(id, resent.id);
@@ -153,7 +153,7 @@ describe('the state of a webhook endpoint', () => {
     });
 
     for (const reason of ['manual', 'failing'] as const) {
-      it(`resets the breaker of a disabled endpoint (${reason}), and removes reason and time`, async () => {
+      it(`resets the circuit breaker of a disabled endpoint (${reason}), and removes reason and time`, async () => {
         await move('disable');
         await alter('webhook_endpoints', id, {
           disabled_reason: reason,
@@ -173,7 +173,7 @@ describe('the state of a webhook endpoint', () => {
       });
     }
 
-    it('resets the breaker of an endpoint that was disabled while throttled', async () => {
+    it('resets the circuit breaker of an endpoint that was disabled while it was throttled', async () => {
       await alter('webhook_endpoints', id, failures());
       await move('disable');
       await move('enable');
@@ -183,7 +183,7 @@ describe('the state of a webhook endpoint', () => {
       expect(await endpointRow(id)).to.include({ breakerStep: 0, holdUntil: null });
     });
 
-    it('does not revive canceled deliveries of a disabled endpoint or wake a run, but delivers new facts', async () => {
+    it('leaves the canceled deliveries of a disabled endpoint canceled, but lets new facts be delivered', async () => {
       const [canceled] = await queue(1);
       await move('disable');
       expect(await wakesByMove('enable')).to.deep.equal([]);
@@ -215,7 +215,7 @@ describe('the state of a webhook endpoint', () => {
       expect(changed['disabled_at']).to.equal(clock.now().toISOString());
     });
 
-    it('cancels pending deliveries without a reason, and wakes their workflows and the gate', async () => {
+    it('cancels pending deliveries without a cancel reason, and wakes their workflows and the gate', async () => {
       const deliveries = await queue(3);
       await alter('webhook_deliveries', deliveries[0]?.id ?? '', { parked_at: new Date(), attempt_count: 2 });
       const wakes = await wakesByMove('disable');
@@ -235,7 +235,7 @@ describe('the state of a webhook endpoint', () => {
       });
     });
 
-    it('creates no further delivery', async () => {
+    it('prevents new deliveries to the endpoint', async () => {
       await move('disable');
       expect(await newDeliveries()).to.deep.equal([]);
       expect((await scene.webhooks.deliveries(id)).body.total).to.equal(0);
@@ -259,7 +259,7 @@ describe('the state of a webhook endpoint', () => {
     const pendingOf = async (): Promise<{ id: string }> =>
       (await scene.webhooks.deliveries(id)).body.data.find(({ status }: { status: string }) => status === 'pending');
 
-    it('removes a requested resend that was not sent yet', async () => {
+    it('removes a requested resend that has not been sent yet', async () => {
       const [delivery] = await queue(1);
       if (!delivery) throw new Error('No delivery was created');
       await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: new Date() });
@@ -295,7 +295,7 @@ describe('the state of a webhook endpoint', () => {
 
   describe('every operation', () => {
     for (const operation of operations) {
-      it(`returns equal 404 texts for unknown, foreign and deleted endpoints: ${operation}`, async () => {
+      it(`returns the same 404 text for endpoints that are unknown, deleted or of another club: ${operation}`, async () => {
         const answers = [];
         for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks[operation](unknown));
         await eachCase(answers, (answer) => expectError(answer, 'not_found'));
@@ -304,7 +304,7 @@ describe('the state of a webhook endpoint', () => {
 
       it(`does not change an endpoint of another club: ${operation}`, async () => {
         const foreign = (await openEndpointScene()).endpoint;
-        // The endpoint begins in a state that the operation would change.
+        // The endpoint of the other club first gets a state that the operation would change.
         await alter('webhook_endpoints', foreign.id, { status: operation === 'enable' ? 'paused' : 'enabled' });
         const before = await endpointRow(foreign.id);
         await scene.webhooks[operation](foreign.id);
@@ -330,7 +330,7 @@ describe('the state of a webhook endpoint', () => {
       { first: 'disable', second: 'disable', statuses: [200, 200], status: 'disabled', pending: 0 },
     ] as const;
     for (const { first, second, statuses, status, pending } of orders) {
-      it(`run in the order of their locks: ${first} before ${second} leads to ${status} with ${pending} pending`, async () => {
+      it(`run one after the other: ${first}, then ${second}, leads to ${status} with ${pending} pending`, async () => {
         await queue(2);
         const answers = await oneAfterAnother(id, [() => move(first), () => move(second)]);
         expect(answers.map((answer) => answer.status)).to.deep.equal(statuses);

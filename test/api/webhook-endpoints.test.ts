@@ -30,7 +30,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
   });
 
   describe('201', () => {
-    it('registers an enabled endpoint, and returns the whole record and its secret', async () => {
+    it('registers an enabled endpoint, and returns the complete record and the secret', async () => {
       const { status, body } = await register(club, { ...good, description: 'Our CRM' });
       expect(status).to.equal(201);
       const { endpoint, secret } = body.data;
@@ -49,7 +49,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect(secret).to.match(/^whsec_[A-Za-z0-9+/]{43}=$/);
     });
 
-    it('generates a secret of 32 bytes, stores it encrypted and shows it only once', async () => {
+    it('generates a secret of 32 bytes, which is stored encrypted and shown only once', async () => {
       const { body } = await register(club, good);
       const { endpoint, secret } = body.data;
       expect(Buffer.from(secret.slice('whsec_'.length), 'base64')).to.have.length(32);
@@ -69,13 +69,13 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       );
     });
 
-    it('gives each endpoint a separate secret', async () => {
+    it('generates a different secret for each endpoint', async () => {
       const secrets = [];
       for (let index = 0; index < 3; index++) secrets.push((await register(club, good)).body.data.secret);
       expect(new Set(secrets).size).to.equal(3);
     });
 
-    it('accepts a url of 2048 characters, a description of 200 or no characters, and every event type', async () => {
+    it('accepts a url of 2048 characters, a description of up to 200 characters, and every event type', async () => {
       const longest = publicUrl + '/'.padEnd(2048 - publicUrl.length, 'x');
       expect(longest).to.have.length(2048);
       const bodies = [
@@ -119,7 +119,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect((await list(club)).body.total).to.equal(20);
     });
 
-    it('is returned with endpoint_limit_reached even if one of the 20 endpoints is disabled', async () => {
+    it('returns endpoint_limit_reached even if one of the 20 endpoints is disabled', async () => {
       const endpoints = await Promise.all(Array.from({ length: 20 }, () => buildEndpoint(club.id, publicUrl)));
       await alter('webhook_endpoints', endpoints[0]?.id ?? '', { status: 'disabled', disabled_reason: 'manual' });
       expectError(await register(club, good), 'endpoint_limit_reached');
@@ -135,7 +135,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 422 for a url of 0 or 2049 characters and a description of 201', async () => {
+    it('returns 422 for a url of 0 or 2049 characters and for a description of 201 characters', async () => {
       await eachCase(
         [
           { ...good, url: '' },
@@ -165,7 +165,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       });
     }
 
-    it('returns 400 for event_types of another JSON type', async () => {
+    it('returns 400 if event_types has a wrong JSON type', async () => {
       await eachCase(
         ['student.created', { 0: 'student.created' }, [1], [null], [['student.created']], null],
         async (types) => expectError(await register(club, { ...good, event_types: types }), 'malformed_request'),
@@ -253,7 +253,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect((await registerName('https://public.example.test/hooks')).status).to.equal(201);
     });
 
-    it('are refused with 422 url_not_allowed and equal texts if they are unknown or private', async () => {
+    it('are refused with the same 422 url_not_allowed, whether they are unknown or have private addresses', async () => {
       const answers = [];
       for (const name of ['unknown', 'private', 'private6', 'mixed']) {
         answers.push(await registerName(`https://${name}.example.test/hooks`));
@@ -266,7 +266,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
 });
 
 describe('GET /v1/clubs/{clubId}/webhook-endpoints', () => {
-  it('lists whole records of this club, oldest first, in pages', async () => {
+  it('lists complete records of this club’s endpoints, oldest first, in pages', async () => {
     const [club, other] = [await buildClub(), await buildClub()];
     await register(other, good);
     const created = [];
@@ -291,7 +291,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect((await call('GET', path, { token: member.token })).body.data.pending_deliveries).to.equal(1);
     });
 
-    it('contains every optional field for which the endpoint has a value', async () => {
+    it('shows every optional field for which the endpoint has a value', async () => {
       const club = await buildClub();
       const { id } = await buildEndpoint(club.id, publicUrl);
       const at = (minute: number) => new Date(Date.UTC(2026, 2, 1, 12, minute));
@@ -318,7 +318,7 @@ describe('GET /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     });
   });
 
-  it('returns equal 404 texts for an unknown endpoint and an endpoint of another club', async () => {
+  it('returns the same 404 text for an unknown endpoint and an endpoint of another club', async () => {
     const club = await buildClub();
     const foreign = await buildEndpoint((await buildClub()).id, publicUrl);
     const answers = [await read(club, newId()), await read(club, foreign.id)];

@@ -24,7 +24,7 @@ const hour = 60 * minute;
 const day = 24 * hour;
 const failingMail = 'webhook_endpoint_failing';
 
-describe('an endpoint that fails for 5 days', () => {
+describe('webhook endpoints that fail', () => {
   let scene: EndpointScene;
   let id: Id;
   let now: number;
@@ -34,7 +34,7 @@ describe('an endpoint that fails for 5 days', () => {
     now = Date.now();
   });
 
-  /** Runs the step of a delivery, at a receiver that returns this status. */
+  /** Runs one step of a delivery to a receiver that returns this status. */
   const attempt = async (deliveryId: Id, status: number, changes: Partial<DeliveryDeps> = {}) =>
     attemptDelivery(
       await answering(
@@ -53,7 +53,7 @@ describe('an endpoint that fails for 5 days', () => {
     await attempt(delivery.id, 500);
     return delivery;
   };
-  /** Makes a requested attempt, which does not wait for the breaker. */
+  /** Makes an attempt that an administrator requested, which does not wait for the circuit breaker. */
   const failsByHand = async () => {
     const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
     await alter('webhook_deliveries', delivery.id, { requested: 'manual' });
@@ -66,7 +66,7 @@ describe('an endpoint that fails for 5 days', () => {
   const ownerMails = async () => (await mailsTo(scene.club.owner.id)).filter((template) => template === failingMail);
 
   describe('the disabling of the endpoint', () => {
-    it('happens at the next failed attempt, with the reason and the time of the first failure', async () => {
+    it('happens at the next failed attempt, and stores the reason and the time of the first failure', async () => {
       await failingFor(5 * day);
       await withClockStopped(failsOnce); // the attempt has a duration of zero
       const record = await read();
@@ -82,7 +82,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect(record).to.not.have.property('hold_until');
     });
 
-    it('is carried out by the endpoint’s gate if no delivery attempt is made', async () => {
+    it('is done by the gate of the endpoint if no delivery makes an attempt', async () => {
       await failingFor(5 * day, { breaker_step: 7, hold_until: new Date(now + 30 * minute) });
       expect(await tend()).to.deep.equal({ done: true, outcome: 'disabled' });
       expect(await read()).to.include({ status: 'disabled', disabled_reason: 'failing' });
@@ -111,15 +111,15 @@ describe('an endpoint that fails for 5 days', () => {
     });
   });
 
-  describe('the status enabled', () => {
-    it('remains until a minute before the 5 days end', async () => {
+  describe('an endpoint that has not failed for 5 days', () => {
+    it('stays enabled until a minute before the 5 days end', async () => {
       await failingFor(5 * day - minute);
       await failsOnce();
       expect(await read()).to.include({ status: 'enabled', consecutive_failures: 5 });
       expect(await ownerMails()).to.deep.equal([]);
     });
 
-    it('remains after a successful delivery, which resets the failures', async () => {
+    it('stays enabled after a successful delivery, which resets the failures', async () => {
       await failingFor(6 * day);
       const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       await attempt(delivery.id, 200);
@@ -129,14 +129,14 @@ describe('an endpoint that fails for 5 days', () => {
       expect((await read()).status).to.equal('enabled');
     });
 
-    it('remains if the endpoint never failed, even if its last success is old', async () => {
+    it('stays enabled if it never failed, even if its last success is old', async () => {
       await alter('webhook_endpoints', id, { last_success_at: new Date(now - 60 * day) });
       expect(await tend()).to.deep.equal({ done: true, outcome: 'open' });
       await failsOnce();
       expect((await read()).status).to.equal('enabled');
     });
 
-    it('can follow a pause, and then the endpoint has another 5 days to succeed', async () => {
+    it('stays enabled for another 5 days after a pause', async () => {
       await failingFor(6 * day);
       await scene.webhooks.pause(id);
       expect(await tend()).to.include({ done: false, doing: 'paused' });
@@ -148,7 +148,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect(await read()).to.include({ status: 'disabled', disabled_reason: 'failing' });
     });
 
-    it('remains if the attempts failed because the service itself crashed', async () => {
+    it('stays enabled if its attempts failed because the service itself crashed', async () => {
       await failingFor(6 * day);
       const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       const dies = { failpoint: () => Promise.reject(new Error('the worker crashed')) };
@@ -163,7 +163,7 @@ describe('an endpoint that fails for 5 days', () => {
   });
 
   describe('an endpoint that answers 410 Gone', () => {
-    it('is disabled with the reason gone, and its waiting deliveries are canceled', async () => {
+    it('is disabled with the reason `gone`, and its waiting deliveries are canceled', async () => {
       const waiting = await buildWebhookDelivery(scene.subscription, new Date(now));
       const lastDelivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       await attempt(lastDelivery.id, 410);
@@ -175,7 +175,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect(await mailsTo(scene.club.owner.id)).to.deep.equal(['webhook_endpoint_gone']);
     });
 
-    it('can be enabled again, and recovers the canceled deliveries', async () => {
+    it('can be enabled again, and then its canceled deliveries can be recovered', async () => {
       const delivery = await buildWebhookDelivery(scene.subscription, new Date(now));
       await attempt(delivery.id, 410);
       await scene.webhooks.enable(id);
@@ -185,7 +185,7 @@ describe('an endpoint that fails for 5 days', () => {
   });
 
   describe('a throttled endpoint', () => {
-    it('becomes throttled after its first 429 but not after its first 500, and gets no further attempt', async () => {
+    it('becomes throttled after its first 429, but not after its first 500, and then gets no attempt', async () => {
       const [first, other] = [
         await buildWebhookDelivery(scene.subscription, new Date(now)),
         await buildWebhookDelivery(scene.subscription, new Date(now)),
@@ -199,7 +199,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect((await deliveryRow(third.id)).attemptCount).to.equal(0);
     });
 
-    it('causes a mail to administrators at its next failure after an hour', async () => {
+    it('causes a mail to administrators at its first failure after an hour', async () => {
       await failingFor(hour, { breaker_step: 6, throttled_since: new Date(now - hour + 1) });
       await failsByHand();
       expect(await mailsTo(scene.club.owner.id)).to.deep.equal([]);
@@ -247,7 +247,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect(await ownerMails()).to.deep.equal([]);
     });
 
-    it('is sent once for two simultaneous attempts and the gate', async () => {
+    it('is sent once, even if two attempts and the gate disable the endpoint simultaneously', async () => {
       await failingFor(5 * day);
       const due = () => buildWebhookDelivery(scene.subscription, new Date(now));
       const both = [await due(), await due()];
@@ -257,7 +257,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect(await ownerMails()).to.deep.equal([failingMail]);
     });
 
-    it('is sent for each of 8 endpoints, although this exceeds the hourly limit of mails', async () => {
+    it('is sent for each of 8 endpoints, although 8 mails exceed the hourly limit', async () => {
       const endpoints = [scene.endpoint];
       while (endpoints.length < 8) endpoints.push(await buildEndpoint(scene.club.id, publicUrl));
       for (const endpoint of endpoints) {
@@ -314,7 +314,7 @@ describe('an endpoint that fails for 5 days', () => {
     });
   });
 
-  it('counts failures from zero after it is enabled again, and is throttled after five new failures', async () => {
+  it('start with no failures after they are enabled again, so that five new failures throttle them', async () => {
     await failingFor(5 * day);
     await failsOnce();
     await scene.webhooks.enable(id);

@@ -1,4 +1,4 @@
-/** Tests manual deliveries: tests and resends (DEL-5, DEL-6, DEL-8, STATE-11, STATE-12). */
+/** Tests deliveries that administrators request: tests and resends (DEL-5, DEL-6, DEL-8, STATE-11, STATE-12). */
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { deliveryRun, wakesBy, wakesOf } from '../toolkit/assert/wakes.ts';
@@ -20,7 +20,7 @@ import { expect } from 'chai';
 
 const minute = 60_000;
 const day = 1_440 * minute;
-/** The operations that end the state `enabled` of an endpoint. */
+/** The operations after which an endpoint is no longer enabled. */
 const shut = ['pause', 'disable'] as const;
 
 describe('webhook tests and resends', () => {
@@ -35,7 +35,7 @@ describe('webhook tests and resends', () => {
   describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/test', () => {
     const sendTest = () => scene.webhooks.sendTest(id);
 
-    it('returns the whole webhook.test delivery, which is due now, and later reads return an equal record', async () => {
+    it('returns the complete webhook.test delivery, which is due now. Later reads return the same record', async () => {
       const { status, body } = await sendTest();
       expect(status).to.equal(202);
       const { data } = body;
@@ -70,7 +70,7 @@ describe('webhook tests and resends', () => {
       expect((await scene.webhooks.delivery(id, data.id)).body.data.body).to.deep.equal(message);
     });
 
-    it('sends only to this endpoint, although no endpoint can subscribe to webhook.test', async () => {
+    it('sends the event only to this endpoint, although no endpoint can subscribe to webhook.test', async () => {
       const other = await buildEndpoint(scene.club.id, publicUrl);
       await sendTest();
       expect((await scene.webhooks.deliveries(other.id)).body.total).to.equal(0);
@@ -116,12 +116,12 @@ describe('webhook tests and resends', () => {
       });
     }
 
-    it('is canceled by a later disable', async () => {
+    it('creates a delivery that is canceled if the endpoint is disabled before the attempt', async () => {
       const [answer] = await oneAfterAnother(id, [sendTest, () => scene.webhooks.disable(id)]);
       expect(await deliveryRow(answer?.body.data.id)).to.include({ status: 'canceled', requested: null });
     });
 
-    it('returns equal 404 texts for an unknown, a foreign and a deleted endpoint', async () => {
+    it('returns the same 404 text for an endpoint that is unknown, deleted or of another club', async () => {
       const answers = [];
       for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.sendTest(unknown));
       await eachCase(answers, (answer) => expectError(answer, 'not_found'));
@@ -162,7 +162,7 @@ describe('webhook tests and resends', () => {
       });
     }
 
-    it('moves the next attempt of a pending delivery to now, and keeps its position in the schedule', async () => {
+    it('moves the next attempt of a pending delivery to now, and keeps its position in the retry schedule', async () => {
       await alter('webhook_deliveries', delivery.id, {
         next_attempt_at: new Date(Date.now() + 60 * minute),
         attempt_count: 3,
@@ -177,7 +177,7 @@ describe('webhook tests and resends', () => {
       expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual', parkedAt: null, schedulePosition: 3 });
     });
 
-    it('makes an overdue delivery due now, so that the sweeper does not count it as forgotten', async () => {
+    it('sets the time of an overdue delivery to now, so that the sweeper does not count it as forgotten', async () => {
       await alter('webhook_deliveries', delivery.id, { next_attempt_at: new Date(Date.now() - 60 * minute) });
       await withClockStopped(async (now) => {
         const { data } = (await resend()).body;
@@ -199,7 +199,7 @@ describe('webhook tests and resends', () => {
       expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual' });
     });
 
-    it('keeps a requested test or recovery, but lets the delivery leave the gate immediately', async () => {
+    it('keeps the mark of a requested test or recovery, but lets the delivery leave the gate immediately', async () => {
       await eachCase(['test', 'recovery'] as const, async (requested) => {
         await alter('webhook_deliveries', delivery.id, { requested, parked_at: new Date() });
         await resend();
@@ -239,7 +239,7 @@ describe('webhook tests and resends', () => {
 
     describe('409 endpoint_not_enabled', () => {
       for (const operation of shut) {
-        it(`is returned after ${operation}, if the endpoint is not enabled`, async () => {
+        it(`is returned because the endpoint is not enabled after ${operation}`, async () => {
           await end('failed');
           await scene.webhooks[operation](id);
           await expectRefused('endpoint_not_enabled');
@@ -256,7 +256,7 @@ describe('webhook tests and resends', () => {
     });
 
     describe('404', () => {
-      it('has equal texts for deliveries that are unknown, foreign or of another endpoint', async () => {
+      it('has the same text for deliveries that are unknown or of another club or endpoint', async () => {
         const answers = [];
         for (const unknown of await noDeliveriesOf(scene)) answers.push(await scene.webhooks.resend(id, unknown));
         await eachCase(answers, (answer) => expectError(answer, 'not_found'));
@@ -269,7 +269,7 @@ describe('webhook tests and resends', () => {
         ).to.deep.equal([]);
       });
 
-      it('has equal texts for an unknown, a foreign and a deleted endpoint', async () => {
+      it('has the same text for an endpoint that is unknown, deleted or of another club', async () => {
         const answers = [];
         for (const unknown of await noEndpointsOf(scene)) {
           answers.push(await scene.webhooks.resend(unknown, delivery.id));

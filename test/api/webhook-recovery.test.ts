@@ -39,7 +39,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
   describe('202', () => {
     useStoppedClock();
 
-    it('makes failed deliveries pending again for one attempt each, which must wait for the gate', async () => {
+    it('makes failed deliveries pending again for one attempt each. The attempt waits for the gate', async () => {
       const deliveries = [await ended({}), await ended({})];
       const { status, body } = await recover();
       expect(status).to.equal(202);
@@ -51,7 +51,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
         expect(record.next_attempt_at).to.equal(clock.now().toISOString());
         const row = await deliveryRow(delivery.id);
         expect(row).to.include({ requested: 'recovery', schedulePosition: 8 });
-        expect(row.parkedAt).to.be.an.instanceOf(Date); // the delivery is parked until the gate releases it
+        expect(row.parkedAt).to.be.an.instanceOf(Date); // the delivery waits until the gate releases it
       });
       expect((await scene.webhooks.read(id)).body.data.pending_deliveries).to.equal(2);
     });
@@ -71,7 +71,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
         await ended({ ...purged, cancel_reason: 'expired' }),
         // A removed student's delivery is excluded before its body is purged.
         await ended({ status: 'canceled', cancel_reason: 'expired' }),
-        // A delivery that failed before its student was removed is excluded too.
+        // A delivery that failed before the removal of its student is also excluded.
         await ended({ payload_purged_at: new Date() }),
       ];
       const before = await Promise.all(deliveries.map((delivery) => deliveryRow(delivery.id)));
@@ -86,14 +86,14 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect(await Promise.all(deliveries.map((delivery) => deliveryRow(delivery.id)))).to.deep.equal(before);
     });
 
-    it('includes deliveries that ended at `since` or later', async () => {
+    it('includes deliveries that ended exactly at `since` or later', async () => {
       const failedAt = ago(2 * hour);
       await ended({ completed_at: failedAt }, ago(2 * day));
       expect((await recover(new Date(failedAt.getTime() + 1))).body.data.recovered).to.equal(0);
       expect((await recover(failedAt)).body.data.recovered).to.equal(1);
     });
 
-    it('accepts a date-time in any form of ISO 8601', async () => {
+    it('accepts `since` in any ISO 8601 form of a date and time', async () => {
       const since = ago(hour).toISOString();
       for (const spelling of [since, since.toLowerCase(), since.replace('Z', '+00:00'), since.replace('Z', '456Z')]) {
         await ended({});
@@ -107,7 +107,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect((await recover(ago(30 * day - minute))).body.data.recovered).to.equal(1);
     });
 
-    it('treats an older date as 30 days ago, because the client’s clock may be slow', async () => {
+    it('treats an older `since` as 30 days ago, because the client’s clock may be slow', async () => {
       for (const since of [ago(30 * day), ago(30 * day + 1), ago(60 * day), '1970-01-01T00:00:00Z']) {
         await ended({ completed_at: ago(29.9 * day) }, ago(29.9 * day));
         await ended({ completed_at: ago(29.9 * day) }, ago(30.1 * day));
@@ -130,7 +130,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect(await wakesBy(scene.club.id, () => recover())).to.deep.equal([gateRun({ id })]);
       const [wake] = await wakesOf(scene.club.id);
       expect(wake?.attributes).to.deep.equal({ ClubId: scene.club.id, EndpointId: id });
-      expect((await endpointRow(id)).gateLooksAt).to.be.an.instanceOf(Date); // the sweeper finds the delivery if the wake is lost
+      expect((await endpointRow(id)).gateLooksAt).to.be.an.instanceOf(Date); // lets the sweeper find the delivery if the wake is lost
     });
 
     it('changes and wakes nothing if there is no delivery to recover', async () => {
@@ -145,22 +145,22 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect((await recover()).body.data.recovered).to.equal(0);
     });
 
-    it('recovers each delivery once for two simultaneous requests', async () => {
+    it('recovers each delivery only once if two requests arrive simultaneously', async () => {
       for (let count = 0; count < 3; count++) await ended({});
       const answers = await oneAfterAnother(id, [() => recover(), () => recover()]);
       expect(answers.map(({ body }) => body.data.recovered)).to.deep.equal([3, 0]);
     });
 
-    it('recovers even while the breaker is open', async () => {
+    it('recovers deliveries even while the circuit breaker is open', async () => {
       await alter('webhook_endpoints', id, { breaker_step: 3, hold_until: new Date(Date.now() + hour) });
       await ended({});
       expect((await recover()).body.data.recovered).to.equal(1);
     });
   });
 
-  describe('409 endpoint_not_enabled, which recovers nothing', () => {
+  describe('409 endpoint_not_enabled without a recovery', () => {
     for (const operation of ['pause', 'disable'] as const) {
-      it(`is returned after ${operation}, if the endpoint is not enabled`, async () => {
+      it(`is returned because the endpoint is not enabled after ${operation}`, async () => {
         const delivery = await ended({});
         await scene.webhooks[operation](id);
         const wakes = await wakesBy(scene.club.id, async () => expectError(await recover(), 'endpoint_not_enabled'));
@@ -169,7 +169,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       });
     }
 
-    it('is returned if a simultaneous disable precedes the recovery', async () => {
+    it('is returned if a simultaneous disable operation is stored before the recovery', async () => {
       const delivery = await ended({});
       const [, late] = await oneAfterAnother(id, [() => scene.webhooks.disable(id), () => recover()]);
       if (!late) throw new Error('Two requests returned fewer than two answers');
@@ -177,7 +177,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect((await deliveryRow(delivery.id)).status).to.equal('failed');
     });
 
-    it('is not returned if the recovery precedes a simultaneous disable, which cancels the deliveries', async () => {
+    it('is not returned if the recovery is stored first. The disable operation then cancels the deliveries', async () => {
       const delivery = await ended({});
       await oneAfterAnother(id, [() => recover(), () => scene.webhooks.disable(id)]);
       expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: null, requested: null });
@@ -201,7 +201,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       });
     });
 
-    it('returns 422 with the field’s name for a malformed date-time', async () => {
+    it('returns 422 with the field’s name for a malformed date and time', async () => {
       await eachCase(['', 'yesterday', '2026-11-20', '2026-13-01T00:00:00Z', '2026-02-30T00:00:00Z'], async (since) => {
         const answer = await recover(since);
         expectError(answer, 'invalid_request');
@@ -220,7 +220,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
     });
   });
 
-  it('returns equal 404 texts for an unknown, a foreign and a deleted endpoint', async () => {
+  it('returns the same 404 text for an endpoint that is unknown, deleted or of another club', async () => {
     const answers = [];
     for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.recover(unknown, ago(hour)));
     await eachCase(answers, (answer) => expectError(answer, 'not_found'));

@@ -24,7 +24,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
   });
   const rotate = (body: unknown = {}) => scene.webhooks.rotate(id, body);
   const read = async () => (await scene.webhooks.read(id)).body.data;
-  /** Returns the decrypted secrets: the current secret and the previous secret. */
+  /** Returns the decrypted current and previous secrets of the endpoint. */
   const storedSecrets = async () => {
     const { vault } = await testDeps();
     const { secret, previousSecret } = await endpointRow(id);
@@ -37,7 +37,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
   };
 
   describe('200', () => {
-    it('returns the endpoint and a new secret, and keeps the former secret for 24 hours', async () => {
+    it('returns the endpoint and a new secret, and keeps the previous secret valid for 24 hours', async () => {
       const before = await read();
       clock.advance(hour);
       const { status, body } = await rotate();
@@ -57,7 +57,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(await read()).to.deep.equal(endpoint);
     });
 
-    it('is returned for a request without a body or with an empty body, also in chunks', async () => {
+    it('is returned even if the request has no body or an empty one, also if it is sent in chunks', async () => {
       const empty = { raw: '' };
       const chunked = { raw: new ReadableStream({ start: (stream) => stream.close() }) };
       await eachCase([{}, empty, chunked], async (payload) => {
@@ -68,7 +68,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       });
     });
 
-    it('makes the new secret sign first and the former secret second, and stores both encrypted', async () => {
+    it('stores the new secret as the current one and the former as the previous one, both encrypted', async () => {
       const { secret } = (await rotate()).body.data;
       expect(await storedSecrets()).to.deep.equal([secret, scene.endpoint.secret]);
       const { secret: sealed, previousSecret } = await endpointRow(id);
@@ -79,7 +79,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       });
     });
 
-    it('shows the secret only in this answer', async () => {
+    it('shows the new secret only in this answer', async () => {
       const { secret } = (await rotate()).body.data;
       const { webhooks } = scene;
       const others = [
@@ -103,7 +103,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
     });
 
     for (const state of ['pause', 'disable'] as const) {
-      it(`is also returned after ${state}, so that a leaked secret can be replaced while nothing is sent`, async () => {
+      it(`is also returned after ${state}: a leaked secret can be replaced while nothing is sent`, async () => {
         await scene.webhooks[state](id);
         const { status } = await read();
         expect((await rotate()).body.data.endpoint.status).to.equal(status);
@@ -119,7 +119,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(await storedSecrets()).to.deep.equal([secret, first]);
     });
 
-    it('ends the oldest secret if expire_previous is true, and keeps the last secret valid for 24 hours', async () => {
+    it('ends the previous secret if expire_previous is true, and keeps the replaced one for 24 hours', async () => {
       const first = (await rotate()).body.data.secret;
       clock.advance(hour);
       const { status, body } = await rotate({ expire_previous: true });
@@ -129,15 +129,15 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(Date.parse(expiresAt) - Date.parse(rotatedAt)).to.equal(24 * hour);
     });
 
-    it('rotates normally with expire_previous if no former secret is valid', async () => {
+    it('rotates as usual with expire_previous if no previous secret is valid', async () => {
       const { secret } = (await rotate({ expire_previous: true })).body.data;
       expect(await storedSecrets()).to.deep.equal([secret, scene.endpoint.secret]);
     });
   });
 
-  describe('409 rotation_in_progress for a second rotation within 24 hours', () => {
+  describe('409 rotation_in_progress', () => {
     for (const body of [{}, { expire_previous: false }]) {
-      it(`is returned immediately after the first and shortly before 24 hours: ${JSON.stringify(body)}`, async () => {
+      it(`is returned to a second rotation until 24 hours after the first: ${JSON.stringify(body)}`, async () => {
         await rotate();
         await expectUnchangedBy(async () => expectError(await rotate(body), 'rotation_in_progress'));
         clock.advance(24 * hour - 30 * second);
@@ -146,7 +146,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       });
     }
 
-    it('is returned to one of two simultaneous rotations, and the other rotation stores its secret', async () => {
+    it('is returned to one of two simultaneous rotations, while the other rotation stores its secret', async () => {
       const [accepted, refused] = await oneAfterAnother(id, [() => rotate(), () => rotate()]);
       expect(accepted?.status).to.equal(200);
       if (!refused) throw new Error('Two requests returned fewer than two answers');
@@ -154,7 +154,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(await storedSecrets()).to.deep.equal([accepted?.body.data.secret, scene.endpoint.secret]);
     });
 
-    it('is not returned if both simultaneous rotations have expire_previous, and both secrets become valid', async () => {
+    it('is not returned if two simultaneous rotations have expire_previous. Then both secrets are valid', async () => {
       const answers = await oneAfterAnother(id, [
         () => rotate({ expire_previous: true }),
         () => rotate({ expire_previous: true }),
@@ -165,7 +165,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
   });
 
   describe('404 and 400 without a change', () => {
-    it('returns 404 with equal texts for an unknown, a foreign and a deleted endpoint', async () => {
+    it('returns the same 404 text for an endpoint that is unknown, deleted or of another club', async () => {
       const answers = [];
       for (const unknown of await noEndpointsOf(scene)) answers.push(await scene.webhooks.rotate(unknown));
       await eachCase(answers, (answer) => expectError(answer, 'not_found'));

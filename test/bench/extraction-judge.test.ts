@@ -60,7 +60,7 @@ describe('the splitter of expected texts into words', () => {
       words: ['三', '時', '9', '時'],
     },
     {
-      what: 'keeps a blank as a word if it stands between letters of a script that uses no blanks',
+      what: 'keeps a blank as a word of its own between letters of a script that uses no blanks',
       text: '三 時',
       words: ['三', '␣', '時'],
     },
@@ -69,7 +69,7 @@ describe('the splitter of expected texts into words', () => {
   ];
   for (const { what, text, words } of cases) it(what, () => expect(tokensOf(text)).to.deep.equal(words));
 
-  it('replaces each listed variant of a word by the word', () => {
+  it('replaces each listed variant of a word by the word itself', () => {
     expect(tokensOf('the 1^st', { '1st': ['1^st'] })).to.deep.equal(['the', '1st']);
   });
 });
@@ -84,11 +84,11 @@ describe('the comparison of extracted text with its gold text', () => {
     expect(lostSilently).to.equal(1);
   });
 
-  it('counts a word that is read twice as extra', () => {
+  it('counts the repetition of a word as an extra word', () => {
     expect(judge(gold, readingOf('A cube has has 10³ litres')).words).to.deep.equal({ right: 5, of: 6 });
   });
 
-  it('counts the words of each heading once, when the headings of the passages change', () => {
+  it('counts the words of a heading once, in the first passage with this heading', () => {
     const goldText = goldOf({
       text: [{ text: 'A' }, { text: 'B' }, { text: 'one two' }, { text: 'C' }, { text: 'three' }],
     });
@@ -104,7 +104,7 @@ describe('the comparison of extracted text with its gold text', () => {
     ]);
   });
 
-  it('counts words at another position as right, and counts their order as wrong', () => {
+  it('counts a word at a wrong position as right, but counts its order as wrong', () => {
     const { words, order, faults } = judge(
       goldOf({ text: [{ text: 'one two three four' }] }),
       readingOf('four one two three'),
@@ -116,7 +116,7 @@ describe('the comparison of extracted text with its gold text', () => {
     expect(faults).to.deep.equal(['order: four']);
   });
 
-  it('accepts a block anywhere if the gold text marks the block with `anywhere`', () => {
+  it('accepts a block at any position if the gold text marks the block with `anywhere`', () => {
     const free = goldOf({ text: [{ text: 'note here', anywhere: true }, { text: 'one two' }] });
     expect(judge(free, readingOf('one note here two'))).to.deep.include({ order: { right: 2, of: 2 }, faults: [] });
   });
@@ -150,7 +150,7 @@ describe('the comparison of extracted text with its gold text', () => {
         right: 0,
       },
       {
-        what: 'accepts values with the name of their header in the same cell',
+        what: 'accepts a value if the same cell also contains the name of its header',
         passages: ['Knot: Bowline | Strength: | Minutes: 60'],
         right: 2,
       },
@@ -160,7 +160,7 @@ describe('the comparison of extracted text with its gold text', () => {
         right: 1,
       },
       {
-        what: 'accepts rows with bars at both ends',
+        what: 'accepts rows that begin and end with a bar',
         passages: ['| Knot | Strength | Minutes |\n| Bowline | | 60 |'],
         right: 2,
       },
@@ -177,19 +177,19 @@ describe('the comparison of extracted text with its gold text', () => {
     });
   });
 
-  it('lists texts that must not be in the extracted text', () => {
+  it('lists each text that must not be in the extracted text but is', () => {
     const { shownWrongly, faults } = judge(goldOf({ absent: ['old price'] }), readingOf('the old price'));
     expect([shownWrongly, faults]).to.deep.equal([1, ['extra: the old price', 'shown: old price']]);
   });
 
-  describe('the comparison of content that no extraction can read', () => {
+  describe('unreadable content', () => {
     const scanned = goldOf({
       text: [{ text: 'Page one' }, { text: 'Five words in a picture', unreadable: 'page_is_a_picture', page: 2 }],
     });
     const warnedOf = (code: SourceWarningCode, ...pages: number[]) =>
       judge(scanned, { ...readingOf('Page one'), warnings: [{ code, count: 1, pages }] });
 
-    it('counts unread words as silently lost, not as missing, if the reader returns no warning', () => {
+    it('counts as silently lost, not as missing, if the reader returns no warning', () => {
       expect(judge(scanned, readingOf('Page one'))).to.deep.include({
         words: { right: 2, of: 2 },
         warned: { right: 0, of: 1 },
@@ -198,18 +198,18 @@ describe('the comparison of extracted text with its gold text', () => {
       });
     });
 
-    it('accepts the expected warning for the page of the content or for the file', () => {
+    it('does not count as lost if the expected warning names its page or the whole file', () => {
       expect(warnedOf('page_is_a_picture', 1, 2)).to.deep.include({ lostSilently: 0, faults: [] });
       expect(warnedOf('page_is_a_picture')).to.deep.include({ lostSilently: 0, faults: [] });
     });
 
-    it('does not accept a warning of another page or another kind', () => {
+    it('counts as lost if the warning names a different page or has a different kind', () => {
       expect(warnedOf('page_is_a_picture', 1).lostSilently).to.equal(5);
       expect(warnedOf('letters_unmapped', 2).lostSilently).to.equal(5);
     });
   });
 
-  it('does not count missing words as silently lost if a warning reports a loss', () => {
+  it('does not count missing words as silently lost if a warning says that text was lost', () => {
     const lostWith = (code: SourceWarningCode) =>
       judge(gold, { ...readingOf('A cube has'), warnings: [{ code, count: 1, pages: [] }] }).lostSilently;
     expect([lostWith('part_skipped'), lostWith('hidden_left_out')]).to.deep.equal([0, 2]);
@@ -229,7 +229,7 @@ describe('the comparison of extracted text with its gold text', () => {
     expect(judge(refused, readingOf('a')).faults).to.deep.equal(['read, not refused as no_text']);
   });
 
-  it('adds up the results of all files, and does not round a share with a fault up to 1.00', () => {
+  it('adds up the results of all files, and never rounds an imperfect share up to 1.00', () => {
     const wrong = judge(gold, readingOf('A cube has 103 litres.'));
     const right = judge(gold, readingOf('A cube has 10³ litres.'));
     expect(figuresOf('extraction docx', [right, wrong])).to.equal(

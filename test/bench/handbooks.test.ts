@@ -66,12 +66,12 @@ describe('cutPages', () => {
     expect(cutPages([long(1_500), long(1_400), long(1_000)]).map(({ length }) => length)).to.deep.equal([2, 1]);
   });
 
-  it('ends a page of 1,800 characters at a section', () => {
+  it('ends a page at a section if the page has at least 1,800 characters', () => {
     expect(cutPages([long(1_800), section, long(900)]).map(({ length }) => length)).to.deep.equal([1, 2]);
     expect(cutPages([long(1_700), section, long(900)])).to.have.length(1);
   });
 
-  it('puts a title on the page of its text, and joins a last page of less than 900 characters', () => {
+  it('puts a title on the page of its text, and joins a last page below 900 characters to the page before', () => {
     expect(cutPages([long(1_500), section, long(2_000)]).map(({ length }) => length)).to.deep.equal([1, 2]);
     expect(cutPages([long(2_900), long(800)])).to.have.length(1);
   });

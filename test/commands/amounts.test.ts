@@ -43,14 +43,14 @@ describe('the command amounts', () => {
     expect(await stepNotice(await takeNotice(connection, notice))).to.include({ outcome: 'processed' });
   };
 
-  it('does not list amounts that this version recorded', async () => {
+  it('lists no amount that the current version recorded', async () => {
     const shop = await buildShop();
     await sellInHotmart(shop, 'COP', 149_900);
     await sell(shop, purchaseNotice(shop, 'paid'));
     expect(await listed()).to.deep.equal({ code: 0, lines: ['rounded 0, from text 0'] });
   });
 
-  it('lists amounts that an earlier version rounded, reports the probable value, and changes nothing', async () => {
+  it('lists amounts that an earlier version rounded, with the probable right values, and changes nothing', async () => {
     const shop = await buildShop();
     await sellInHotmart(shop, 'COP', 149_900);
     await sellInHotmart(shop, 'IQD', 15.125);
@@ -73,7 +73,7 @@ describe('the command amounts', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('lists purchases whose stored notice has a text as amount, without data of the buyer', async () => {
+  it('lists purchases whose stored notice states the amount as a text, but shows no data of the buyer', async () => {
     const shop = await buildShop();
     const body = purchaseNotice(shop, 'paid');
     const id = await takeNotice(shop.connection, body);

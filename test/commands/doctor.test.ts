@@ -58,7 +58,7 @@ describe('worker/doctor', function () {
     expect(isRight).to.equal(true);
   });
 
-  it('warns of time zones that differ between Node and Postgres, and still succeeds', async () => {
+  it('warns of time zones with different rules in Node and Postgres, but still succeeds', async () => {
     const source = await testDatabase();
     const { id } = await buildClub();
     await source.query(`UPDATE clubs SET time_zone = 'CET' WHERE id = $1`, [id]);
@@ -112,10 +112,10 @@ describe('worker/doctor', function () {
     expect(isRight).to.equal(false);
   });
 
-  it('accepts a machine without ffmpeg, and refuses an ffmpeg that cannot create renditions', async () => {
+  it('accepts a machine without ffmpeg, but reports an ffmpeg that cannot create renditions', async () => {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'club-doctor-'));
     const { PATH } = process.env;
-    // Uses unreachable servers, because the check of a reachable server takes longer.
+    // The servers are unreachable, because the check of a reachable server takes longer.
     const away = {
       DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none',
       TEMPORAL_ADDRESS: '127.0.0.1:9',
@@ -147,7 +147,7 @@ describe('worker/doctor', function () {
     }
   });
 
-  it('makes the OCR program read a test page in each language of the clubs, if workers have one', async () => {
+  it('makes the OCR program, if configured, read a test page in each language of the clubs', async () => {
     const ofOcr = async (command: string, env: Record<string, string> = {}) => {
       const away = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none', TEMPORAL_ADDRESS: '127.0.0.1:9', ...env };
       const servers = { S3_ENDPOINT: 'http://127.0.0.1:9', SMTP_URL: 'smtp://127.0.0.1:9' };
@@ -179,7 +179,7 @@ describe('worker/doctor', function () {
     }
   });
 
-  it('makes the subtitles command transcribe a test sound, if workers have one', async () => {
+  it('makes the subtitles command, if configured, transcribe a test sound', async () => {
     const away = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none', TEMPORAL_ADDRESS: '127.0.0.1:9' };
     const servers = { S3_ENDPOINT: 'http://127.0.0.1:9', SMTP_URL: 'smtp://127.0.0.1:9' };
     const ofSubtitles = async (command: string, queues = 'subtitles') => {
@@ -220,7 +220,7 @@ describe('worker/doctor', function () {
     }
   });
 
-  it('reports that workers have no certificate authorities, although Node has some', async () => {
+  it('reports that the workers’ library finds no certificate authorities, although Node has some', async () => {
     const authority = await makeAuthority();
     const terminator = await startTemporalTerminator({ to: readConfig().temporal.address, authority });
     const directory = await mkdtemp(path.join(os.tmpdir(), 'club-doctor-'));
@@ -244,7 +244,7 @@ describe('worker/doctor', function () {
     }
   });
 
-  it('reports public files that not everyone can read, and leaves no test file', async () => {
+  it('reports that not everyone can read public files, and leaves no test file behind', async () => {
     const { privateBucket } = readConfig().storage;
     const { lines } = await run({ S3_PUBLIC_BUCKET: privateBucket, CORS_ORIGINS: origin });
     expect(lines.filter((line) => line.includes('PUBLIC_FILES_URL'))).to.deep.equal([
@@ -254,7 +254,7 @@ describe('worker/doctor', function () {
     expect(await (await testBucket()).objects('public/readable-', privateBucket)).to.deep.equal([]);
   });
 
-  it('reports a store that replaces files in spite of If-None-Match', async () => {
+  it('reports an object store that replaces a file although If-None-Match forbids it', async () => {
     const store = createServer((request, response) => {
       request.resume();
       request.on('end', () =>

@@ -23,7 +23,7 @@ import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
 import { workflowBundle } from '../toolkit/stack/worker.ts';
 
 const { VersionDrainageStatus, WorkerDeploymentVersionStatus } = proto.temporal.api.enums.v1;
-/** The states of a version, as Temporal describes them, in which the version can be deleted if no worker polls. */
+/** The states of a version (in Temporal's words) in which the version can be deleted if no worker polls. */
 const over = {
   drained: { drainageStatus: VersionDrainageStatus.VERSION_DRAINAGE_STATUS_DRAINED },
   'never promoted': { status: WorkerDeploymentVersionStatus.WORKER_DEPLOYMENT_VERSION_STATUS_INACTIVE },
@@ -37,7 +37,7 @@ describe('worker/promote (ENG-19)', function () {
   let connection: Connection;
   let db: Database;
   let notified = 0;
-  /** The builds that ran the steps of a run, by the id of the run. */
+  /** For each run: the builds that ran its steps, in order. */
   const steps = new Map<string, string[]>();
   const stops: (() => Promise<void>)[] = [];
   const clients = new Map<string, WorkflowClient>();
@@ -57,7 +57,7 @@ describe('worker/promote (ENG-19)', function () {
     await connection.close();
   });
 
-  /** Starts workers of a build on these queues. A run needs two steps, and waits for a signal between them. */
+  /** Starts workers of a build on these queues. Each run has two steps, and waits for a signal between the steps. */
   async function startWorkers(build: Build, ...served: (typeof queues)[number][]) {
     const native = await NativeConnection.connect({ address: readConfig().temporal.address });
     if (served.includes('webhooks')) clients.set(build.buildId, createWorkflowClient(native, namespace));
@@ -105,7 +105,7 @@ describe('worker/promote (ENG-19)', function () {
   const gate = (): Run => ({ workflowType: 'endpointGate', subjectId: newId(), clubId: null, attributes: {} });
   const stepsOf = ({ subjectId }: Run) => steps.get(subjectId) ?? [];
   const client = () => new Client({ connection, namespace }).workflow;
-  /** Starts a run on its queue, as an API or a relay on another machine would start it. */
+  /** Starts a run on its queue, like an API or a relay on a different machine. */
   const begin = async (run: Run) => {
     await client().start(run.workflowType, {
       workflowId: workflowIdOf(run.workflowType, run.subjectId),
@@ -130,7 +130,7 @@ describe('worker/promote (ENG-19)', function () {
   it('starts no run before the first promotion, and then starts all waiting runs', async () => {
     await startWorkers(builds.a, 'webhooks', 'mail');
     const waiting = await begin(gate());
-    await sleep(1_000); // The worker starts a run within some milliseconds.
+    await sleep(1_000); // If a worker served the run, it would start within some milliseconds.
     expect(stepsOf(waiting)).to.deep.equal([]);
     expect(await isPromoted(db, 'a', new Date(0))).to.equal(false);
     expect((await promoted(builds.a)).slice(-2)).to.deep.equal([
@@ -180,7 +180,7 @@ describe('worker/promote (ENG-19)', function () {
     expect(await db.source.query('SELECT * FROM releases ORDER BY build_id')).to.deep.equal(before);
   });
 
-  it('makes an earlier build current again when its promotion is repeated', async () => {
+  it('makes an earlier build current again when that build is promoted again', async () => {
     const open = await begin(gate());
     await untilSteps(open, 1);
     expect((await promoted(builds.a)).at(-1)).to.equal('Build a is current, and replaces version 0.4.0, build b.');
@@ -189,13 +189,13 @@ describe('worker/promote (ENG-19)', function () {
     expect(stepsOf(open)).to.deep.equal(['b', 'a']);
   });
 
-  it('lets the process that eagerly starts a workflow run the first task, whichever build is current', async () => {
+  it('lets a process that starts a workflow eagerly run its first task, whichever build is current', async () => {
     const run = gate();
     expect([await clients.get('b')?.start(run, []), await currentOf()]).to.deep.equal(['here', 'a']);
     await untilSteps(run, 1);
   });
 
-  /** Returns a connection that answers these calls itself, and sends all other calls to the server. */
+  /** Returns a connection that answers the given calls itself, and passes all other calls to the server. */
   const altered = (calls: Partial<Record<string, (request: never) => Promise<unknown>>>): Connection => {
     const workflowService = new Proxy(connection.workflowService, {
       get: (service, name) =>
@@ -207,8 +207,8 @@ describe('worker/promote (ENG-19)', function () {
   };
 
   /**
-   * Returns a connection whose answers describe every version with the fields of `how`.
-   * @param remove the function that is called instead of the deletion of a version
+   * Returns a connection whose answers give every version the fields of `how`.
+   * @param remove the function that runs instead of the deletion of a version
    */
   const allAre = (how: object, remove?: (buildId: string) => void): Connection =>
     altered({
@@ -223,7 +223,7 @@ describe('worker/promote (ENG-19)', function () {
       }),
     });
 
-  it('sets the current version again if another promotion overtakes this promotion', async () => {
+  it('sets the current version again if a second promotion changes it in the meantime', async () => {
     await promoted(builds.b);
     let isOvertaken = false;
     const overtaken = altered({
@@ -243,7 +243,7 @@ describe('worker/promote (ENG-19)', function () {
     expect(await rows()).to.deep.include({ build_id: 'a', version: '0.3.0', is_current: true });
   });
 
-  it('waits in a new namespace until Temporal’s own worker has started to poll', async () => {
+  it('waits, in a new namespace, until Temporal’s own worker polls for tasks', async () => {
     const lines: string[] = [];
     let refusals = 0;
     const young = altered({
@@ -261,7 +261,7 @@ describe('worker/promote (ENG-19)', function () {
     expect(lines.at(-1)).to.equal('Build a is current.');
   });
 
-  it('keeps a version without open runs while its workers poll, because a rollback may need it', async () => {
+  it('keeps a version without open runs while its workers poll, because a rollback may need the version', async () => {
     const lines: string[] = [];
     await promote({ ...depsOf(builds.a, lines), connection: allAre(over.drained) });
     expect(lines).to.deep.equal([
@@ -272,7 +272,7 @@ describe('worker/promote (ENG-19)', function () {
   });
 
   for (const [what, how] of Object.entries(over))
-    it(`deletes other versions (${what}) in Temporal and in the database, before it waits for workers`, async () => {
+    it(`deletes other versions (${what}) in Temporal and the database before it waits for workers`, async () => {
       const lines: string[] = [];
       const deleted: string[] = [];
       await promote({ ...depsOf(builds.a, lines), connection: allAre(how, (buildId) => deleted.push(buildId)) });

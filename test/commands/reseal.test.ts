@@ -18,7 +18,7 @@ import {
 } from '../toolkit/builders/sealed-values.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
-/** The bytea columns that contain no sealed values, with a description of their content. */
+/** The bytea columns that contain no sealed (encrypted) values, with a description of their content. */
 const notSealed: Readonly<Record<string, string>> = {
   'administrator_sessions.token_hash': 'hash',
   'code_failure_counts.address_key': 'hash of an address',
@@ -50,7 +50,7 @@ describe('the columns with sealed values', () => {
     expect(bytes.toSorted()).to.deep.equal(known.toSorted());
   });
 
-  it('have an index on the key id, so that values sealed with another key can be found', async () => {
+  it('have an index on the key id, so that values that an older key sealed can be found', async () => {
     const rows = await (
       await testDatabase()
     ).query<{ table: string; definition: string }[]>(
@@ -79,7 +79,7 @@ describe('the command reseal', () => {
     return { code, lines };
   };
 
-  it('reports the result for each column, exits with 0, and keeps the key for address hashes', async () => {
+  it('reports the number of values for each column, exits with 0, and keeps the key for address hashes', async () => {
     const { db } = await testDeps();
     const lasting = (await readVault(db, { masterKey: before, formerMasterKeys: [] })).deriveLasting('x');
     await buildSealedValues(createVault(before));
@@ -101,7 +101,7 @@ describe('the command reseal', () => {
     expect((await readVault(db, { masterKey: now, formerMasterKeys: [] })).deriveLasting('x')).to.deep.equal(lasting);
   });
 
-  it('exits with 1 and names each row that it cannot read, but not the row’s value', async () => {
+  it('exits with 1 and names each row that it cannot read, but does not print the row’s value', async () => {
     const { db } = await testDeps();
     await readVault(db, { masterKey: before, formerMasterKeys: [] });
     const { endpointId } = await buildSealedValues(createVault(before));
@@ -115,7 +115,7 @@ describe('the command reseal', () => {
     expect(lines.join('\n')).to.not.contain('whsec');
   });
 
-  it('reports that it cannot read the key for address hashes, and still reseals the columns', async () => {
+  it('still reseals the columns if it cannot read the key for address hashes, and reports that key', async () => {
     const { db } = await testDeps();
     await readVault(db, { masterKey: new Secret(randomBytes(32)), formerMasterKeys: [] });
     await buildSealedValues(createVault(before));
@@ -128,7 +128,7 @@ describe('the command reseal', () => {
     ]);
   });
 
-  it('seals nothing if the database has no hash key and no master key matches the address hashes', async () => {
+  it('changes nothing if the database has no hash key and no master key matches the address hashes', async () => {
     const { db } = await testDeps();
     await buildSealedValues(createVault(before));
     const { email, id } = await buildStudent((await buildClub()).id);

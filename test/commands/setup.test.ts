@@ -65,7 +65,7 @@ describe('worker/setup', function () {
     const refused = await setUp(connection, ofNamespace, (line) => lines.push(line), services);
     return { lines, refused };
   }
-  /** Returns services that refuse all operator calls and the named calls with this code. */
+  /** Returns services that refuse all calls of the operator service, and the named calls, with this code. */
   const refusing = (code: number, ...also: ('registerNamespace' | 'describeNamespace')[]) =>
     ({
       operatorService: new Proxy(connection.operatorService, { get: () => refusal(code) }),
@@ -77,7 +77,7 @@ describe('worker/setup', function () {
       }),
     }) as Parameters<typeof setUp>[3];
 
-  it('creates the namespace, search attributes and schedules, and creates nothing at a second call', async () => {
+  it('creates the namespace, search attributes and schedules. A second run creates nothing', async () => {
     expect(first).to.deep.equal({
       lines: [
         `The namespace ${namespace} is created. It keeps closed runs for 72 h.`,
@@ -109,14 +109,14 @@ describe('worker/setup', function () {
     expect((await sweeper.describe()).spec.intervals?.map(({ every }) => every)).to.deep.equal([60_000]);
   });
 
-  it('succeeds for two simultaneous calls', async () => {
+  it('succeeds even if two processes run it simultaneously', async () => {
     const missingNamespace = newNamespace();
     const [one, other] = await Promise.all([run(missingNamespace), run(missingNamespace)]);
     expect([one.refused, other.refused]).to.deep.equal([[], []]);
     expect((await run(missingNamespace)).lines[1]).to.equal(allThere);
   });
 
-  it('prints commands for an operator if it lacks the rights, and stops without a namespace', async () => {
+  it('prints commands for an operator if it lacks the right to create the namespace, and then stops', async () => {
     const missing = `setup-${randomUUID()}`;
     expect(await run(missing, refusing(7, 'registerNamespace'))).to.deep.equal({
       lines: [],
@@ -127,7 +127,7 @@ describe('worker/setup', function () {
     });
   });
 
-  it('prints the remedy if access to the namespace is refused', async () => {
+  it('prints what to do if the server refuses access to the namespace', async () => {
     const failure = await run(namespace, refusing(7, 'describeNamespace')).catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(StartProblem);
     expect((failure as StartProblem).message).to.equal(
@@ -135,7 +135,7 @@ describe('worker/setup', function () {
     );
   });
 
-  it('finds missing search attributes with queries if the server refuses to list them', async () => {
+  it('finds missing search attributes by queries if the server refuses to list the attributes', async () => {
     expect((await run(namespace, refusing(7))).refused).to.deep.equal([]);
     await remove('ClubId', 'EventType');
     expect(await run(namespace, refusing(12))).to.deep.equal({
@@ -144,7 +144,7 @@ describe('worker/setup', function () {
     });
   });
 
-  it('reports a search attribute that has another type', async () => {
+  it('reports a search attribute that has the wrong type', async () => {
     await remove('AgentId');
     await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: { AgentId: int } });
     const failure = await run().catch((error: unknown) => error);

@@ -22,13 +22,13 @@ const propertiesOf = (schema: SchemaObject) => (resolved(schema)['properties'] ?
 describe('an operation and its success status (docs/reference/http-status-codes.md)', () => {
   const writes = operations.filter(({ method }) => method === 'post');
   /**
-   * Whether the path ends in the name of a kind of records, so that a POST creates such a record. `avatar` is singular, because a student
-   * has only one.
+   * Whether the path ends in the name of a kind of record, so that a POST creates a record of this kind. `avatar` is singular, because a
+   * student has only one.
    */
   const isCollection = ({ path }: ContractOperation) => /\/[a-z-]+s$|\/media$|\/avatar$/.test(path);
-  /** Operations with an exceptional status, most of which create no record immediately. Each comment names the reason. */
+  /** Operations with an exceptional status. Most of them create no record immediately. Each comment says why. */
   const others: Readonly<Record<string, number>> = {
-    askAgent: 200, // AGT-17 requires the status 200
+    askAgent: 200, // rule AGT-17 requires the status 200
     createMediaTrack: 202, // a run creates the record later
     enrollInAutomation: 202, // runs begin later, and not for all students
     followMailLink: 302, // a redirect
@@ -39,7 +39,7 @@ describe('an operation and its success status (docs/reference/http-status-codes.
 
   for (const operation of operations) {
     const { operationId, method, responses: own, successStatus } = operation;
-    it(`has one success status, which is allowed for its method: ${operationId}`, () => {
+    it(`has one success status, and its HTTP method allows this status: ${operationId}`, () => {
       expect(Object.keys(own).filter((status) => /^[23]/.test(status))).to.deep.equal([String(successStatus)]);
       if (method === 'get') expect(successStatus).to.equal(others[operationId] ?? 200);
       else if (method !== 'post') expect(successStatus).to.be.oneOf([200, 204]);
@@ -72,8 +72,8 @@ describe('an operation and its success status (docs/reference/http-status-codes.
 });
 
 /**
- * The answers of OP-2 to OP-15 in a short notation. OP-1 is missing, because its answer is a stream. OP-8 is missing, because its answer
- * only confirms that a notice was accepted.
+ * The specified answers of OP-2 to OP-15 in a short notation. OP-1 is missing, because it answers with a stream. OP-8 is missing, because
+ * its answer only confirms that a notice was accepted.
  */
 const specified = `
   verifyStudentEmail        {data: {token: string, expires_at: datetime, student: Student}}
@@ -97,7 +97,8 @@ describe('successful answers (OP-2 to OP-15)', () => {
   const text = specified.map(([, , shape = '']) => shape).join(' ');
 
   /**
-   * Returns the form of an answer: the name of a record if one of the expected forms contains the name, otherwise the fields of the record.
+   * Returns the form of an answer. A record is given by its name if one of the expected forms contains this name, and otherwise by its
+   * fields.
    */
   function shapeOf(schema: SchemaObject): string {
     if (isReference(schema)) {
@@ -106,7 +107,8 @@ describe('successful answers (OP-2 to OP-15)', () => {
     }
     if (schema.type === 'array') return `[${shapeOf(schema['items'] as SchemaObject)}]`;
     if (schema.type !== 'object') return schema.format === 'date-time' ? 'datetime' : String(schema.type);
-    // The field `shortened` marks an incomplete page (REC-10), and `next_cursor` a page before the last. `specified` describes a complete list.
+    // The field `shortened` marks an incomplete page (REC-10), and `next_cursor` a page before the last. The table `specified` describes
+    // complete lists.
     const { shortened: _shortened, next_cursor: _next, ...properties } = propertiesOf(schema);
     const fields = Object.entries(properties).map(([name, field]) =>
       name === 'total' || name === 'counts' ? name : `${name}: ${shapeOf(field)}`,
@@ -142,7 +144,7 @@ describe('lists', () => {
   });
 
   for (const operation of lists) {
-    it(`have pages, a total, and filters by fields of their records: ${operation.operationId}`, () => {
+    it(`have pages and a total, and filter only by fields of their records: ${operation.operationId}`, () => {
       const names = operation.parameters.map(({ name }) => name);
       expect(names).to.include.members(['page', 'page_size']);
       const body = propertiesOf(successOf(operation) ?? {});
@@ -151,8 +153,7 @@ describe('lists', () => {
       expect(fields).not.to.deep.equal([]);
       for (const { name } of filtersOf(operation)) {
         if (['q', 'since', 'until'].includes(name)) continue;
-        // The field may have the filter's name, the name without `_id`, the name in the other number (singular or plural), or the name with
-        // `_at`.
+        // The field may have the name of the filter, or this name without `_id`, with `_at`, or in the other number (singular or plural).
         const ofRecord = name.replace(/_id$/, '');
         const possible = [name, ofRecord, `${ofRecord}s`, name.replace(/s$/, ''), `${name}s`, `${name}_at`];
         expect(fields, name).to.include.oneOf(possible);

@@ -1,4 +1,4 @@
-/** Tests the content of events: they contain only declared fields (DEL-14), and never a national tax document (DEL-17). */
+/** Tests that events contain only declared fields (DEL-14), and never the number of a tax document (DEL-17). */
 import { Queries } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
@@ -13,7 +13,7 @@ import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 
 const closed = closedDocument(contractDocument);
 
-/** A location in the body of an event, and all schemas that apply to this location. */
+/** A location in the body of an event, with all schemas that apply to the location. */
 interface Level {
   /** The property names from the root of the body, such as `data.student.name`. */
   path: string;
@@ -60,7 +60,7 @@ const levelsOf = (type: string): Level[] => {
 };
 
 const scalars = ['string', 'integer', 'number', 'boolean'];
-/** Whether the location accepts undeclared values. */
+/** Whether the schemas of the location allow undeclared properties. */
 const isOpen = ({ schemas }: Level): boolean => {
   const says = (key: string) => schemas.map((schema) => schema[key]);
   const isScalar =
@@ -75,13 +75,13 @@ const speaksOfTaxDocument =
   /tax(?!i)|document|national|fiscal|passport|cpf|cnpj|ssn|\bnif\b|\bnie\b|\bdni\b|\bvat\b|\btin\b|identity/i;
 
 describe('the events of the contract', () => {
-  it('are the event types of the catalogue and webhook.test', () => {
+  it('are exactly the event types of the catalogue, and webhook.test', () => {
     expect(Object.keys(contractDocument.webhooks).toSorted()).to.deep.equal([...eventTypes, 'webhook.test'].toSorted());
   });
 
   for (const type of [...eventTypes, 'webhook.test']) {
     describe(type, () => {
-      it('allows no undeclared properties at any level of the body', () => {
+      it('has no level at which its body allows undeclared properties', () => {
         expect(
           levelsOf(type)
             .filter(isOpen)
@@ -89,7 +89,7 @@ describe('the events of the contract', () => {
         ).to.deep.equal([]);
       });
 
-      it('gives no property a name that could mean a tax document', () => {
+      it('has no property whose name could mean a tax document', () => {
         const names = levelsOf(type).map(({ path }) => path);
         expect(names).to.include.members(['id', 'type', 'occurred_at', 'club_id', 'data']);
         expect(names.filter((name) => speaksOfTaxDocument.test(name.replaceAll('_', ' ')))).to.deep.equal([]);
@@ -100,7 +100,7 @@ describe('the events of the contract', () => {
 
 describe('the tax document of a student', () => {
   const taxDocument = '529.982.247-25';
-  /** A student's row with a tax document, as a later version could store it. */
+  /** A student's row with a tax document, which a later version could add. */
   const student = {
     id: newId(),
     name: 'Stella Student',
@@ -112,7 +112,7 @@ describe('the tax document of a student', () => {
     tax_document: taxDocument,
   };
 
-  it('is not in the body of an event about a student, which matches its schema', async () => {
+  it('is not in the body of an event about the student, and the body matches its schema', async () => {
     const { manager } = await testDatabase();
     for (const type of ['student.created', 'student.updated', 'student.removed'] as const) {
       const fact = {
@@ -130,7 +130,7 @@ describe('the tax document of a student', () => {
     }
   });
 
-  it('is not in the body of webhook.test, which matches its schema', () => {
+  it('is not in the body of webhook.test, because this body matches its schema', () => {
     const test = { eventId: newId(), clubId: newId(), endpointId: newId(), occurredAt: new Date() };
     expect(eventFaults('webhook.test', JSON.parse(assembleTestBody(test)))).to.deep.equal([]);
   });

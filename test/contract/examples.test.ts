@@ -12,7 +12,7 @@ interface Example {
   readonly value: unknown;
 }
 
-/** Returns the examples inside schemas, and the single or named examples next to a schema. */
+/** Returns all examples: examples inside schemas, and single or named examples next to a schema. */
 function examplesIn(node: unknown, pointer: string): Example[] {
   if (!isObject(node)) return [];
   const isRecordOfExamples = Array.isArray(node['examples']);
@@ -74,11 +74,11 @@ describe('examples of the contract', () => {
     expect(examples.flatMap(faultsOf)).to.deep.equal([]);
   });
 
-  it('count as faulty if they do not match their schemas', () => {
+  it('are reported if they do not match their schemas', () => {
     expect(faultsOf({ pointer: '/components/schemas/Student', value: { id: 'x' } })).to.have.length(1);
   });
 
-  it('exist for every request body, and are accepted by the operation of the body', () => {
+  it('exist for every request body, and the operation accepts each of them', () => {
     for (const operation of contractOperations()) {
       if (!operation.hasBody || operation.fileBody) continue;
       const body = contractDocument.paths[operation.path]?.[operation.method]?.requestBody;

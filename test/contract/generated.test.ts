@@ -21,7 +21,7 @@ describe('contract/generated', function () {
     expect(driftedFiles(files)).to.deep.equal([]);
   });
 
-  it('is compared by a drift check, which names edited and missing files', () => {
+  it('has a drift check that names edited and missing files', () => {
     const copy = mkdtempSync(join(tmpdir(), 'generated-'));
     try {
       expect(driftedFiles(files, undefined, copy)).to.deep.equal(['events.md']);
@@ -34,7 +34,7 @@ describe('contract/generated', function () {
     }
   });
 
-  it('contains no path of the machine that generated it', () => {
+  it('contains no file path of the machine that generated its files', () => {
     expect(contractText).not.to.match(/\/(?:root|home|tmp|work)\//);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * Compares the contract with independent tables, which are written by hand. The tables contain the operations that were fixed before the
- * service was written (OP-1 to OP-16), with their bodies, parameters, codes and limits. records.test.ts tests records, enumerations and
- * events.
+ * Compares the contract with tables that were written by hand, independently of the contract. The tables contain the operations that were
+ * fixed before the service was written (OP-1 to OP-16), with their bodies, parameters, codes and limits. records.test.ts tests records,
+ * enumerations and events.
  */
 import { expect } from 'chai';
 import { ruleFor } from '../../api/rate-limits/rules.policy.ts';
@@ -21,7 +21,10 @@ const rowsOf = (table: string): string[][] =>
     .split('\n')
     .map((line) => line.trim().split(/\s+/));
 
-/** Columns: number, method, path, session, success status, answer, id. `data:X` is `{data: X}`, `list:X` is a list and a total. */
+/**
+ * Columns: number, method, path, session, success status, answer, id. `data:X` means the answer `{data: X}`, and `list:X` means a list of X
+ * with its total.
+ */
 const fixed = rowsOf(`
   1  POST   /v1/clubs/{clubId}/classroom/agents/{publicId}/messages             student 200 stream                              askAgent
   2  POST   /v1/auth/verify-email                                               none    200 data:object                         verifyStudentEmail
@@ -63,7 +66,7 @@ const filters = rowsOf(`
   5 submitted,approved,changes_requested
   6 pending,sending,sent,skipped,failed`);
 
-/** Columns: an operation, and the error statuses that it must declare. It may declare more. */
+/** Columns: an operation, and the error statuses that it must declare. It may declare further statuses. */
 const failures = rowsOf(`
   1 401,403,409,422,429,501
   2 410,429,503`);
@@ -135,7 +138,7 @@ const codes = rowsOf(`
   429 rate_limited           1
   503 rate_limit_unavailable 2`);
 
-/** Columns: method and path of two calls that share one budget. */
+/** Columns: method and path of a call, and method and path of a second call that counts against the same limit. */
 const combined = rowsOf(`
   POST /v1/clubs/c/classroom/mentorships/m/bookings DELETE /v1/clubs/c/classroom/mentorships/m/sessions/s
   POST /v1/auth/sign-in                             POST   /v1/auth/verify-email`);
@@ -177,7 +180,7 @@ function propertyOf(record: SchemaObject, name: string): SchemaObject {
   return found;
 }
 
-/** @param word such as `uuid`, `[Media]` or the name of a record */
+/** @param word the expected type, such as `uuid`, `[Media]` or the name of a record */
 function expectType(schema: SchemaObject, word: string): void {
   const item = /^\[(.+)\]$/.exec(word)?.[1];
   const target = resolved(schema);

@@ -12,14 +12,14 @@ function find(method: string, path: string): ContractOperation | undefined {
 }
 
 describe('the contract', () => {
-  it('gives each operation its own id, method and path', () => {
+  it('gives each operation a unique id and a unique pair of method and path', () => {
     expect(new Set(operations.map((operation) => operation.operationId)).size).to.equal(operations.length);
     expect(new Set(operations.map((operation) => `${operation.method} ${operation.koaPath}`)).size).to.equal(
       operations.length,
     );
   });
 
-  it('gives the router paths in which each parameter begins with a colon', () => {
+  it('gives the router each path in its notation, in which a parameter begins with a colon', () => {
     expect(find('POST', '/webhooks/{platform}/{token}')?.koaPath).to.equal('/webhooks/:platform/:token');
     expect(find('POST', '/webhooks/{platform}/{token}')?.pathParameters).to.deep.equal(['platform', 'token']);
   });
@@ -42,7 +42,7 @@ describe('roles of the contract', () => {
     }
   });
 
-  it('are owner and admin for reads and writes of webhook endpoints, their deliveries and members', () => {
+  it('are owner and admin for all operations on webhook endpoints, their deliveries and members', () => {
     const guarded = operations.filter(({ path }) =>
       /^\/v1\/clubs\/\{clubId\}\/(webhook-endpoints|members|invitations)\b/.test(path),
     );
@@ -63,7 +63,7 @@ describe('roles of the contract', () => {
 describe('error codes of the contract', () => {
   const table = contractDocument.components.schemas.ErrorCode;
 
-  it('are equal in the table of the contract and in the table of the service', () => {
+  it('are the same in the table of the contract and in the table of the service', () => {
     const ofContract = Object.fromEntries(Object.entries(table['x-codes']).map(([code, { status }]) => [code, status]));
     expect(ofContract).to.deep.equal(errorStatus);
     expect(table['x-extensible-enum']).to.deep.equal(Object.keys(errorStatus));
@@ -79,7 +79,7 @@ describe('error codes of the contract', () => {
     }
   });
 
-  it('have exactly the statuses of the operation’s documented error responses', () => {
+  it('have exactly the statuses of the error responses that the operation documents', () => {
     for (const { operationId, errorCodes, responses } of operations) {
       const ofItsOwn = errorCodes.filter((code) => code !== 'internal_error' && code !== 'busy'); // by default
       const needed = [...new Set(ofItsOwn.map((code) => errorStatus[code]))];
@@ -91,7 +91,7 @@ describe('error codes of the contract', () => {
     }
   });
 
-  it('include rate_limit_unavailable for credential routes of the classroom, but not for the session', () => {
+  it('include rate_limit_unavailable for the classroom’s credential routes, except session routes', () => {
     const ids = operations
       .filter((operation) => operation.errorCodes.includes('rate_limit_unavailable'))
       .map((operation) => operation.path);
@@ -108,7 +108,7 @@ describe('error codes of the contract', () => {
     ]);
   });
 
-  it('include rate_limited for writes, streams and the campaign preview, and for no other reads', () => {
+  it('include rate_limited for writes, streams and the campaign preview page, but for no other reads', () => {
     for (const { operationId, method, errorCodes, contentTypes } of operations) {
       const isPreview = operationId === 'showCampaignPreview'; // LIM-29
       const isLimited = method !== 'get' || contentTypes.includes('text/event-stream') || isPreview;
@@ -116,7 +116,7 @@ describe('error codes of the contract', () => {
     }
   });
 
-  it('include forbidden for every operation on a club path, and for no other operation', () => {
+  it('include forbidden exactly for the operations on a club path', () => {
     for (const { operationId, path, errorCodes } of operations) {
       expect(errorCodes.includes('forbidden'), operationId).to.equal(path.startsWith('/v1/clubs/{clubId}'));
     }

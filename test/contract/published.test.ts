@@ -1,4 +1,4 @@
-/** Tests the published contract: answers allow unknown fields, requests do not (VER-4), and every part has a description. */
+/** Tests the published contract: answers allow unknown fields, but requests do not (VER-4). Every part has a description. */
 import { expect } from 'chai';
 import { compileValidators, contractOperations } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
@@ -24,7 +24,7 @@ interface Place {
   readonly schema: JsonObject;
 }
 
-/** Returns every schema that the part references, directly or indirectly, once each. */
+/** Returns each schema once that the part references, directly or indirectly. */
 function placesIn(part: unknown, at: string, met = new Set<string>()): Place[] {
   if (!isObject(part)) return [];
   const { $ref } = part;
@@ -54,7 +54,7 @@ const requests = placesIn(
   'requests',
 );
 
-/** Enumerations of states. Clients branch on these states, so no value is added within a major version. */
+/** Enumerations of states. Clients decide by these states, so a new value needs a new major version. */
 const fixed = [
   'AgentMessageRole',
   'AgentMessageStatus',
@@ -74,7 +74,7 @@ const fixed = [
 ];
 
 describe('the published contract', () => {
-  it('allows unknown fields in answers, so that clients accept them (VER-4)', () => {
+  it('allows unknown fields in answers, so that clients accept new fields (VER-4)', () => {
     const closed = answers.filter(
       ({ schema }) => schema['additionalProperties'] === false || schema['unevaluatedProperties'] === false,
     );
@@ -90,7 +90,7 @@ describe('the published contract', () => {
     expect(open.map(({ at }) => at)).to.deep.equal([]);
   });
 
-  it('states that enumerations of answers may grow, except fixed lists of states (VER-4)', () => {
+  it('says of each enumeration in answers that it may grow, except fixed lists of states (VER-4)', () => {
     const lists = answers.filter(({ schema }) => Array.isArray(schema['enum']));
     expect(lists.map(({ at }) => at).toSorted()).to.deep.equal(fixed);
     const growing = answers.filter(({ schema }) => Array.isArray(schema['x-extensible-enum']));
@@ -99,7 +99,7 @@ describe('the published contract', () => {
       expect(schema['description'], at).to.match(/accept those that you do not know/);
   });
 
-  it('names every kind of item that a delivery may open, in the events about access', () => {
+  it('names, in the events about access, every kind of item that a delivery may open', () => {
     const kind = placesIn(webhooks, 'webhooks').find(({ at }) => at === 'EventOpening/kind');
     expect(kind?.schema['x-extensible-enum']).to.deep.equal(['course', 'agent', 'repository', 'space']);
   });
@@ -108,7 +108,7 @@ describe('the published contract', () => {
     for (const { at, schema } of requests) expect(schema, at).not.to.have.any.keys('x-extensible-enum', 'x-extensible');
   });
 
-  it('offers checks with which tests find an undeclared field or an unknown value in an answer', () => {
+  it('provides checks by which tests find undeclared fields and unknown values in answers', () => {
     const member = operations.find(({ operationId }) => operationId === 'inviteMember');
     if (!member) throw new Error('The contract has no inviteMember');
     const { response } = compileValidators(member);
@@ -142,14 +142,14 @@ describe('the published contract', () => {
         if (type !== 'application/json' && type !== 'text/event-stream') continue;
         const example = isObject(media) ? media['example'] : undefined;
         expect(example, operation.operationId).to.be.an('object');
-        if (type !== 'application/json') continue; // test/contract/examples.test.ts compares it with its schema
+        if (type !== 'application/json') continue; // test/contract/examples.test.ts checks the examples of streams
         const faults = compileValidators(operation).response(operation.successStatus, example, type);
         expect(faults, operation.operationId).to.deep.equal([]);
       }
     }
   });
 
-  it('shows tokens and secrets in their real forms', () => {
+  it('contains examples of tokens and secrets in their real forms', () => {
     const forms: Record<string, RegExp> = {
       'a token of a session': /^cls_[\w-]{43}$/,
       'a token of a mail or of a sales connection': /^[\w-]{43}$/,
@@ -167,7 +167,7 @@ describe('the published contract', () => {
     for (const code of codes) expect(code).to.match(/^\d{6}$/);
   });
 
-  it('shows tokens in their real lengths', () => {
+  it('contains examples of tokens in their real lengths', () => {
     const vault = createVault(new Secret(Buffer.alloc(32, 7)));
     expect(tokenText(vault, 'student_verify_email', newId())).to.match(/^[\w-]{43}$/);
     expect(unsubscribeToken(vault, { kind: 'automations', studentId: newId() })).to.match(/^A[AQ][\w-]{42}$/);

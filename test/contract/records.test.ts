@@ -1,4 +1,6 @@
-/** Compares each record of the contract with the tables of the rules. The fields, their types and the enumerations must be equal. */
+/**
+ * Compares each record and enumeration of the contract with tables of the rules. The fields, their types and the values must be the same.
+ */
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
 import { isObject, type SchemaObject } from '../../contract/openapi.ts';
@@ -11,8 +13,8 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 const { schemas } = closedDocument(contractDocument).components;
 
 /**
- * The records of the rules, with each field as `field type`. `!` marks a field that is always present. `[T]` is an array of T. If a rule
- * does not say whether a field is always present, this table and the description of the record decide.
+ * The records that the rules require, with each field as `field type`. `!` marks a field that is always present. `[T]` is an array of T. If
+ * a rule does not say whether a field is always present, this table and the description of the record decide.
  */
 const records: Readonly<Record<string, string>> = {
   Student:
@@ -71,7 +73,7 @@ const records: Readonly<Record<string, string>> = {
     'number! int, trigger! schedule|manual|recovery|test, started_at! datetime, duration_ms int, outcome! succeeded|http_error|timeout|connection_error|tls_error|dns_error|address_refused|interrupted, response_status int, error_code name_not_found|name_server_failed|address_refused|connection_refused|connection_reset|connection_closed|connection_timed_out|host_unreachable|connection_failed|certificate_expired|certificate_not_yet_valid|certificate_name_mismatch|certificate_untrusted|client_certificate_required|tls_failed|header_overflow|invalid_response|connect_timeout|response_timeout, response_excerpt string, retry_after_seconds int',
 };
 
-/** Records inside another record, with their paths. */
+/** Records that stand inside other records, with their paths. */
 const nested: readonly { readonly record: string; readonly way: readonly string[]; readonly fields: string }[] = [
   { record: 'AssignmentSubmission', way: ['properties', 'student'], fields: 'id! uuid, name! string, email! string' },
   { record: 'Repository', way: ['properties', 'items', 'items'], fields: 'media! Media, added_at! datetime' },
@@ -168,7 +170,7 @@ const schemaOf = (type: string): SchemaObject => schemaNamed(schemaNameOf(type))
 
 describe('records of the contract', () => {
   for (const [name, fields] of Object.entries(records)) {
-    it(`have exactly the fields of the rule, with their types (REC-4): ${name}`, () => {
+    it(`have exactly the fields that the rule requires, with their types (REC-4): ${name}`, () => {
       expect(fieldsOf(schemaNamed(name))).to.have.members(fields.split(', '));
     });
   }
@@ -190,18 +192,18 @@ describe('records of the contract', () => {
 
 describe('enumerations of the contract', () => {
   for (const [name, values] of Object.entries(enumerations)) {
-    it(`have exactly the values of the rule: ${name}`, () => {
+    it(`have exactly the values that the rule requires: ${name}`, () => {
       expect(schemaNamed(name)['enum']).to.deep.equal(values);
     });
   }
 
-  it('contain the 19 event types for which an endpoint can register, in the order of WEP-3', () => {
+  it('contain the 19 event types to which an endpoint can subscribe, in the order of WEP-3', () => {
     expect(registrationTypes).to.have.length(19);
     expect(schemaNamed('WebhookEventType')['enum']).to.deep.equal(registrationTypes);
     expect(eventTypes).to.deep.equal(registrationTypes);
   });
 
-  it('contain the 19 event types and webhook.test for a delivery', () => {
+  it('contain the 19 event types and webhook.test as the types of a delivery', () => {
     expect(schemaNamed('WebhookDeliveryEventType')['enum']).to.deep.equal([...registrationTypes, 'webhook.test']);
   });
 });
@@ -238,7 +240,7 @@ describe('outbound events of the contract', () => {
     'webhook.test': 'endpoint',
   };
 
-  it('consist of one operation for each event type, and one operation for webhook.test', async () => {
+  it('consist of one webhook operation for each event type, and one for webhook.test', async () => {
     expect(Object.keys(contractDocument.webhooks)).to.have.members([...registrationTypes, 'webhook.test']);
     await eachCase(Object.entries(contractDocument.webhooks), ([type, { post }]) =>
       expect(post.operationId).to.equal(type),
@@ -263,13 +265,13 @@ describe('outbound events of the contract', () => {
     });
   }
 
-  it('contain only the student’s id in student.removed', () => {
+  it('contain only the student’s id if the event is student.removed', () => {
     const student = follow(schemaOf('student.removed'), ['properties', 'data', 'properties', 'student']);
     expect(fieldsOf(student)).to.deep.equal(['id! uuid']);
     expect(student['additionalProperties']).to.equal(false);
   });
 
-  it('show id, name, e-mail, confirmation and creation of a student', () => {
+  it('show id, name, e-mail, confirmation and creation time of a student', () => {
     expect(fieldsOf(schemaNamed('EventStudent'))).to.deep.equal([
       'id! uuid',
       'name! string',
@@ -279,7 +281,7 @@ describe('outbound events of the contract', () => {
     ]);
   });
 
-  it('allow no undeclared field and no field with the name of a tax document', () => {
+  it('allow no undeclared field, and no field whose name means a tax document', () => {
     const ofEvents = Object.entries(schemas).filter(([name]) => name.startsWith('Event'));
     expect(ofEvents).to.have.length(12);
     for (const [name, schema] of ofEvents) {

@@ -1,4 +1,4 @@
-/** Tests the API reference page, which loads nothing from other servers, and works without inline scripts. */
+/** Tests the API reference page. The page loads nothing from other servers and works without inline scripts. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { referenceAssets, referenceContentSecurityPolicy, referenceHtml } from '../../contract/reference.ts';
@@ -11,7 +11,7 @@ describe('API reference', () => {
     expect(loaded).to.have.members([...assets, '/v1/openapi.json']);
   });
 
-  it('has every asset with its content type', () => {
+  it('serves every asset with the content type of the asset', () => {
     for (const [name, { path, contentType }] of referenceAssets) {
       expect(readFileSync(path).length, name).to.be.above(0);
       const ending = name.slice(name.lastIndexOf('.') + 1);
@@ -21,7 +21,7 @@ describe('API reference', () => {
     }
   });
 
-  it('has no inline script, style or handler, and has a policy that forbids all three', () => {
+  it('has no inline scripts, styles or handlers, and has a security policy that forbids all three', () => {
     expect(referenceHtml()).not.to.match(/<script(?![^>]* src=)|<style| style=| on\w+=/);
     expect(referenceContentSecurityPolicy).not.to.match(/unsafe|https?:|\*/);
     expect(referenceContentSecurityPolicy).to.match(/^default-src 'none'; /);

@@ -1,4 +1,7 @@
-/** Tests the compiled checks of an operation. A check accepts a request, or reports the field and 400 (`malformed`) or 422 (`invalid`). */
+/**
+ * Tests the compiled checks of an operation. A check accepts a request, or reports the faulty field with `malformed` (status 400) or
+ * `invalid` (status 422).
+ */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {
@@ -33,7 +36,7 @@ const goodExchange = { club_id: uuid, email: 'ada@example.com', code_id: uuid };
 const goodSignUp = { name: 'Ada', email: 'ada@example.com', password: 'long enough' };
 const goodQuestion = { id: '1b4e28ba-2fa1-4d3b-883f-0016d3cca427', content: 'Why?' };
 
-/** Returns `accepted`, or the kind and the message of the problem. */
+/** Returns `accepted`, or the kind and the message of the problem that the check reports. */
 function verdict(checked: Checked<unknown>): string {
   return 'problem' in checked ? `${checked.problem.kind}: ${checked.problem.message}` : 'accepted';
 }
@@ -42,12 +45,12 @@ function kindOf(checked: Checked<unknown>): string {
   return 'problem' in checked ? checked.problem.kind : 'accepted';
 }
 
-/** Returns characters outside the basic plane, because a limit counts code points and not UTF-16 units. */
+/** Returns this number of emoji. Each emoji is one code point but two UTF-16 units, and a limit counts code points. */
 function characters(count: number): string {
   return '😀'.repeat(count);
 }
 
-/** Lists the times in requests whose format does not limit the year, as `operation: path`. */
+/** Lists the time fields of requests whose format does not limit the year, as `operation: path`. */
 function unboundedTimes(): string[] {
   const walk = (schema: unknown, place: string, within: readonly string[] = []): string[] => {
     if (!isObject(schema)) return [];
@@ -165,7 +168,7 @@ describe('bounds of values', () => {
     expect(others.map((since) => kindOf(query({ since })))).to.deep.equal(others.map(() => 'invalid'));
   });
 
-  it('limit page_size to at least 1 and at most 100 in every list, and page to at least 1', async () => {
+  it('limit page_size to 1 to 100 and page to at least 1 in every list', async () => {
     const lists = operations.filter((operation) => operation.operationId.startsWith('list')).map(compileValidators);
     expect(lists).to.have.length.of.at.least(7);
     await eachCase(lists, ({ query }) => {
@@ -208,10 +211,11 @@ describe('400: an unreadable request', () => {
     ['a number instead of a string', { ...goodEndpoint, description: 5 }, 'description must be a string'],
   ];
   for (const [what, body, message] of cases) {
-    it(`reports ${what} with its field`, () => expect(verdict(register.body(body))).to.equal(`malformed: ${message}`));
+    it(`is reported for ${what}, with the name of the field`, () =>
+      expect(verdict(register.body(body))).to.equal(`malformed: ${message}`));
   }
 
-  it('is reported instead of a 422 if a request has both faults, in any order', () => {
+  it('is reported instead of a 422 if a request has both kinds of faults, whichever comes first', () => {
     expect(verdict(register.body({ url: '', event_types: ['*'], extra: 1 }))).to.equal(
       'malformed: extra is not known here',
     );
@@ -221,7 +225,7 @@ describe('400: an unreadable request', () => {
     expect(verdict(deliveries.query({ status: 'lost', page: 'x' }))).to.equal('malformed: page must be an integer');
   });
 
-  it('is reported if JSON has more than 64 levels of nesting, even for 200,000 levels', () => {
+  it('is reported if JSON has more than 64 levels of nesting, even if it has 200,000 levels', () => {
     const notice = validatorsOf('receiveBillingNotice');
     const nestedIn = (levels: number): unknown =>
       JSON.parse(`{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`);
@@ -248,7 +252,7 @@ describe('422: a value that violates a rule', () => {
     ],
   ];
   for (const [what, body, message] of cases) {
-    it(`reports ${what} with its field`, () => {
+    it(`is reported for ${what}, with the name of the field`, () => {
       const checked = register.body(body);
       expect(kindOf(checked)).to.equal('invalid');
       expect('problem' in checked && checked.problem.message).to.match(message);
@@ -281,13 +285,13 @@ describe('422: a value that violates a rule', () => {
     expect(verdict(validatorsOf('updateStudent').body({}))).to.equal('invalid: the body must have at least 1 property');
   });
 
-  it('is reported for a NUL byte in a billing notice, in values and names at any depth', () => {
+  it('is reported for a NUL byte in a value or a name of a billing notice, at any depth', () => {
     const notice = validatorsOf('receiveBillingNotice');
     expect(verdict(notice.body({ a: [{ b: 'x\0' }] }))).to.match(/^invalid: a\/0\/b must not hold/);
     expect(verdict(notice.body({ a: { 'k\0': 1 } }))).to.match(/^invalid: a\/k\? must not hold/);
   });
 
-  it('is not reported for NUL characters in sales notices, because notices are stored as bytes', async () => {
+  it('is not reported for NUL characters in sales notices, because these notices are stored as bytes', async () => {
     const notice = validatorsOf('receiveSalesNotice');
     await eachCase([{ a: [{ b: 'x\0' }] }, { 'k\ud800': 1 }], (body) =>
       expect(kindOf(notice.body(body))).to.equal('accepted'),
@@ -296,7 +300,7 @@ describe('422: a value that violates a rule', () => {
     expect(kindOf(notice.body(nested))).to.equal('malformed');
   });
 
-  it('is reported in a message that never repeats the value', async () => {
+  it('is reported in a message that never contains the wrong value', async () => {
     const secret = 'hunter2-hunter2';
     const answers = [
       register.body({ ...goodEndpoint, event_types: [secret] }),
@@ -314,14 +318,14 @@ describe('422: a value that violates a rule', () => {
 });
 
 describe('query parameters', () => {
-  it('are converted to integers, booleans and text, and get the contract’s defaults', () => {
+  it('are converted to integers, booleans or texts, and get the contract’s default if omitted', () => {
     expect(certificates.query({ revoked: 'false', page: '3', q: '' })).to.deep.equal({
       value: { revoked: false, page: 3, page_size: 20, q: '' },
     });
     expect(certificates.query({})).to.deep.equal({ value: { page: 1, page_size: 20 } });
   });
 
-  it('get 400 if they are unknown, repeated or unreadable', () => {
+  it('cause 400 if they are unknown, repeated or unreadable', () => {
     expect(verdict(deliveries.query({ colour: 'red' }))).to.equal('malformed: colour is not a known parameter');
     expect(verdict(endpoint.query({ page: '1' }))).to.equal('malformed: page is not a known parameter');
     expect(verdict(deliveries.query({ status: ['failed', 'failed'] }))).to.equal(
@@ -335,7 +339,7 @@ describe('query parameters', () => {
     }
   });
 
-  it('get 422 for a value outside the enumeration, a malformed id and a NUL byte', () => {
+  it('cause 422 for a value outside the enumeration, a malformed id or a NUL byte', () => {
     expect(verdict(deliveries.query({ status: 'lost' }))).to.equal(
       'invalid: status must be one of pending, succeeded, failed, canceled',
     );
@@ -346,7 +350,7 @@ describe('query parameters', () => {
 });
 
 describe('path parameters', () => {
-  it('are converted to lower case if they are ids, and get 422 with their name if malformed', () => {
+  it('are converted to lower case if they are ids, and cause 422 with their name if malformed', () => {
     expect(endpoint.params({ clubId: uuid, endpointId: uuid.toUpperCase() })).to.deep.equal({
       value: { clubId: uuid, endpointId: uuid },
     });
@@ -355,7 +359,7 @@ describe('path parameters', () => {
     expect(kindOf(ask.params({ clubId: uuid, publicId: 'a\0' }))).to.equal('invalid');
   });
 
-  it('are accepted for any clubId, because the membership check refuses a bad one with 403', () => {
+  it('may contain any clubId, because the membership check refuses a malformed clubId with 403', () => {
     expect(kindOf(endpoint.params({ clubId: 'no club', endpointId: uuid }))).to.equal('accepted');
   });
 });
@@ -386,7 +390,7 @@ describe('the checks of all operations', () => {
     );
   });
 
-  it('allow unknown properties only in notices whose format a platform defines', () => {
+  it('allow unknown properties only in notices whose format another service defines', () => {
     for (const operation of operations) {
       if (!operation.hasBody || operation.fileBody) continue;
       const isNotice = operation.path.startsWith('/webhooks/') && operation.operationId !== 'receiveMailEvents'; // our own format
@@ -397,7 +401,7 @@ describe('the checks of all operations', () => {
     }
   });
 
-  it('choose between the alternative forms of a body only by a discriminator field', () => {
+  it('choose between alternative forms of a body only by the discriminator field of the body', () => {
     const bodies = Object.entries(contractDocument.components.schemas).filter(([name]) => !name.endsWith('Event'));
     for (const [name, schema] of bodies) {
       expect(schema, name).not.to.have.any.keys('anyOf', 'not', 'if');
@@ -405,7 +409,7 @@ describe('the checks of all operations', () => {
     }
   });
 
-  it('apply only the rules of the form that the discriminator of the body names', () => {
+  it('apply only the rules of the form that the discriminator field names', () => {
     const faultOf = (opens: unknown) => {
       const checked = validatorsOf('createDelivery').body({ name: 'Knots', opens });
       return 'problem' in checked ? `${checked.problem.kind}: ${checked.problem.message}` : 'good';
@@ -450,7 +454,7 @@ describe('checks of responses in tests', () => {
     expect(validatorsOf('endSession').response(204, undefined)).to.deep.equal([]);
   });
 
-  it('refuse an undeclared status, field, code or body, and a code with a wrong status', () => {
+  it('refuse a status, field, code or body that is not declared, and a code with a wrong status', () => {
     expect(session.response(201, { data })).to.deep.equal(['getSession declares no response 201']);
     expect(session.response(200, { data: { ...(isObject(data) ? data : {}), password_hash: 'x' } })).to.have.length(1);
     expect(session.response(401, { error: { code: 'last_owner' } })).to.deep.equal([
@@ -463,7 +467,7 @@ describe('checks of responses in tests', () => {
     expect(validatorsOf('endSession').response(204, { data: {} })).to.deep.equal(['204 has no JSON body']);
   });
 
-  it('accept any body that is not JSON, and refuse an undeclared media type and a missing body', () => {
+  it('accept any body of a declared type other than JSON, but no other type and no missing body', () => {
     const pdf = validatorsOf('getCertificatePdf');
     expect(pdf.response(200, '%PDF-1.3', 'application/pdf')).to.deep.equal([]);
     expect(pdf.response(200, '', 'application/pdf')).to.deep.equal(['200 has no body']);
@@ -476,7 +480,7 @@ describe('checks of responses in tests', () => {
     expect(page.response(200, { data: {} })).to.have.length(1);
   });
 
-  it('accept not_configured only from operations that declare it', () => {
+  it('accept the code not_configured only from operations that declare the code', () => {
     const body = { error: { code: 'not_configured' } };
     expect(session.response(501, body)).to.deep.equal(['getSession does not declare the code not_configured']);
   });

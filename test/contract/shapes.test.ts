@@ -1,9 +1,9 @@
-/** Tests the types of handlers at compile time: a wrong type fails the type check. */
+/** Tests the types of handlers at compile time. A wrong type makes the type check fail. */
 import { expect } from 'chai';
 import type { BodyOf, EventBodyOf, ParamsOf, QueryOf, RecordOf, ResponseOf } from '../../contract/contract.ts';
 
 describe('types of the contract', () => {
-  it('contain page, page size and only the list’s own filters in the checked query of a list', () => {
+  it('give the query of a list its page, its page size and only the filters of this list', () => {
     const query: QueryOf<'listWebhookDeliveries'> = { page: 1, page_size: 20, status: 'pending' };
     // @ts-expect-error the page is a number
     const textual: QueryOf<'listWebhookDeliveries'> = { page: '1', page_size: 20 };
@@ -44,7 +44,7 @@ describe('types of the contract', () => {
     expect([removed, named, other]).to.have.length(3);
   });
 
-  it('allow only this version’s values in an enumeration that later versions may extend (VER-4)', () => {
+  it('allow only the values of this version in an enumeration that later versions may extend (VER-4)', () => {
     const known: RecordOf<'Role'> = 'editor';
     // @ts-expect-error an answer contains only known roles
     const unknown: RecordOf<'Role'> = 'janitor';

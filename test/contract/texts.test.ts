@@ -1,6 +1,6 @@
 /**
- * Tests that each long text of a request declares its format (`x-text`). The service needs the format to make the text safe before it
- * stores the text. Otherwise a renderer could execute an unsafe text (DEC-148).
+ * Tests that each long text of a request declares its format (`x-text`). The service uses the format to make the text safe before it stores
+ * the text. Otherwise a renderer could execute an unsafe text (DEC-148).
  */
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
@@ -8,15 +8,15 @@ import { isObject, isReference } from '../../contract/openapi.ts';
 import { contractOperations } from '../../contract/operations.ts';
 import { compileValidators } from '../../contract/validators.ts';
 
-/** Texts with at most this length are names, codes or values of lists, and need no `x-text`. */
+/** The maximum length of texts that need no `x-text`, because they are names, codes or values of lists. */
 const longest = 255;
-/** Texts that other code makes safe: e-mails of campaigns and automations with their own renderer, mails of clubs, and files. */
+/** Texts that other code makes safe: e-mails of campaigns and automations (by their renderer), mails of clubs, and files. */
 const otherwiseRead =
   /^(?:CampaignEmail|AutomationEmail|EmailBlock|MailSenderSettings|importStudents|importSuppressions|receiveSesNotice)/;
-/** Ids, addresses and settings, which have their own checks. */
+/** Texts that are ids, addresses or settings, which have their own checks. */
 const noProse = /\/(?:url|external_id|step_id|id|note|secret|message_id|provider_id|domain)$|^MeetingUrlInput$/;
 
-/** @returns the paths of long texts without `x-text` in the bodies of requests */
+/** @returns the paths of the long texts that have no `x-text`, in the bodies of requests */
 function unmarkedTexts(): string[] {
   const unmarked = new Set<string>();
   const visitedTexts = new Set<string>();
@@ -51,7 +51,7 @@ const bodyOf = (operationId: string, body: unknown) => {
 describe('texts of requests', () => {
   it('declare their format by `x-text`', () => expect(unmarkedTexts()).to.deep.equal([]));
 
-  it('are in a safe form after the check, even in a referenced schema', () => {
+  it('have a safe form after the check, even if their schema is referenced', () => {
     expect(bodyOf('publishLessonComment', { body: 'a <b> c' })).to.deep.equal({ value: { body: 'a < b> c' } });
     expect(bodyOf('createAssignment', { prompt: 'a <b> c', takes_text: true })).to.deep.equal({
       value: { prompt: 'a &lt;b> c', takes_text: true },

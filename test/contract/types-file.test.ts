@@ -11,14 +11,14 @@ describe('the file of generated types', function () {
     types = await typesOf(contractDocument);
   });
 
-  it('contains the successful responses of an operation, and one response for all its errors', () => {
+  it('contains the successful responses of an operation, and one common response for all errors', () => {
     const [, responses] =
       /\n {4}pauseWebhookEndpoint: \{[\s\S]*?\n {8}responses: \{\n([\s\S]*?)\n {8}\};/.exec(types) ?? [];
     const statuses = responses?.match(/^ {12}\w+/gm)?.map((status) => status.trim());
     expect(statuses).to.deep.equal(['200', 'default']);
   });
 
-  it('contains no comments, no properties of type never and no undeclared headers', () => {
+  it('contains no comments, no properties with the type never and no headers that are not declared', () => {
     expect(types).not.to.match(/\/\*|\?: never|headers: \{\s*\[name: string\]/);
   });
 
@@ -26,7 +26,7 @@ describe('the file of generated types', function () {
     expect(types).to.match(/headers: \{\s+\[key: string\]: string;/);
   });
 
-  it('is generated without a change to the contract document', () => {
+  it('is generated without changing the contract document', () => {
     expect(contractDocument).to.deep.equal(JSON.parse(contractText));
   });
 });

@@ -1,4 +1,7 @@
-/** Compares deploy/chart with the code, as far as that is possible without Helm. `npm run prove -- verify chart` renders it. */
+/**
+ * Compares the chart in deploy/chart with the code, as far as that is possible without Helm. `npm run prove -- verify chart` renders the
+ * chart.
+ */
 import { expect } from 'chai';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -33,12 +36,12 @@ describe('deploy/chart', () => {
     expect(/^appVersion: (.+)$/m.exec(chart)?.[1]).to.equal(version);
   });
 
-  it('describes every value in its schema', () => {
+  it('has a schema that describes every value', () => {
     const described = Object.keys(schema.properties).filter((name) => name !== 'global');
     expect([...values.matchAll(/^(\w+):/gm)].map(([, name]) => name)).to.have.members(described);
   });
 
-  it('denies network access by default, and accepts images by digest', () => {
+  it('restricts network access by default, and names the image by digest and not by tag', () => {
     const sectionOf = (name: string) =>
       new RegExp(String.raw`^${name}:\n((?: .*)?\n)+?(?=\w|#)`, 'm').exec(values)?.[0] ?? '';
     expect(sectionOf('networkPolicy'))
@@ -49,7 +52,7 @@ describe('deploy/chart', () => {
       .and.match(/^ {2}allowTag: false$/m);
   });
 
-  it('sets every variable of the service in exactly one location', () => {
+  it('sets every variable of the service in exactly one of: config, secrets, template', () => {
     const config = Object.keys(schemaOf('config').properties);
     const secrets = Object.keys(schemaOf('secrets', 'variables').properties);
     const places = [...config, ...secrets, ...Object.keys(setByChart)];
@@ -58,7 +61,7 @@ describe('deploy/chart', () => {
     expect(secrets).to.have.members(variables.filter(({ isSecret }) => isSecret).map(({ name }) => name));
   });
 
-  it('requires the secrets, and the addresses whose defaults belong to a development machine', () => {
+  it('requires the secrets, and the addresses whose defaults only fit a development machine', () => {
     expect(schemaOf('secrets', 'variables').required).to.have.members([
       'DATABASE_URL',
       'SMTP_URL',
@@ -83,7 +86,7 @@ describe('deploy/chart', () => {
     expect(opened).to.have.members(ports.map(({ fallback }) => fallback));
   });
 
-  it('gives processes enough time for their last steps', () => {
+  it('gives stopping processes enough time for their last requests and steps', () => {
     const lastRequestsMs = 15_000;
     expect(numberOf('api', 'terminationGracePeriodSeconds') * 1_000).to.be.at.least(
       numberOf('api', 'closesAfterMs') + lastRequestsMs,

@@ -1,5 +1,7 @@
-/** Checks deploy/compose.yaml and the files that it reads, without Compose. `npm run prove -- verify chart` checks it against the
- * specification. */
+/**
+ * Checks deploy/compose.yaml and the files that compose.yaml reads, without running Compose. `npm run prove -- verify chart` checks
+ * compose.yaml against the specification.
+ */
 import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -12,7 +14,7 @@ const read = (file: string) => readFileSync(path.join(projectDirectory, file), '
 const compose = read('deploy/compose.yaml');
 
 describe('deploy/compose.yaml', () => {
-  it('pins images of others, and uses no discontinued image', () => {
+  it('pins the versions of all third-party images, and uses no discontinued image', () => {
     const images = [...compose.matchAll(/^ +image: (.+)$/gm)].map(([, image = '']) => image);
     const others = images.filter((image) => !image.startsWith('${CLUB_LEARNING_'));
     expect(others).to.have.lengthOf(5);
@@ -31,13 +33,13 @@ describe('deploy/compose.yaml', () => {
     expect(new Set(ports)).to.deep.equal(new Set(['${CLUB_LEARNING_BIND:-127.0.0.1}:']));
   });
 
-  it('gives the root key of the store only to the store and to the service that creates its buckets', () => {
+  it('gives the root key of the object store only to the store and the service that creates the buckets', () => {
     const holders = [...compose.matchAll(/^ {4}secrets: .*s3-root-secret-access-key/gm)];
     expect(holders).to.have.lengthOf(2);
     expect(compose).to.match(/S3_SECRET_ACCESS_KEY_FILE: \/run\/secrets\/s3-secret-access-key/);
   });
 
-  it('has one version for Temporal’s server and tools', () => {
+  it('uses the same version of Temporal’s server and Temporal’s tools', () => {
     const versions = [...compose.matchAll(/temporalio\/(server|admin-tools):(\S+)/g)];
     expect(new Set(versions.map(([, name]) => name)).size).to.equal(2);
     expect(new Set(versions.map(([, , version]) => version)).size).to.equal(1);
@@ -51,7 +53,7 @@ describe('deploy/compose/make-secrets.sh', () => {
   const all = () => Object.fromEntries(readdirSync(directory).map((name) => [name, secret(name)]));
   after(() => rmSync(directory, { recursive: true }));
 
-  it('creates the files that compose.yaml names, readable only by containers, and keeps existing files', () => {
+  it('creates the secret files that compose.yaml names, and does not change existing files', () => {
     run();
     const secretFiles = all();
     const named = [...compose.matchAll(/^ {2}[\w-]+: \{ file: secrets\/([\w-]+) \}$/gm)].map(([, name]) => name);

@@ -1,4 +1,7 @@
-/** Compares deploy/Dockerfile with the code, as far as that is possible. `npm run prove -- verify image` builds and runs it. */
+/**
+ * Compares deploy/Dockerfile with the code, as far as that is possible without Docker. `npm run prove -- verify image` builds and runs the
+ * image.
+ */
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +15,7 @@ const read = (file: string) => readFileSync(path.join(projectDirectory, file), '
 const dockerfile = read('deploy/Dockerfile');
 
 describe('deploy/Dockerfile', () => {
-  it('sets the directory for files, the addresses, and the allocator’s variables', () => {
+  it('sets the folders for files, the addresses to listen on, and the variables of the memory allocator', () => {
     const [, lines = ''] = /^ENV ((?:.*\\\n)*.*)$/m.exec(dockerfile) ?? [];
     const set = Object.fromEntries([...lines.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]));
     const { NODE_ENV, API_HOST, WORKER_HOST, MEDIA_WORK_DIRECTORY, TMPDIR, HOME, ...others } = set;
@@ -35,7 +38,7 @@ describe('deploy/Dockerfile', () => {
     expect(exposed).to.have.members(ports.map(({ fallback }) => fallback));
   });
 
-  it('uses a Node version that the service accepts, on glibc', () => {
+  it('builds on an image with an accepted Node version and with glibc', () => {
     expect(/^ARG BASE=(.+)$/m.exec(dockerfile)?.[1]).to.equal('docker.io/library/node:24-trixie-slim');
     expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base)).to.deep.equal([
       '${BASE}',

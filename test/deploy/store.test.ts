@@ -1,4 +1,4 @@
-/** The store of deploy/compose.yaml: the permissions of the service's key. */
+/** Tests the object store of deploy/compose.yaml: what the key of the service may do. */
 import {
   AbortMultipartUploadCommand,
   CopyObjectCommand,
@@ -33,7 +33,7 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const buckets = { private: 'club-private', public: 'club-public' };
 
-describe('the store of deploy/compose.yaml', function () {
+describe('the object store of deploy/compose.yaml', function () {
   this.timeout(60_000);
   const directory = mkdtempSync(path.join(os.tmpdir(), 'club-store-'));
   const secrets = path.join(directory, 'secrets');
@@ -99,7 +99,7 @@ describe('the store of deploy/compose.yaml', function () {
     rmSync(directory, { recursive: true });
   });
 
-  it('allows the service’s key all needed operations in both buckets', async () => {
+  it('allows the key of the service all needed operations in both buckets', async () => {
     await eachCase(Object.values(buckets), async (Bucket) => {
       const object = { Bucket, Key: 'files/one' };
       await client.send(new PutObjectCommand({ ...object, Body: 'content' }));
@@ -125,7 +125,7 @@ describe('the store of deploy/compose.yaml', function () {
     await eachCase(objects, async (object) => void (await client.send(new DeleteObjectCommand(object))));
   });
 
-  it('does not let the service’s key create buckets, policies or users', async () => {
+  it('does not let the key of the service create buckets, policies or users', async () => {
     const Policy = JSON.stringify({
       Version: '2012-10-17',
       Statement: [{ Effect: 'Allow', Principal: '*', Action: 's3:*', Resource: `arn:aws:s3:::${buckets.private}/*` }],
@@ -165,7 +165,7 @@ describe('the store of deploy/compose.yaml', function () {
     expect(statuses).to.deep.equal([200, 403, 403, 403]);
   });
 
-  it('changes only the secret of the key when its setup is repeated with a new secret', async () => {
+  it('changes only the secret of the service’s key if the setup is repeated with a new secret', async () => {
     expect(await makeBuckets()).to.equal(
       'The buckets club-private and club-public exist, and the key club-learning may use them.\n',
     );
@@ -176,7 +176,7 @@ describe('the store of deploy/compose.yaml', function () {
     changed.destroy();
   });
 
-  it('refuses the root key if it is configured as the key of the service', async () => {
+  it('is not set up if the root key is configured as the key of the service', async () => {
     writeFileSync(path.join(secrets, 's3-access-key-id'), secret('s3-root-access-key-id'));
     const errorOutput = await makeBuckets().then(
       () => 'nothing',

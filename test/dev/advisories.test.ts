@@ -59,7 +59,7 @@ describe('known advisories', () => {
     ]);
   });
 
-  it('cause an error without the registry’s address if the registry sends an unexpected answer', async () => {
+  it('cannot be read if the registry sends an error, and the reason hides the registry’s address', async () => {
     const refusal = { message: '405 Method Not Allowed - POST https://registry.example.com/-/npm', statusCode: 405 };
     const cases = [
       [JSON.stringify(refusal), '405'],

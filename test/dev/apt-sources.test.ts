@@ -13,7 +13,7 @@ describe('debianArchives', () => {
   afterEach(() => rm(directory, { recursive: true, force: true }));
   const write = (name: string, text: string) => writeFile(path.join(directory, name), text);
 
-  it('reads lines of sources.list with and without options', async () => {
+  it('reads lines of sources.list, whether or not a line has options', async () => {
     await write(
       'sources.list',
       '# deb http://old.example.com/debian trixie main\ndeb [arch=amd64 signed-by=/k.gpg] http://one.example.com/debian/ trixie main\ndeb http://two.example.com/debian trixie main\ndeb-src http://three.example.com/debian trixie main\n',
@@ -35,7 +35,7 @@ describe('debianArchives', () => {
     ]);
   });
 
-  it('keeps snapshots, and skips other archives, other protocols and duplicates', async () => {
+  it('returns a snapshot of the Debian archive, but no other archives, other protocols or duplicates', async () => {
     const addresses = [
       'http://one.example.com/debian-security',
       'http://one.example.com/debian',

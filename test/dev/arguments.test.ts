@@ -9,7 +9,7 @@ describe('dev/arguments', () => {
     expect(startArguments(['--fake-model'])).to.deep.equal({ fakeModel: true, components: false, language: 'en' });
   });
 
-  it('reads --components, with which the command only installs programs', () => {
+  it('reads --components, which makes the command only install programs', () => {
     expect(startArguments(['--components'])).to.deep.equal({ fakeModel: false, components: true, language: 'en' });
   });
 

@@ -52,7 +52,7 @@ describe('dev/bootstrap', () => {
     expect(run().stdout).to.equal(expected);
   });
 
-  it('runs npm ci if the lock file is newer', () => {
+  it('runs npm ci if the lock file is newer than node_modules', () => {
     install(-60);
     expect(run().stdout).to.contain('npm ci: package-lock.json is newer than node_modules.');
   });
@@ -75,7 +75,7 @@ describe('dev/bootstrap', () => {
     expect(stdout).to.contain(`npm ci in ${directory}\n`);
   });
 
-  it('contains only syntax that an old Node can parse, so that it can refuse this Node', () => {
+  it('contains only syntax that an old Node can parse, so that it can refuse an old Node', () => {
     const text = readFileSync(path.join(projectDirectory, 'dev', 'bootstrap.mjs'), 'utf8');
     expect(text, 'syntax that Node 12 does not know').not.to.match(
       /\?\?|\?\.[\w[(]|\?\?=|import\(|replaceAll|\bawait\b/,

@@ -21,7 +21,7 @@ const modules = [
   .toSorted();
 const copied = assetFiles();
 
-/** @returns the files that modules name in calls that match `call`. Each file has its path from the project's directory, and its module. */
+/** @returns one entry for each call that matches `call`: the module (`file`), and the path of the file that the call names (`named`) */
 const namedBy = (call: RegExp) =>
   modules.flatMap((file) =>
     [...read(file).matchAll(call)].map(([, name = '']) => ({ file, named: path.posix.join(path.dirname(file), name) })),
@@ -76,13 +76,13 @@ describe('dev/build', () => {
 });
 
 describe('a module’s address', () => {
-  it('is the address of the source in a checkout, and commands then start with the loader', () => {
+  it('leads to the source in a checkout, and commands of a checkout start with the loader', () => {
     expect(isBuilt).to.equal(false);
     expect(moduleAt('../worker/main.ts', 'file:///srv/dev/one.ts').href).to.equal('file:///srv/worker/main.ts');
     expect(commandLine('migrate')).to.equal('node --import ./platform/load.mjs main.ts migrate');
   });
 
-  it('is the address of the compiled module in a build', async () => {
+  it('leads to the compiled module in a build', async () => {
     const directory = mkdtempSync(path.join(os.tmpdir(), 'built-'));
     try {
       const { outputText } = ts.transpileModule(read('platform/core/modules.ts'), {

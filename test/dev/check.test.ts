@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { chosenParts, runParts, type Part } from '../../dev/check.ts';
 import { Problem } from '../../dev/problem.ts';
 
-/** A part that runs a line of JavaScript. */
+/** Makes a part of the check that runs this JavaScript. */
 const part = (code: string): Part => ({ finds: 'nothing', command: [process.execPath, '-e'], args: [code] });
 
 async function printedBy(parts: Readonly<Record<string, Part>>, parallel: number) {
@@ -27,7 +27,7 @@ describe('npm run check', () => {
     expect(printed).to.deep.equal(['FAILED first (N s)\na fault', 'ok     second (N s)\nall is well']);
   });
 
-  it('reports a program that does not exist as a failed part', async () => {
+  it('reports a part as failed if its program does not exist', async () => {
     const { failed, printed } = await printedBy(
       { missing: { finds: 'nothing', command: ['/no/such/program'], args: [] } },
       2,
@@ -36,12 +36,12 @@ describe('npm run check', () => {
     expect(printed).to.deep.equal(['FAILED missing (N s)\nspawn /no/such/program ENOENT']);
   });
 
-  it('reports a part that a signal ended as failed', async () => {
+  it('reports a part as failed if a signal ended it', async () => {
     const { failed } = await printedBy({ killed: part('process.kill(process.pid, "SIGKILL")') }, 1);
     expect(failed).to.deep.equal(['killed']);
   });
 
-  it('runs the allowed number of parts at the same time', async () => {
+  it('runs as many parts at the same time as the caller allows', async () => {
     const directory = mkdtempSync(path.join(os.tmpdir(), 'check-'));
     // Each part ends only when all three have started.
     const meet = `const fs = require('node:fs'); fs.mkdtempSync(${JSON.stringify(`${directory}/`)});

@@ -48,7 +48,7 @@ describe('dev/components', () => {
     });
 
   describe('the order of the sources', () => {
-    it('1. uses the variable with the path of the component', async () => {
+    it('1. uses the path that the component’s variable contains', async () => {
       await executable(path.join(directory, 'bin', 'thing'));
       const own = await executable(path.join(directory, 'mine'));
       expect(await find(component([]), { env: { THING_BINARY: own } })).to.equal(own);
@@ -144,14 +144,14 @@ describe('dev/components', () => {
       expect(await readdir(cacheOf())).to.deep.equal([]);
     });
 
-    it('is removed by another installation if its own process was killed', async () => {
+    it('is removed by the next installation if a kill of its process left it incomplete', async () => {
       const dead = path.join(cacheOf(), '.unfinished-999999999-Xx12Yz');
       await mkdir(dead, { recursive: true });
       await find(component([working]));
       expect(await readdir(cacheOf())).to.deep.equal(['thing-1.2.3']);
     });
 
-    it('succeeds at the same time as another installation, and leaves one directory', async () => {
+    it('succeeds while another process installs the same version, and both leave one directory', async () => {
       const slow: Source = {
         title: 'slow',
         async fetch(into) {
@@ -164,7 +164,7 @@ describe('dev/components', () => {
       expect(await readdir(cacheOf())).to.deep.equal(['thing-1.2.3']);
     });
 
-    it('replaces a directory without its executable', async () => {
+    it('replaces its directory if the directory lacks the executable', async () => {
       await mkdir(path.dirname(cached()), { recursive: true });
       await writeFile(path.join(path.dirname(cached()), 'rest'), '');
       expect(await find(component([working]))).to.equal(cached());
@@ -206,7 +206,7 @@ describe('dev/components', () => {
       );
     });
 
-    it('is accepted if it is versitygw 1.8.0, or a versitygw without a version number that Go built', async () => {
+    it('is accepted if it is versitygw 1.8.0, or a versitygw that Go built without a version number', async () => {
       const { versitygw } = components;
       expect(await says(versitygw, 'Version  : v1.8.0\nBuild    : abc')).to.equal(undefined);
       expect(await says(versitygw, 'Version  : git\nBuild    : norev')).to.equal(undefined);

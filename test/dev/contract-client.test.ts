@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { createContractClient } from '../../dev/clients/contract-client.ts';
 
-/** Returns a client that gets the same answer, with this status and body, to every call, and the requests that the client sent. */
+/** Returns a client, and the list of the requests that it sends. Each request gets an answer with this status and body. */
 function clientWith(status: number, body: object) {
   const requests: Request[] = [];
   const client = createContractClient('http://club.test', 'adm_token', {
@@ -46,9 +46,9 @@ describe('the contract client', () => {
   it('requires the path parameters and the fields of the body', () => {
     const { client } = clientWith(200, {});
     const calls = [
-      // @ts-expect-error the path has a student
+      // @ts-expect-error the path lacks the student's id
       () => client.GET(studentPath, { params: { path: { clubId: 'a' } } }),
-      // @ts-expect-error sign-in has a password
+      // @ts-expect-error the body of a sign-in lacks the password
       () => client.POST('/v1/auth/sign-in', { body: { club_id: '', email: '' } }),
     ];
     expect(calls).to.have.length(2);

@@ -82,7 +82,7 @@ describe('dev/components/download', () => {
     );
   });
 
-  it('reports the status of the server', async () => {
+  it('reports the HTTP status if the server has no such file', async () => {
     expect(await failureOf(download('gone.tar.gz'))).to.equal('it answers 404');
   });
 });

@@ -68,7 +68,7 @@ describe('dev/mailbox', () => {
     expect(subjects(await getJson<Summary[]>('/api/messages?to=bob@example.com'))).to.deep.equal(['two']);
   });
 
-  it('keeps its messages over a restart', async () => {
+  it('still has its messages after a restart', async () => {
     await send({ subject: 'kept' });
     await mailbox.stop();
     mailbox = await startMailbox({ directory });
@@ -102,7 +102,7 @@ describe('dev/mailbox', () => {
     expect(failure).to.equal('No such message within 20 ms; 1 others exist.');
   });
 
-  describe('when it is told to fail', () => {
+  describe('when a test requests a failure', () => {
     for (const at of ['connect', 'mail', 'rcpt', 'message'] as const) {
       for (const reply of [451, 550]) {
         it(`refuses one mail with ${reply} at ${at}, and stores no mail`, async () => {

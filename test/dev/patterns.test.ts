@@ -7,7 +7,7 @@ import { projectDirectory } from '../../dev/project.ts';
 import { expectLinear, manyTimes } from '../toolkit/assert/scaling.ts';
 
 describe('the checker of regular expressions', () => {
-  it('finds literals and patterns in strings, with their lines', () => {
+  it('finds regular expressions in literals and strings, with their line numbers', () => {
     const code = [
       'const a = /a\\/b/giu;',
       "new RegExp('c+', 'g');",
@@ -26,7 +26,7 @@ describe('the checker of regular expressions', () => {
     });
   });
 
-  it('inserts the values of constants of the file', () => {
+  it('inserts the values of the file’s constants into a regular expression', () => {
     const code = [
       "const digit = '[0-9]';",
       'const time = String.raw`${digit}\\.${digit}`;',
@@ -43,7 +43,7 @@ describe('the checker of regular expressions', () => {
     ]);
   });
 
-  it('finds patterns that are composed at run time', () => {
+  it('finds regular expressions that are composed at run time', () => {
     const code = 'new RegExp(`^${name}$`);\nnew RegExp(text);\nRegExp("a", flags);';
     expect(patternsIn('x.ts', code)).to.deep.equal({
       patterns: [],
@@ -76,7 +76,7 @@ describe('the checker of regular expressions', () => {
     expect(await faultOf({ source: '^[a-z]+(?:-[a-z]+)*$', flags: '' })).to.equal(undefined);
   }).timeout(60_000);
 
-  it('reads every pattern of the product, of which only contract patterns are composed at run time', () => {
+  it('reads every pattern of the product, and finds only one place that composes patterns at run time', () => {
     const { patterns, runtimePatterns } = patternsOfProduct(projectDirectory, productFiles(projectDirectory));
     expect(runtimePatterns.map(({ code }) => code)).to.deep.equal(['new RegExp(pattern, flags)']);
     expect(patterns.map(({ place }) => place.split(':')[0])).to.include.members([

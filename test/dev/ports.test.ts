@@ -30,7 +30,7 @@ describe('dev/ports', () => {
       );
     });
 
-    it('is waited for on request, because it may become free soon', async () => {
+    it('delays the start on request, because the port may become free soon', async () => {
       setTimeout(() => server.close(), 100);
       await ensurePortsAreFree({ postgres: port }, 5_000);
     });
@@ -55,14 +55,14 @@ describe('dev/ports', () => {
     });
   }
 
-  it('must differ, and the error names both variables', () => {
+  it('must differ, or the error names both variables', () => {
     expect(() => portsFromEnvironment(['api', 'worker'], { API_PORT: '8081' })).to.throw(
       Problem,
       'WORKER_PORT and API_PORT are both 8081',
     );
   });
 
-  it('are free and different if the program chooses them', async () => {
+  it('are free and different from each other if the program chooses the numbers', async () => {
     const names: PortName[] = ['postgres', 'temporal', 'storage', 'smtp', 'mailbox'];
     const ports = await freePorts(names);
     expect(new Set(Object.values(ports)).size).to.equal(names.length);

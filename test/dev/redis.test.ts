@@ -36,7 +36,7 @@ describe('dev/components/redis', () => {
     return compiledRedis({ url: `${base}/${name}.tar.gz` });
   };
 
-  it('compiles the server from the official archive, and keeps only the server', async () => {
+  it('compiles the server from the official archive, and keeps only the compiled program', async () => {
     const script = `@mkdir src; printf '#!/bin/sh\\necho compiled with %s' $(MALLOC) >src/redis-server; chmod +x src/redis-server`;
     const source = await sourceOf('redis-1.2.3', `redis-server:\n\t${script}\n`);
     const into = await mkdtemp(path.join(directory, 'into-'));

@@ -43,7 +43,7 @@ describe('dev/stack', () => {
   };
   const query = async (stack: Stack, sql: string) => {
     const client = new pg.Client({ connectionString: stack.environment['DATABASE_URL'] });
-    // If the connection is closed, the statement fails too. The error event can therefore be ignored.
+    // If the connection closes, the statement reports the error. The error event can therefore be ignored.
     client.on('error', () => undefined);
     await client.connect();
     try {
@@ -53,7 +53,7 @@ describe('dev/stack', () => {
     }
   };
 
-  it('keeps data and secrets over a restart', async () => {
+  it('still has its data and secrets after a restart', async () => {
     const first = await start();
     await query(first, 'CREATE TABLE kept AS SELECT 1 AS one');
     await first.stop();
@@ -63,7 +63,7 @@ describe('dev/stack', () => {
     expect((await stat(path.join(directory, 'secrets.json'))).mode & 0o777).to.equal(0o600);
   });
 
-  it('stores data durably on fixed ports, which people use, but not for tests', async () => {
+  it('stores data durably if it uses fixed ports, but not if it uses free ports, as in tests', async () => {
     const ports = await freePorts(Object.keys(fixedPorts) as PortName[]);
     const env = Object.fromEntries(
       Object.entries(fixedPorts).map(([name, { variable }]) => [variable, String(ports[name as PortName])]),
@@ -178,18 +178,18 @@ describe('dev/stack', () => {
       return Number(line.toString());
     };
 
-    it('ends the processes of the killed run too', async () => {
+    it('leaves no process of the killed run', async () => {
       const pid = await startAndKill();
       for (let waited = 0; isAlive(pid) && waited < 10_000; waited += 100) await sleep(100);
       expect(isAlive(pid)).to.equal(false);
     });
 
-    it('starts immediately at the next start', async () => {
+    it('starts again immediately', async () => {
       await startAndKill();
       expect(await query(await start(), 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
     });
 
-    it('ignores a pid file that names another process at the next start', async () => {
+    it('ignores a pid file of Postgres that names a process of another program', async () => {
       await (await start()).stop();
       const pidFile = path.join(directory, 'postgres', 'data', 'postmaster.pid');
       await writeFile(pidFile, `${process.pid}\n${path.dirname(pidFile)}\n`);
@@ -218,7 +218,7 @@ describe('dev/stack, all parts', () => {
     expect(config.egress.allowedNetworks).to.deep.equal(['127.0.0.0/8']);
   });
 
-  it('keeps closed workflows for 3 days, and has the search attributes', async () => {
+  it('configures Temporal to keep closed workflows for 3 days and to have the search attributes', async () => {
     const connection = await Connection.connect({ address: stack.environment['TEMPORAL_ADDRESS'] ?? '' });
     try {
       const namespace = stack.environment['TEMPORAL_NAMESPACE'] ?? '';
@@ -232,7 +232,7 @@ describe('dev/stack, all parts', () => {
     }
   });
 
-  it('lets everyone read the public bucket, and lets no one list or write it', async () => {
+  it('allows everyone to read files of the public bucket, and no one to list or write files', async () => {
     const storage = readConfig(stack.environment).storage;
     const client = new S3Client({
       endpoint: storage.endpoint,

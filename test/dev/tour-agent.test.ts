@@ -44,7 +44,7 @@ describe('dev/tour: an agent answers', () => {
     );
   };
 
-  it('uploads, indexes, asks, disconnects, reconnects and shows the cited page', async function () {
+  it('uploads a document, asks a question, reconnects during the answer, and shows the cited page', async function () {
     this.timeout(60_000);
     const publicUrl = `http://127.0.0.1:${api.port}`;
     const closer = await play({
@@ -66,7 +66,7 @@ describe('dev/tour: an agent answers', () => {
     expect(model.requests).to.have.length(1);
   });
 
-  it('is omitted if no model is configured, and names the remedy', async () => {
+  it('is left out if no model is configured, and the output names the remedy', async () => {
     expect(await play({})).to.equal(undefined);
     expect(lines.join('\n')).to.equal(
       '\n16. An agent that answers students is left out: it has no model to ask.\n' +

@@ -16,11 +16,11 @@ const scenes = ['dev/tour/tour.ts', ...globSync('dev/tour/*.ts', { cwd: projectD
 
 describe('the narration of the tour', () => {
   for (const language of offeredLanguages) {
-    it(`has every sentence in ${language}, with its arguments`, () => {
+    it(`has every sentence in ${language}, with the same arguments`, () => {
       expect(catalogueProblems(language, tourCatalogues[language], en)).to.deep.equal([]);
     });
 
-    it(`has no plural and no option in ${language}, because the types do not support them`, () => {
+    it(`uses no plural and no option in its messages in ${language}, because the types support neither`, () => {
       const isComplex = (key: TourKey) => /\{\w+,/.test(tourCatalogues[language][key]);
       expect(keys.filter(isComplex)).to.deep.equal([]);
     });
@@ -69,7 +69,7 @@ describe('the narration of the tour', () => {
 });
 
 describe('text in two columns', () => {
-  it('starts the second column at the same position, also after combining marks', () => {
+  it('has its second column at the same position in each line, even after combining marks', () => {
     expect(
       inColumns(
         [

@@ -40,12 +40,12 @@ describe('the counter of hard sentences', () => {
     ]);
   });
 
-  it('counts an error that states a rule, and accepts an error with its value', () => {
+  it('counts an error message that states a rule, and accepts a message that names the value', () => {
     const source = "throw new Error('A fact has an id');\nthrow new Error(`Fact ${type} has no id`);\n";
     expect(countedIn('a.ts', source)).to.deep.equal([[1, 'error that states a rule']]);
   });
 
-  it('separates the paragraphs and tags of comments', () => {
+  it('reads each paragraph and each tag of a comment as a separate text', () => {
     const source = `/**\n * The lease ends.\n * @returns by what the time grew\n */\n`;
     expect(countedIn('a.ts', source)).to.deep.equal([[3, 'clause as a noun']]);
   });

@@ -8,7 +8,7 @@ const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string
 const commands = Object.keys(scripts);
 const page = read('docs/reference/commands.md');
 
-/** These functions return names from a text: the names after `npm` or `npm run`, and the names after `npm run prove --`. */
+/** Each of these two functions finds commands in a text: the names after `npm` or `npm run`, or the names after `npm run prove --`. */
 const scriptsIn = (text: string) => [...text.matchAll(/`npm (?:run )?([a-z][a-z:-]*)/g)].map(([, name]) => name);
 const proofsIn = (text: string) => [...text.matchAll(/npm run prove -- ([a-z]+)/g)].map(([, name]) => name);
 

@@ -10,7 +10,7 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const page = readFileSync(new URL('../../docs/reference/events.md', import.meta.url), 'utf8');
 
-/** The section of the page about each event type, by the type in its heading. */
+/** For each event type, the section of the page whose heading names the type. */
 const sections = new Map(
   page
     .split(/^### /m)

@@ -30,7 +30,7 @@ const permissions: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe('pages for operators', () => {
-  it('name every search attribute and every required variable (deploy)', () => {
+  it('name every search attribute and every required variable (deploy.md)', () => {
     const attributes = /search attributes of type Keyword \((.+?)\)/.exec(deploy)?.[1] ?? '';
     expect(attributes.match(/\w+/g)).to.deep.equal([...searchAttributes]);
     let problems: readonly string[] = [];
@@ -44,7 +44,7 @@ describe('pages for operators', () => {
     expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).to.have.members(missing);
   });
 
-  it('list, for the key of the buckets, a permission for every S3 command of the service (deploy)', () => {
+  it('list, for the key of the buckets, a permission for every S3 command of the service (deploy.md)', () => {
     const stores = ['platform/infra/store/object-store.ts', 'platform/infra/store/part-store.ts'].map(read).join('\n');
     const sentCommands = new Set(stores.match(/\b[A-Z]\w+Command\b/g));
     expect(Object.keys(permissions)).to.have.members([...sentCommands]);
@@ -54,7 +54,7 @@ describe('pages for operators', () => {
     ]);
   });
 
-  it('name every extension of Postgres that a migration requires (deploy)', () => {
+  it('name every extension of Postgres that a migration requires (deploy.md)', () => {
     const migrations = globSync('entities/migrations/*.ts', { cwd: projectDirectory }).map(read).join('\n');
     const required = [...migrations.matchAll(/requireExtension\(queryRunner, '(\w+)'\)/g)].map(([, name]) => name);
     expect(required).to.have.length.above(0);
@@ -62,7 +62,7 @@ describe('pages for operators', () => {
     expect([...named.matchAll(/`(\w+)`/g)].map(([, name]) => name)).to.have.members(required);
   });
 
-  it('name a remedy for every reason that pauses a campaign (operate)', () => {
+  it('name a remedy for every reason that pauses a campaign (operate.md)', () => {
     const [, campaigns = ''] = operate.split('\n## Campaigns\n');
     const [table = ''] = campaigns.split('\n## ');
     const rows = table.split('\n').filter((line) => line.startsWith('| `paused`'));
@@ -70,12 +70,12 @@ describe('pages for operators', () => {
     expect(named.filter((name) => name !== 'paused' && name !== 'pause_reason')).to.have.members([...pauseReasons]);
   });
 
-  it('name every task queue (operate)', () => {
+  it('name every task queue (operate.md)', () => {
     const queues = /names the queues of a worker, separated by commas: (.+?)\./.exec(operate)?.[1] ?? '';
     expect(queues.match(/[\w-]+/g)).to.deep.equal([...taskQueues]);
   });
 
-  it('explain the waits of every workflow (find a run)', () => {
+  it('explain the waits of every workflow (find-a-run.md)', () => {
     const ids = [...findRun.matchAll(/^\| `([\w-]+)\/…` \|/gm)].map(([, id]) => id);
     expect(ids).to.have.members(Object.values(workflowTypes).map(({ id }) => id));
   });

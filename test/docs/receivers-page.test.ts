@@ -47,7 +47,7 @@ describe('docs/how-to/receive-webhooks.md', () => {
     expect(links).to.include.members(files);
   });
 
-  it('contains the table of attempts of DEL-3', () => {
+  it('contains the table of attempts that rule DEL-3 states', () => {
     const rows = [...page.matchAll(/^\| (\d+) \| (.*?)\| .*\|$/gm)];
     expect(rows.map(([, attempt]) => Number(attempt))).to.deep.equal(
       Array.from({ length: deliveryRules.attempts }, (_, index) => index + 1),
@@ -85,7 +85,7 @@ describe('docs/how-to/receive-webhooks.md', () => {
     expect(JSON.parse(body)).to.have.property('id', headers['webhook-id']);
   });
 
-  it('contains a library call and code that accept the service’s signatures', async () => {
+  it('shows a library call and own code that both accept the service’s signatures', async () => {
     const secret = newSecret();
     const before = process.env['WEBHOOK_SECRET'];
     process.env['WEBHOOK_SECRET'] = secret;

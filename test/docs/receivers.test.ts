@@ -59,7 +59,7 @@ for (const example of examples) {
     });
     const send = ({ id, body }: { id: string; body: string }, secrets = [secret], at = Date.now()) =>
       post(body, sign(id, body, secrets, at));
-    /** Returns how often the receiver handled a message, after it has handled all earlier messages. */
+    /** Waits until the receiver has handled all earlier messages, and returns how often it handled this message. */
     const timesHandled = async (id: string): Promise<number> => {
       const last = message();
       expect(await send(last)).to.equal(204);
@@ -139,7 +139,7 @@ for (const example of examples) {
       await expectRefused(await post(body, { ...headers, 'webhook-timestamp': later }), id);
     });
 
-    it('refuses a message that is signed with another secret', async () => {
+    it('refuses a message that is signed with a different secret', async () => {
       const posted = message();
       await expectRefused(await send(posted, [newSecret()]), posted.id);
     });
@@ -208,7 +208,7 @@ for (const example of examples) {
       expect(await send(message())).to.equal(204);
     });
 
-    it('accepts messages from send.mjs, and refuses them with another secret', async () => {
+    it('accepts messages from send.mjs, and refuses them if the secret differs', async () => {
       const run = async (withSecret: string): Promise<{ code: number | null; printed: string }> => {
         const child = spawn(process.execPath, [path.join(examplesDirectory, 'send.mjs'), receiver.url], {
           env: { WEBHOOK_SECRET: withSecret },

@@ -54,7 +54,7 @@ describe('docs/reference/configuration.md', () => {
     ]);
   });
 
-  it('names the values of each choice as the error message of the configuration names them', () => {
+  it('names the allowed values of a variable in the same words as the error message of the configuration', () => {
     const choices = variables.filter(({ kind }) => kind.startsWith('one of '));
     expect(choices.map(({ name }) => name)).to.include.members(['LOG_LEVEL', 'NEW_CLUB_PLAN', 'AGENT_DEFAULT_MODEL']);
     const env = Object.fromEntries(choices.map(({ name }) => [name, 'another']));

@@ -81,7 +81,7 @@ describe('docs/how-to/send-mail.md', () => {
     expect(counts, 'canceled before it began').to.deep.equal([]);
   });
 
-  it('contains notices that the API accepts, and an SNS rate below the rate limit for notices', async () => {
+  it('contains notices that the API accepts, and makes SNS send fewer notices than the rate limit allows', async () => {
     const [event = ''] = blocksOf(reference, 'json').filter((block) => block.includes('"events"'));
     const answer = await callAt(served.base, 'POST', `/webhooks/mail/${noticeToken}`, { raw: event });
     expect(answer.status).to.equal(202);

@@ -13,12 +13,12 @@ interface ForeignUsesOfContext {
   writes?: readonly ForeignUses[];
 }
 
-const settingsOfClub = 'Settings of the club, the check that the club exists, and the lock of the club (ENG-6).';
-const people = 'Names and addresses of students in records, and the locks of students (ENG-6).';
-const administrators = 'Names and addresses of administrators in records and mails.';
-const sendsMails = 'Prepares mails to many students, which its own steps then claim.';
-const decidesMails = 'Decides at the claim of a mail whether the student still receives it.';
-const totals = 'Totals of lists come from tallies (ADR 11).';
+const settingsOfClub = 'Reads the settings of the club, checks that the club exists, and locks the club (ENG-6).';
+const people = 'Shows names and addresses of students in records, and locks students (ENG-6).';
+const administrators = 'Shows names and addresses of administrators in records and mails.';
+const sendsMails = 'Prepares mails to many students. Its own steps claim these mails later.';
+const decidesMails = 'Decides, when a worker claims a mail, whether the student still receives the mail.';
+const totals = 'Reads the totals of lists from tallies (ADR 11).';
 
 /** The foreign tables that each context uses. A table occurs at most once in `reads` and once in `writes`. */
 export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
@@ -35,26 +35,32 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   agents: {
     reads: [
       { tables: ['agent_sources'], reason: 'Shows whether the material of an agent is indexed.' },
-      { tables: ['add_ons', 'club_plans'], reason: 'The budget follows the plan and the add-ons of the club.' },
+      { tables: ['add_ons', 'club_plans'], reason: 'Computes the budget from the plan and the add-ons of the club.' },
       { tables: ['clubs'], reason: settingsOfClub },
-      { tables: ['lessons', 'media'], reason: 'Titles of material and of citations, and images of questions.' },
+      {
+        tables: ['lessons', 'media'],
+        reason: 'Shows the titles of material and of citations, and the images of questions.',
+      },
       { tables: ['students'], reason: people },
     ],
     writes: [
-      { tables: ['agent_sources'], reason: 'An administrator requests that a source is read again.' },
-      { tables: ['clubs'], reason: 'The limit of the club’s budget is a column of the club.' },
+      { tables: ['agent_sources'], reason: 'Lets an administrator request that a source is read again.' },
+      { tables: ['clubs'], reason: 'Sets the club’s own limit of the budget, which is a column of the club.' },
     ],
   },
   assignments: {
     reads: [
-      { tables: ['courses', 'lessons'], reason: 'An assignment is a block of a lesson.' },
+      {
+        tables: ['courses', 'lessons'],
+        reason: 'Finds the lesson of an assignment, because an assignment is a block of a lesson.',
+      },
       { tables: ['media'], reason: 'Shows the files of submissions and reviews.' },
       { tables: ['students'], reason: people },
     ],
     writes: [
       {
         tables: ['media_uses'],
-        reason: 'Ends in one statement the submissions and the uses of files by their reviews.',
+        reason: 'Ends submissions and the file uses of their reviews in one statement.',
       },
     ],
   },
@@ -79,7 +85,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
           'subscriptions',
           'tags',
         ],
-        reason: 'A run waits for records of students, and a dry run shows these records.',
+        reason: 'Lets a run wait for records of students. A dry run shows these records.',
       },
     ],
     writes: [
@@ -106,7 +112,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   },
   campaigns: {
     reads: [
-      { tables: ['administrators', 'memberships'], reason: 'A test mail goes to a member of the club.' },
+      { tables: ['administrators', 'memberships'], reason: 'Sends a test mail to a member of the club.' },
       { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['mail_domains', 'mail_links', 'mail_senders', 'mail_suppressions', 'mails'], reason: decidesMails },
       { tables: ['media', 'media_renditions'], reason: 'Finds the images in e-mails.' },
@@ -123,7 +129,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       { tables: ['media'], reason: 'Checks the image that becomes a logo.' },
       { tables: ['transactional_mails'], reason: 'Shows when a pending invitation expires.' },
     ],
-    writes: [{ tables: ['administrators'], reason: 'A sign-up opens an account, and so does an accepted invitation.' }],
+    writes: [{ tables: ['administrators'], reason: 'Opens an account for a sign-up or an accepted invitation.' }],
   },
   community: {
     reads: [
@@ -154,14 +160,14 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
           'student_tags',
           'tags',
         ],
-        reason: 'A condition tests the records of students. A problem names the records that the condition tests.',
+        reason: 'Tests the records of students in a condition, and names missing records in a problem.',
       },
     ],
   },
   identity: {
     reads: [
       { tables: ['clubs'], reason: settingsOfClub },
-      { tables: ['memberships'], reason: 'The role of an administrator in a club.' },
+      { tables: ['memberships'], reason: 'Finds the role of an administrator in a club.' },
       { tables: ['one_time_tokens'], reason: 'The token of a repeated sign-up contains the password of this sign-up.' },
     ],
     writes: [
@@ -211,22 +217,22 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
     reads: [
       {
         tables: ['access_deliveries', 'enrollments'],
-        reason: 'A student sees the courses that their access includes.',
+        reason: 'Shows a student the courses that their access includes.',
       },
       { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['students'], reason: people },
     ],
-    writes: [{ tables: ['students'], reason: 'Points are a column of the student.' }],
+    writes: [{ tables: ['students'], reason: 'Adds points, which are a column of the student.' }],
   },
   mail: {
     reads: [
       {
         tables: ['administrators', 'invitations', 'students'],
-        reason: 'The recipient of a mail: address, name, language and lock.',
+        reason: 'Finds the recipient of a mail: address, name, language and lock.',
       },
       {
         tables: ['club_plans', 'clubs'],
-        reason: 'The club of a mail: name, language, and the plan, which limits the mails of a day.',
+        reason: 'Finds the club of a mail: its name, its language, and its plan, which limits the mails of a day.',
       },
     ],
     writes: [
@@ -242,7 +248,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
     reads: [
       { tables: ['administrators', 'memberships'], reason: 'Warns the administrators of a club whose videos expire.' },
       { tables: ['club_feature_changes'], reason: 'Follows plans that gain or lose hosted videos (MED-10).' },
-      { tables: ['clubs'], reason: 'The lock of the club (ENG-6).' },
+      { tables: ['clubs'], reason: 'Locks the club (ENG-6).' },
     ],
     writes: [
       { tables: ['club_feature_changes'], reason: 'Removes a change of plan after the media context has applied it.' },
@@ -252,9 +258,9 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
     reads: [
       {
         tables: ['access_deliveries'],
-        reason: 'A student sees the mentorships that their access includes.',
+        reason: 'Shows a student the mentorships that their access includes.',
       },
-      { tables: ['administrators', 'memberships'], reason: 'Mentors are members of the club.' },
+      { tables: ['administrators', 'memberships'], reason: 'Finds the mentors, who are members of the club.' },
       { tables: ['clubs'], reason: settingsOfClub },
       { tables: ['list_tallies', 'list_tally_changes'], reason: totals },
       { tables: ['students'], reason: people },
@@ -264,10 +270,12 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       },
     ],
   },
-  repositories: { reads: [{ tables: ['media'], reason: 'A repository is a folder of files of the library.' }] },
+  repositories: {
+    reads: [{ tables: ['media'], reason: 'Shows the files of a repository, which is a folder of the library.' }],
+  },
   sales: {
     reads: [
-      { tables: ['enrollments'], reason: 'A purchase shows the access that it granted.' },
+      { tables: ['enrollments'], reason: 'Shows the access that a purchase granted.' },
       { tables: ['students'], reason: people },
     ],
   },
@@ -303,7 +311,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
     writes: [
       {
         tables: ['automation_course_looks', 'automation_runs', 'course_completion_looks'],
-        reason: 'Marks the runs and courses that must be evaluated (ADR 24).',
+        reason: 'Marks the runs and courses that the platform must evaluate (ADR 24).',
       },
     ],
   },
@@ -316,7 +324,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       { tables: ['clubs'], reason: settingsOfClub },
       {
         tables: ['facts', 'upkeep_rounds'],
-        reason: 'Facts become events. Each round of upkeep continues at the position of the last round.',
+        reason: 'Turns facts into events. Each round of upkeep continues at the position of the last round.',
       },
       {
         tables: [
@@ -334,7 +342,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
           'subscriptions',
           'tags',
         ],
-        reason: 'The body of an event contains the current records.',
+        reason: 'Puts the current records into the body of an event.',
       },
     ],
     writes: [{ tables: ['upkeep_rounds'], reason: 'Records the position of the last round of upkeep.' }],

@@ -38,7 +38,7 @@ describe('tables of contexts', () => {
     expect([...owners].filter((owner) => !contexts.has(owner) && !platformFolders.includes(owner))).to.deep.equal([]);
   });
 
-  it('are not used by mail or media if they belong to a higher context, except clubs and people', () => {
+  it('are not used by mail or media if a higher context owns them, except tables of clubs and people', () => {
     const trunk = ['administrators', 'clubs', 'invitations', 'memberships', 'students'];
     const upward = used.filter(({ context, table }) => ['mail', 'media'].includes(context) && isAbove(table, context));
     expect(upward.map(nameOf).filter((name) => !trunk.some((table) => name.endsWith(` ${table}`)))).to.deep.equal([]);

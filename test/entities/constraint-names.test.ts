@@ -6,7 +6,7 @@ import { expect } from 'chai';
 const lastWithHashes = 1_795_765_000_100;
 const directory = new URL('../../entities/migrations/', import.meta.url);
 
-/** @returns the constraint names in the text that TypeORM derived by a hash */
+/** @returns the names in the text that TypeORM derived for constraints by a hash */
 const hashes = (text: string) => text.match(/\b[A-Z]+_[0-9a-f]{20,}\b/g) ?? [];
 
 describe('the constraints of new migrations', () => {

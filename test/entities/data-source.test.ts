@@ -26,7 +26,7 @@ const welcomeAndFarewell = Buffer.concat([
 ]);
 
 describe('a connection to Postgres', () => {
-  it('is refused if the server ends while the connection begins, and the process continues', async () => {
+  it('fails if the server ends while the connection opens, and the process of the service continues', async () => {
     const server = net.createServer((socket) => {
       socket.on('error', () => socket.destroy());
       socket.once('data', () => socket.end(welcomeAndFarewell));
@@ -46,7 +46,7 @@ describe('a connection to Postgres', () => {
     server.close();
   });
 
-  it('is refused to a query that has waited longer than the limit, which is 15 s in tests', async () => {
+  it('is refused to a query that has waited for the connection longer than the limit', async () => {
     const { url } = readConfig((await testStack()).environment).database;
     expect(createDataSource({ url, poolSize: 1, connectWithinMs: 100 }, 'club-test').options).to.include({
       connectTimeoutMS: 100,
@@ -82,7 +82,7 @@ describe('a connection to Postgres', () => {
     const ask = () => source.query('SELECT 1 AS one');
     const answered = [{ one: 1 }];
 
-    it('is used only to record results if it is reserved for records (ENG-18)', async () => {
+    it('serves only the recording of results if it is reserved for records (ENG-18)', async () => {
       const release = await hold(3);
       let isServed = false;
       const more = ask().then(() => (isServed = true));
@@ -92,7 +92,7 @@ describe('a connection to Postgres', () => {
       expect(await more).to.equal(true);
     });
 
-    it('is given to requests and steps of one club up to half of all connections (ENG-17)', async () => {
+    it('is refused to a club whose requests and steps already use half of all connections (ENG-17)', async () => {
       const [club, other] = [newId(), newId()];
       const step = async (fairnessKey: string) =>
         stepsForClubs({ info: { priority: { fairnessKey } } }).inbound?.execute?.({} as never, ask);
@@ -108,7 +108,7 @@ describe('a connection to Postgres', () => {
       expect(served).to.equal(2);
     });
 
-    it('is available to record a fault, even if the club of the step has used its share (ENG-16, ENG-17)', async () => {
+    it('can be used to record a fault, even if the club of the step has used its share (ENG-16, ENG-17)', async () => {
       const [clubId, subject] = [newId(), newId()];
       const info = { workflowType: 'webhookDelivery', priority: { fairnessKey: clubId } };
       const database = new Database(source, { notify() {} });
@@ -124,17 +124,17 @@ describe('a connection to Postgres', () => {
       await release();
     });
 
-    describe('is available to work for all clubs, even if the club that starts it has used its share (ENG-17)', () => {
+    describe('serves work for all clubs, even if the club that starts the work has used its share (ENG-17)', () => {
       /** @param query a query to Postgres @returns a function that starts the shared work */
       type Shared = (query: () => Promise<unknown>, onError: (error: unknown) => void) => () => void;
       const shared: Record<string, Shared> = {
         'the NOTIFY to relays': (query, onError) => createNotifier({ query } as unknown as DataSource, onError).notify,
-        'the NOTIFY of answers'(query, onError) {
+        'the NOTIFY about new text of answers'(query, onError) {
           const dataSource = { driver: { master: { query } } };
           const notifier = createAnswersNotifier({ manager: { dataSource } } as unknown as DataSource, onError);
           return () => notifier.notify([newId()]);
         },
-        'the words of answers'(query, onError) {
+        'the write of new text of answers'(query, onError) {
           const write = async () => {
             await query();
             log.close();

@@ -8,7 +8,7 @@ import { Secret } from '../../platform/core/secret.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { noticed } from './migration-kinds.ts';
 
-/** The last migration from the time when each deployment stopped the service. */
+/** The last migration that needs no check, because at its time each deployment stopped the service. */
 const last = 'WebhookPartitions1795700000000';
 const timeOf = (name: string) => Number(/\d{13}$/.exec(name)?.[0]);
 
@@ -26,7 +26,7 @@ describe('migrations', () => {
     all = createDataSource({ url, poolSize: 1 }, 'club-test').options.migrations as unknown as typeof all;
   });
 
-  it('only expand the schema without an effect on older processes, or state the version that they need', async () => {
+  it('do not disturb older processes, or state the version that the processes must have', async () => {
     const later = all.filter(({ name }) => timeOf(name) > timeOf(last)).map((Migration) => new Migration());
     expect(later.length).to.be.at.least(1);
     await eachCase(later, async (migration) => {

@@ -1,8 +1,10 @@
 /** Finds the statements of a migration that would disturb processes of the previous version, which run at the same time. */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** @returns the statements of a migration that older processes would notice, each with the reason; an empty list if the migration only
- * expands */
+/**
+ * @returns the statements of a migration that would disturb older processes, each with the reason. The list is empty if the migration only
+ * expands the schema.
+ */
 export async function noticed(migration: MigrationInterface & { transaction?: boolean }): Promise<string[]> {
   const statements: string[] = [];
   const recorder = {

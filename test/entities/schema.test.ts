@@ -17,13 +17,13 @@ describe('entities/migrations', () => {
   const tables = () =>
     source
       .query<{ name: string }[]>(
-        // Excludes partitions, which have no entity. The other two tables belong to TypeORM.
+        // Excludes partitions, which have no entity, and the two tables of TypeORM itself.
         `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
             AND NOT relispartition AND relname NOT IN ('migrations', 'typeorm_metadata') ORDER BY 1`,
       )
       .then((rows) => rows.map(({ name }) => name));
 
-  it('include every file of the folder', async () => {
+  it('include the migration of every file in the folder', async () => {
     const files = (await readdir(path.join(projectDirectory, 'entities/migrations'))).toSorted();
     const timeOf = (name: string) => /\d{13}/.exec(name)?.[0] ?? '';
     const registered = source.migrations.map((migration) => timeOf(migration.constructor.name));
@@ -50,7 +50,7 @@ describe('entities/migrations', () => {
     expect(await migrate(source)).to.have.length(source.migrations.length);
   });
 
-  it('run once for three simultaneous calls', async () => {
+  it('run only once if three processes start them simultaneously', async () => {
     for (const _ of source.migrations) await source.undoLastMigration();
     const migrationNames = await Promise.all([migrate(source), migrate(source), migrate(source)]);
     expect(migrationNames.flat()).to.have.length(source.migrations.length);

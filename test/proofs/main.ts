@@ -1,5 +1,6 @@
 /**
- * `npm run prove -- NAME …` runs one of the proofs that take too long for `npm test`. Without a name it prints a table of them.
+ * `npm run prove -- NAME …` runs one of the proofs that take too long for `npm test`. Without a name, the command prints a table of the
+ * proofs.
  * The proof gets the arguments that follow the name: `npm run prove -- faults webhooks`.
  */
 import path from 'node:path';

@@ -12,7 +12,7 @@ const lock =
 const chart = 'apiVersion: v2\nversion: 1.2.3\nappVersion: 1.2.3\nkubeVersion: ">=1.2.3"\n';
 const changelog = '# Changelog\n\n## Unreleased\n\n- A line.\n\n## 1.2.3 (2026-01-02)\n\n- An older line.\n';
 
-describe('what a release changes', () => {
+describe('the file changes of a release', () => {
   let directory = '';
   beforeEach(() => {
     directory = mkdtempSync(path.join(os.tmpdir(), 'club-learning-announcement-'));
@@ -27,7 +27,7 @@ describe('what a release changes', () => {
     writeFileSync(path.join(directory, file), text);
   }
 
-  it('writes the new version into every file that contains the version, and changes nothing else', () => {
+  it('write the new version into every file that contains the version, and nothing else', () => {
     write('deploy/chart/Chart.yaml', chart);
     write('sdk/package.json', manifest);
     expect(announcement(directory, '1.10.0', '2026-11-26')).to.deep.equal([
@@ -48,17 +48,17 @@ describe('what a release changes', () => {
     ]);
   });
 
-  it('changes neither a chart nor an SDK if the checkout has none', () => {
+  it('include neither a chart nor an SDK if the checkout has none', () => {
     const files = announcement(directory, '1.2.4', '2026-11-26').map(({ file }) => file);
     expect(files).to.deep.equal(['CHANGELOG.md', 'package.json', 'package-lock.json']);
   });
 
-  it('accepts the version that package.json already has', () => {
+  it('can keep the version that package.json already has', () => {
     const [, own] = announcement(directory, '1.2.3', '2026-11-26');
     expect(own).to.deep.equal({ file: 'package.json', text: manifest });
   });
 
-  it('accepts a changelog that begins with the unreleased entries', () => {
+  it('are possible if the changelog begins with the unreleased entries', () => {
     write('CHANGELOG.md', '## Unreleased\n\n- A line.\n');
     const [text] = announcement(directory, '1.2.4', '2026-11-26');
     expect(text).to.deep.equal({
@@ -101,12 +101,12 @@ describe('what a release changes', () => {
     },
   };
   for (const [what, { file, text, version = '1.2.4', message }] of Object.entries(refusals))
-    it(`refuses ${what}`, () => {
+    it(`are refused for ${what}`, () => {
       write(file, text);
       expect(() => announcement(directory, version, '2026-11-26')).to.throw(message);
     });
 
-  it('writes the files of this checkout in the format of their tools', () => {
+  it('keep the format of each file, which npm and the formatter wrote', () => {
     for (const file of ['package.json', 'package-lock.json', 'CHANGELOG.md'])
       cpSync(path.join(projectDirectory, file), path.join(directory, file));
     write('CHANGELOG.md', changelog);
@@ -117,7 +117,7 @@ describe('what a release changes', () => {
       expect(text, file).to.equal(readFileSync(path.join(projectDirectory, file), 'utf8'));
   });
 
-  it('requires a section of the changelog for each recorded release', () => {
+  it('have given the changelog a section for each recorded release', () => {
     const text = readFileSync(path.join(projectDirectory, 'CHANGELOG.md'), 'utf8');
     const sections = [...text.matchAll(/^## (\d\S*) \(\d{4}-\d\d-\d\d\)$/gm)].map(([, version]) => version);
     expect(sections.toReversed()).to.deep.equal(recordedVersions());

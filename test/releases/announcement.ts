@@ -1,17 +1,15 @@
-/**
- * Finds the changes that a release makes in addition to its recording: the new version in all files, and the new section of the changelog.
- */
+/** Finds the changes that a release makes besides its recording: the new version in all files, and a new section of the changelog. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Problem } from '../../dev/problem.ts';
 
-/** A file of the checkout, and its complete new text. */
+/** A file of the checkout, with its complete new text. */
 interface Change {
   file: string;
   text: string;
 }
 
-/** The heading in the changelog. The entries of the next release are below this heading. */
+/** The heading in the changelog above the entries of the next release. */
 const unreleased = '## Unreleased\n';
 
 /**
@@ -36,7 +34,7 @@ export function announcement(directory: string, version: string, today: string):
   ];
 }
 
-/** Moves the entries below “Unreleased” below a heading with the version. */
+/** Moves the entries of “Unreleased” to a new section with the version as its heading. */
 function released(changelog: string, version: string, today: string): string {
   const begin = changelog.indexOf(unreleased);
   if (begin === -1) throw new Problem('CHANGELOG.md has no heading “## Unreleased”.');
@@ -67,7 +65,7 @@ function manifestOf(file: string, text: string, version: string): string {
   return text.replace(line, `  "version": "${version}",`);
 }
 
-/** The chart and the application that it installs have the same version. */
+/** The chart gets the same version as the application that the chart installs. */
 function chartOf(file: string, text: string, version: string): string {
   const lines = text.match(/^(?:version|appVersion): .*$/gm) ?? [];
   if (lines.length !== 2) throw new Problem(`${file} must have a line “version: …” and a line “appVersion: …”.`);

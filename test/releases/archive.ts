@@ -13,16 +13,19 @@ export const releasesDirectory = path.join(projectDirectory, 'test', 'releases')
 /** The maximum size of all files of a release together, in bytes. */
 const largest = 2 * 1024 * 1024;
 
-/** The master key of the sealed values in every recorded release. It protects no secret, because a release contains only invented data. */
+/**
+ * The master key of the sealed values in every recorded release. This key protects no secret, because a release contains only invented
+ * data.
+ */
 export const releaseKey = createHash('sha256').update('the key of recorded releases').digest('base64');
 
-/** A read of the API: the caller, the request, and the answer. */
+/** A recorded read of the API: the caller, the request, and the answer. */
 export interface Read {
   readonly operation: string;
   readonly path: string;
   readonly caller: { readonly kind: CallerKind; readonly id: Id } | null;
   readonly status: number;
-  /** The JSON of the answer without parts that differ from run to run. For other answers it is only the type of their content. */
+  /** The JSON of the answer, without the parts that differ from run to run. If the answer is not JSON, only its content type. */
   readonly answer: unknown;
 }
 
@@ -35,12 +38,12 @@ export interface StoredObject {
 /** A summary of the recording, for people and for the test. */
 export interface Summary {
   readonly version: string;
-  /** The time of the recording, which the API's clock shows during the reads. */
+  /** The time of the recording. During the reads, the API's clock shows this time. */
   readonly recordedAt: string;
   readonly rows: Readonly<Record<string, number>>;
   /** Tables in which no row was recorded. */
   readonly emptyTables: readonly string[];
-  /** Values that a column allows and that no recorded row contains, as `table.column: value`. */
+  /** Values that a column allows but no recorded row contains, as `table.column: value`. */
   readonly missingStates: readonly string[];
 }
 
@@ -54,7 +57,7 @@ export interface Release {
   readonly objects: readonly StoredObject[];
 }
 
-/** The number of open runs of a release that end with an outcome. The key is `type outcome`. */
+/** For each workflow type and outcome: the number of open runs of a release that end so. The key is `type outcome`. */
 export type Ends = Readonly<Record<string, number>>;
 
 const parts = ['database', 'histories', 'contract', 'reads', 'objects'] as const;

@@ -10,7 +10,7 @@ interface Changes {
   responses?: object;
   sentSchema?: object;
   receivedSchema?: object;
-  /** This text is added to the names of the two schemas. */
+  /** A text that is added to the names of both schemas. */
   suffix?: string;
   further?: object;
 }
@@ -171,12 +171,12 @@ describe('comparison of a contract with a later contract', () => {
   for (const [line, later] of breaks)
     it(`finds the broken term "${line}"`, () => expect(brokenTerms(document(), later)).to.include(line));
 
-  it('finds the roles that an operation now requires, if every role could call it before', () => {
+  it('finds the roles that an operation now requires if earlier every role could call the operation', () => {
     const earlier = document({ operation: { 'x-roles': undefined } });
     expect(brokenTerms(earlier, document())).to.deep.equal(['asked now: post /things/{id} x-roles owner, admin']);
   });
 
-  it('finds the session that an operation now requires, if it required none before', () => {
+  it('finds the session that an operation now requires if the operation earlier required none', () => {
     const earlier = document({ operation: { security: [] } });
     expect(brokenTerms(earlier, document())).to.deep.equal(['asked now: post /things/{id} security student or admin']);
   });

@@ -1,10 +1,10 @@
 /**
- * Compares two versions of the contract. Lists everything that callers of the earlier version lose. A later contract may promise more
- * and require less. Schemas are compared by the targets of their `$ref`, not by their names.
+ * Compares two versions of the contract. Lists everything that callers of the earlier version lose. A later contract may promise callers
+ * more and require less from callers. Schemas are compared by the targets of their `$ref`, not by their names.
  */
 import { isDeepStrictEqual } from 'node:util';
 
-/** Whether callers send or receive a value. */
+/** The direction of a value: callers send it or receive it. */
 type Direction = 'sent' | 'received';
 type Json = Record<string, unknown>;
 
@@ -49,7 +49,7 @@ function brokenOperations(earlier: object, later: object): string[] {
   return broken;
 }
 
-/** An operation with the parameters of its path and the security of its document. */
+/** Returns an operation together with the parameters of its path and the security of its document. */
 function withSharedParts(document: object, item: Json, operation: Json): Json {
   return {
     ...operation,
@@ -58,7 +58,7 @@ function withSharedParts(document: object, item: Json, operation: Json): Json {
   };
 }
 
-/** The callers of an operation, and its possible error codes. */
+/** Compares who may call an operation, and which error codes the operation can return. */
 function brokenAccess(before: Json, after: Json, place: string): string[] {
   const broken: string[] = [];
   const alternatives = listAt(after, 'security').map((entry) => Object.keys(entry as Json));
@@ -70,7 +70,7 @@ function brokenAccess(before: Json, after: Json, place: string): string[] {
   }
   if (listAt(before, 'security').length === 0 && alternatives.length > 0 && alternatives.every((one) => one.length > 0))
     broken.push(`asked now: ${place} security ${alternatives.map((one) => one.join('+')).join(' or ')}`);
-  // Without x-roles every role may call. Without x-scope no key may call.
+  // Without x-roles, every role may call the operation. Without x-scope, no key may call the operation.
   const roles = after['x-roles'] as unknown[] | undefined;
   if (roles && !before['x-roles']) broken.push(`asked now: ${place} x-roles ${roles.join(', ')}`);
   for (const role of roles ? listAt(before, 'x-roles') : [])
@@ -170,7 +170,7 @@ function brokenWebhooks(earlier: object, later: object): string[] {
 }
 
 class SchemaComparison {
-  /** Pairs of named schemas that were already compared. They are not compared again, because a schema may refer to itself. */
+  /** Pairs of named schemas that are already compared. A pair is not compared again, because a schema may refer to itself. */
   private seen = new Set<string>();
 
   readonly earlier: object;
@@ -181,7 +181,7 @@ class SchemaComparison {
     this.later = later;
   }
 
-  /** @param place the location of the schemas; not used if the earlier schema has a name */
+  /** @param place the location of the schemas. It is not used if the earlier schema has a name */
   compare(before: unknown, after: unknown, place: string, direction: Direction): string[] {
     if (!isRecord(before)) return [];
     const name = before['$ref'];
@@ -223,8 +223,8 @@ class SchemaComparison {
   }
 
   /**
-   * For each earlier variant, a later variant must keep all its terms. If no later variant does, the broken terms of the closest variant
-   * are returned.
+   * For each earlier variant, one later variant must keep all terms of the earlier variant. Otherwise returns the broken terms of the
+   * closest later variant.
    */
   private compareVariants(before: Json, after: Json, at: string, direction: Direction): string[] {
     const [variants, later] = [variantsOf(before), variantsOf(after)];
@@ -241,7 +241,7 @@ class SchemaComparison {
   }
 }
 
-/** Types, single values and lists of values. */
+/** Compares types, single values and lists of values. */
 function brokenValues(before: Json, after: Json, at: string, direction: Direction): string[] {
   const broken: string[] = [];
   const [types, typesLater] = [listOf(before['type']), listOf(after['type'])];
@@ -271,7 +271,7 @@ function brokenValues(before: Json, after: Json, at: string, direction: Directio
   return broken;
 }
 
-/** Compares the bounds of the callers' input. A later contract may widen or remove a bound. */
+/** Compares the bounds of values that callers send. A later contract may widen or remove a bound. */
 function brokenBounds(before: Json, after: Json, at: string): string[] {
   const isNarrower = (word: string) => {
     const [bound, later] = [before[word], after[word]];
@@ -284,7 +284,7 @@ function brokenBounds(before: Json, after: Json, at: string): string[] {
     .map((word) => `asked now: ${at} ${word} ${textOf(after[word])}`);
 }
 
-/** A schema with its references followed and the parts of its `allOf` merged. */
+/** Returns a schema after following its references and merging the parts of its `allOf`. */
 function flatten(document: object, schema: unknown): Json {
   const { allOf, ...own } = resolve(document, schema);
   if (!Array.isArray(allOf)) return own;

@@ -1,6 +1,6 @@
 /**
- * The database of a release as data: the statements that created its schema, and the rows of every table in Postgres's JSON. The dump can
- * be loaded without pg_dump and without the migration files of the release (docs/adr/0034-recorded-releases.md).
+ * Records and loads the database of a release as data: the statements that created the schema, and the rows of every table as Postgres's
+ * JSON. Loading a dump needs neither pg_dump nor the migration files of the release (docs/adr/0034-recorded-releases.md).
  */
 import type { DataSource, Logger, QueryRunner } from 'typeorm';
 import { messageOf } from '../../dev/problem.ts';
@@ -15,9 +15,9 @@ export interface RecordedTable {
 }
 
 export interface Dump {
-  /** The statements in the order in which they ran, including the statements that begin and end transactions. */
+  /** The statements of the migrations in the order in which they ran, including the statements that begin and end transactions. */
   readonly schema: readonly string[];
-  /** Each table comes after the tables to which it refers. */
+  /** The tables, sorted so that each comes after the tables to which it refers. */
   readonly tables: readonly RecordedTable[];
   readonly sequences: readonly { readonly name: string; readonly value: string }[];
 }
@@ -25,7 +25,7 @@ export interface Dump {
 /**
  * Runs every migration in an empty database.
  * @returns the statements that ran, except queries and inserts into `migrations`
- * @throws Error if a statement has parameters, because its text alone would not show its effect
+ * @throws Error if a statement has parameters, because the text alone would not reproduce the effect of the statement
  */
 export async function recordSchema(empty: DataSource): Promise<string[]> {
   const statements: string[] = [];
@@ -47,7 +47,7 @@ export async function recordSchema(empty: DataSource): Promise<string[]> {
   return statements;
 }
 
-/** The table `migrations` is recorded by its rows, like every table. */
+/** Inserts into the table `migrations` are left out, because its rows are recorded like the rows of every table. */
 const isNoteOfMigration = (query: string) => query.startsWith('INSERT INTO "migrations"');
 
 /** @returns the current rows of every table, and the values of the sequences */
@@ -61,7 +61,7 @@ export async function recordRows(source: DataSource): Promise<Omit<Dump, 'schema
   return { tables, sequences };
 }
 
-/** @returns the rows in the recorded format, with only these columns */
+/** @returns the rows of the table in the recorded format, with only these columns */
 async function rowsOf(source: DataSource, { name, columns }: Omit<RecordedTable, 'rows'>): Promise<string[]> {
   const names = columns.map((column) => `'${column.name}', "${column.name}"`);
   // The rows are sorted by bytes, so that the order does not depend on the server's collation.
@@ -71,7 +71,7 @@ async function rowsOf(source: DataSource, { name, columns }: Omit<RecordedTable,
   return rows.map(({ row }) => row);
 }
 
-/** @returns the columns whose recorded values are missing or changed, as `table.column` */
+/** @returns each column whose recorded values are now missing or different, as `table.column` */
 export async function lostPlaces(source: DataSource, { name, columns, rows }: RecordedTable): Promise<string[]> {
   const today = await source.query<{ name: string }[]>(
     `SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped`,
@@ -84,7 +84,7 @@ export async function lostPlaces(source: DataSource, { name, columns, rows }: Re
   const remainingColumns = columns.filter((column) => currentNames.has(column.name));
   if (rows.length === 0 || remainingColumns.length === 0) return droppedColumns;
   const now = await rowsOf(source, { name, columns: remainingColumns });
-  // Additional rows are no loss, because a migration may add rows.
+  // Additional rows are not a loss, because a migration may add rows.
   const nowSet = new Set(now);
   if (droppedColumns.length === 0 && rows.every((row) => nowSet.has(row))) return droppedColumns;
   const values = (texts: readonly string[], column: string) =>
@@ -120,7 +120,7 @@ export async function schemaOf(source: DataSource): Promise<string[]> {
 
 const isPartition = (table: string) => `(SELECT relispartition FROM pg_class WHERE pg_class.oid = ${table})`;
 
-/** A function accepts 100 arguments, so each call gets 50 columns. */
+/** A Postgres function accepts 100 arguments, and each column needs two, so each call gets 50 columns. */
 function joined(pairs: readonly string[]): string {
   const parts: string[] = [];
   for (let at = 0; at < pairs.length; at += 50)
@@ -129,8 +129,8 @@ function joined(pairs: readonly string[]): string {
 }
 
 /**
- * Returns the tables, each after the tables to which it refers. A table may refer to itself. The table `typeorm_metadata` is excluded:
- * it belongs to the schema, because it names the database and migrations write it.
+ * Returns the tables, each after the tables to which it refers. A table may refer to itself. The table `typeorm_metadata` is excluded: it
+ * belongs to the schema, because migrations write its rows and the rows name the database.
  */
 async function tablesOf(source: DataSource): Promise<Omit<RecordedTable, 'rows'>[]> {
   const columns = await source.query<{ table: string; name: string; type: string }[]>(
@@ -161,8 +161,8 @@ async function tablesOf(source: DataSource): Promise<Omit<RecordedTable, 'rows'>
 }
 
 /**
- * Restores the database to its state when the release was recorded. All other content of the database is deleted.
- * @throws Error when a statement or a table does not load; the message names the statement or the table
+ * Restores the database to its state when the release was recorded. Deletes all other content of the database.
+ * @throws Error with the name of the statement or table, if this statement or table does not load
  */
 export async function loadDump(source: DataSource, dump: Dump): Promise<void> {
   const runner = source.createQueryRunner();
@@ -190,7 +190,7 @@ export async function loadDump(source: DataSource, dump: Dump): Promise<void> {
 
 type Run = (what: string, statement: string, parameters?: unknown[]) => Promise<void>;
 
-/** Inserts the rows of a table without its triggers, because the rows already contain the results of the triggers. */
+/** Inserts the rows of a table without running its triggers, because the rows already contain the results of the triggers. */
 async function loadRows(run: Run, { name, columns, rows }: RecordedTable): Promise<void> {
   if (rows.length === 0) return;
   const names = columns.map((column) => `"${column.name}"`).join(', ');

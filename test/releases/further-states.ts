@@ -1,4 +1,4 @@
-/** Adds rows that no scenario creates, so that every table has a row, and every value of a CHECK occurs in a row. */
+/** Adds rows that no scenario creates. Then every table has a row, and every value that a CHECK allows occurs in a row. */
 import type { DataSource } from 'typeorm';
 import { coverageOf } from './states.ts';
 
@@ -34,7 +34,10 @@ const lastRows: readonly string[] = [
   `INSERT INTO media_uploads (id, club_id) SELECT id, club_id FROM media WHERE status = 'uploading' LIMIT 1`,
 ];
 
-/** `where` selects the row that is copied. `set` has the other columns that change in the copy, with their SQL expressions. */
+/**
+ * How to create a row by copying a row. `where` selects the row to copy. `set` contains the columns that differ in the copy, with their SQL
+ * expressions.
+ */
 interface Copy {
   where?: string;
   set?: Readonly<Record<string, string>>;
@@ -44,7 +47,7 @@ const freeClub = (table: string) =>
   `(SELECT id FROM clubs WHERE NOT EXISTS (SELECT FROM ${table} taken WHERE taken.club_id = clubs.id) LIMIT 1)`;
 const later = `now() + interval '1 day'`;
 
-/** A mail of the same campaign to another student. */
+/** The columns for a mail of the same campaign to a student who has no mail of this campaign. */
 const ofCampaign = {
   campaign_id: 'one.campaign_id',
   student_id: `(SELECT id FROM students WHERE NOT EXISTS (
@@ -54,7 +57,7 @@ const ofCampaign = {
   digest_id: 'NULL',
 };
 
-/** The keys are `table.column: value`, `table.column`, or `table`. */
+/** How to create each missing state. A key is `table.column: value`, `table.column`, or `table`. */
 const copies: Readonly<Record<string, Copy>> = {
   agent_answers: {
     where: `status = 'failed' OR status = 'complete'`,
@@ -135,8 +138,8 @@ const copies: Readonly<Record<string, Copy>> = {
   'student_import_rows.outcome: failed': {
     set: { row: '(SELECT max("row") + 1 FROM student_import_rows)', code: `'invalid_email'`, student_id: 'NULL' },
   },
-  // The copy is deleted, so that it receives no deliveries. Its secret is sealed for the original endpoint, and cannot be read for the
-  // copy.
+  // The copied endpoint is marked as deleted, so that it gets no deliveries. Its secret was sealed for the original endpoint, so the secret
+  // cannot be read for the copy.
   webhook_endpoints: { where: `status = 'disabled'`, set: { deleted_at: 'now()' } },
   webhook_deliveries: {
     where: `status = 'succeeded'`,
@@ -147,7 +150,7 @@ const copies: Readonly<Record<string, Copy>> = {
   },
 };
 
-/** @returns the reasons why states could not be created */
+/** @returns for each state that could not be created, the reason */
 export async function addFurtherStates(source: DataSource): Promise<string[]> {
   const refusals: string[] = [];
   const attempt = (what: string, work: Promise<unknown>) =>
@@ -182,7 +185,7 @@ async function copyOne(
   if (copied.length === 0) throw new Error('no row to copy');
 }
 
-/** @returns the columns that are not generated */
+/** @returns the columns of the table whose values Postgres does not generate */
 async function columnsOf(source: DataSource, table: string): Promise<string[]> {
   const columns = await source.query<{ name: string }[]>(
     `SELECT attname AS name FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`,

@@ -1,4 +1,4 @@
-/** Plays scenarios of test/replay until their run would begin. A row that waits for its run then remains in the database. */
+/** Plays each scenario of test/replay only until its run would begin. A row that waits for the run then remains in the database. */
 import { nothingInjected, type Play, type Recorder } from '../replay/recorder.ts';
 
 class Held extends Error {
@@ -7,14 +7,14 @@ class Held extends Error {
 
 const hold = (): Promise<never> => Promise.reject(new Held());
 
-/** An invented address without a listener. */
+/** A receiver at an invented address. No process listens there. */
 const receiver = { url: 'https://receiver.example.com/hooks' } as Awaited<
   ReturnType<Recorder['delivering']['receiver']>
 >;
 
 const relay = { serve() {}, carry: hold, carryingAfterEach: <T extends object>(activities: T) => activities };
 
-/** Replaces the servers of a scenario. The replacements stop the scenario when it would start a run. */
+/** Replaces the servers that a scenario uses. The replacements stop the scenario at the moment when it would start a run. */
 const holding: Recorder = {
   temporal: { start: hold } as unknown as Recorder['temporal'],
   by: { start: hold, signalWithStart: hold, startOrSignal: hold },
@@ -33,7 +33,7 @@ const holding: Recorder = {
   injected: nothingInjected(),
 };
 
-/** Plays a scenario until it would start a run, or would wait for a run. */
+/** Plays a scenario until it would start a run or wait for a run. */
 export async function playUntilHeld(play: Play): Promise<void> {
   try {
     await play({ ...holding, injected: nothingInjected() });

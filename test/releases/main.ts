@@ -1,6 +1,6 @@
 /**
- * `npm run release -- VERSION` makes a release of the current code. It records the release in test/releases/VERSION/, and tests the
- * code against the recording. Then it writes the version into package.json, its lock file, the chart and the changelog. If a step
+ * `npm run release -- VERSION` makes a release of the current code. The command records the release in test/releases/VERSION/, and tests
+ * the code against the recording. Then it writes the version into package.json, the lock file, the chart and the changelog. If a step
  * fails, or after Ctrl-C, no change remains.
  */
 import { existsSync, utimesSync, writeFileSync } from 'node:fs';

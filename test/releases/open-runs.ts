@@ -1,5 +1,5 @@
 /**
- * Lets the run of every waiting row continue to its end. The real workflows and activities use a simulated Temporal without a network
+ * Lets the run of every waiting row continue to its end. The real workflows and activities run on a simulated Temporal without a network
  * (test/proofs/simulation). When no task remains, the simulation moves its clock to the next event.
  */
 import { startsOf } from '../toolkit/drive/facts.ts';
@@ -31,21 +31,21 @@ import type { Ends, Release } from './archive.ts';
 
 const dayMs = 86_400_000;
 /**
- * Rows start together if their due times differ by at most this time. The other rows belong to scenarios with skipped time, and are due
+ * The runs of rows start together if the due times of the rows differ by at most this time. Rows of scenarios with skipped time are due
  * decades later.
  */
 const togetherMs = 30 * dayMs;
-/** The number of failures after which the runs are not continued. Without this limit a failed step would be retried forever. */
+/** After this number of failures, the function stops. Without this limit, a step that always fails would be retried forever. */
 const mostFailures = 30;
-/** A run that waits longer than this counts as a run that waits forever. */
+/** A run that waits longer than this time counts as waiting forever. */
 const patienceMs = 400 * dayMs;
-/** A run continues as new after this number of steps. */
+/** After this number of steps, a run ends and continues as a new run with an empty history. */
 const stepsOfARun = 100;
 
 /**
  * The caller must be in a `describe`.
- * @returns a function for the tests of the `describe`. The function lets all open runs of a loaded release end. Its clock begins at the
- * time of the release's recording
+ * @returns a function for the tests of the `describe`. The function lets all open runs of a loaded release continue to their ends. The
+ * simulated clock begins at the time of the recording
  */
 export function useOpenRuns(): (release: Release) => Promise<Ends> {
   const delivering = useDeliveries();
@@ -83,7 +83,7 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
   const time = new VirtualTime(from.getTime());
   const worker: SimulatedProcess = { name: 'worker', alive: true, standsUntil: 0, skewMs: 0 };
   const underWay = new Set<Promise<unknown>>();
-  /** The keys are ids of workflows. */
+  /** For each ended run: its workflow type and outcome, by the id of the workflow. */
   const ended = new Map<string, string>();
   const failures: string[] = [];
 
@@ -112,7 +112,7 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
     return result;
   }
 
-  /** Does the work of the relay. Facts come first, because handling them creates runs. */
+  /** Does the work of the relay. Handles facts before wakes, because facts create runs. */
   async function carry(): Promise<void> {
     for (
       let facts = await claimFacts(source, roomFor(100));
@@ -140,7 +140,7 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
     return found;
   };
 
-  /** @returns the time when the first row is due; undefined if no row is due */
+  /** @returns the time when the first row is due, or undefined if no row waits */
   async function firstDue(): Promise<number | undefined> {
     const times: number[] = [];
     for (const { at, from: rows, condition } of workflowTypeNames.flatMap((type) => dueRowsOf(source, type))) {
@@ -151,7 +151,7 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
   }
 
   /**
-   * Acts in place of people, because some runs would otherwise wait forever: cancels paused campaigns, removes mail domains, and enables
+   * Does what people would do, because some runs would otherwise wait forever: cancels paused campaigns, removes mail domains, and enables
    * endpoints.
    */
   async function decideAsPeople(): Promise<void> {
@@ -188,7 +188,7 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
   }
 
   await decideAsPeople();
-  // When the release was recorded, Temporal had a run for each failed step. So these runs start first.
+  // When the release was recorded, Temporal already had a run for each failed step. These runs therefore start first.
   const failing = await source.query<Run[]>(
     `SELECT workflow_type AS "workflowType", split_part(workflow_id, '/', 2) AS "subjectId", NULL AS "clubId" FROM failing_steps`,
   );

@@ -1,6 +1,5 @@
 /**
- * Calls every operation that reads data of a club. The club has data of every kind. The callers are its owner, its student and an anonymous
- * caller.
+ * Calls every operation that reads data of a club, as the club's owner, a student and an anonymous caller. The club has data of every kind.
  */
 import type { ContractOperation } from '../../contract/contract.ts';
 import { openSession } from '../../domain/identity/sessions/sessions.ts';
@@ -13,16 +12,16 @@ import type { Read } from './archive.ts';
 
 type Question = Pick<Read, 'operation' | 'path' | 'caller'>;
 
-/** Signed addresses of a bucket, which change with each answer and are therefore not compared. */
+/** Matches a signed address of a bucket. Such addresses change with each answer and are therefore not compared. */
 const signed = /^https?:\/\/[^?]*\?.*X-Amz-/;
-/** Addresses with a port of the test run, which changes with each run. */
+/** Matches an address with a port of this test run. The port changes with each run. */
 const local = /https?:\/\/(?:127\.0\.0\.1|localhost):\d+/g;
 
-/** Streams do not end, so they are not read. */
+/** Whether the operation is read. Streams are not read, because a stream does not end. */
 const isAsked = ({ method, contentTypes, path }: ContractOperation) =>
   method === 'get' && !contentTypes.includes('text/event-stream') && !path.includes('openapi');
 
-/** @returns the reads about a club, each for every kind of caller that may send it */
+/** @returns the reads about a club, each read once for every kind of caller that may send it */
 export function questionsAbout(club: FurnishedClub): Question[] {
   return everyOperation.filter(isAsked).flatMap((operation) => {
     const kinds = operation.auth.length === 0 ? [null] : operation.auth;
@@ -46,7 +45,7 @@ export async function ask(base: string, { operation, path, caller }: Question, n
   return { operation, path, caller, status, answer };
 }
 
-/** Opens a new session for each read, because calls are counted by session. */
+/** Opens a new session for each read, because rate limits count the calls of a session. */
 async function tokenFor({ kind, id }: NonNullable<Question['caller']>, now: Date): Promise<string> {
   const { db } = await testDeps();
   const { token } = await db.transaction((tx) => openSession(tx, kind, id, now));
@@ -63,8 +62,8 @@ function steady(value: unknown): unknown {
 }
 
 /**
- * @returns the parts of the second value that differ from the first. An additional property is no difference, because callers must
- *   ignore unknown properties. `at` is a path like `/data/0/title`
+ * @returns the parts of the second value that differ from the first, each with its path `at` such as `/data/0/title`. An additional
+ * property is not a difference, because callers must ignore unknown properties
  */
 export function differences(recorded: unknown, today: unknown, at = ''): { at: string; was: unknown; is: unknown }[] {
   if (Array.isArray(recorded) && Array.isArray(today) && recorded.length === today.length)

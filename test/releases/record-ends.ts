@@ -1,6 +1,6 @@
 /**
- * Not a test: `npm run release` runs it with mocha after record.ts. It loads the recorded release, and records how the open runs of the
- * release end.
+ * Loads the recorded release, and records how the open runs of the release end. This file is not a test: `npm run release` runs it with
+ * mocha after record.ts.
  */
 import { migrate } from '../../commands/migrate.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';

@@ -1,7 +1,7 @@
 /**
  * Records a release; `npm run release -- VERSION` (main.ts) starts it. First it plays the tour and the scenarios of test/replay to their
- * ends. Then it plays the scenarios again, but only until their runs would begin. Each scenario leaves a row that waits. A club with a
- * record of every kind, and further states, add the remaining rows.
+ * ends. Then it plays the scenarios again, but only until their runs would begin. Each of these scenarios leaves a row that waits. A club
+ * with a record of every kind, and further-states.ts, add the missing rows.
  */
 import { expect } from 'chai';
 import { startApi } from '../../api/server.ts';
@@ -30,7 +30,7 @@ import { coverageOf } from './states.ts';
 const version = process.env['RELEASE_VERSION'] ?? '';
 const directory = process.env['RELEASE_DIRECTORY'] ?? '';
 
-/** The largest object that is recorded, in bytes. Larger objects are only read, and no open run waits for them. */
+/** The largest object that is recorded, in bytes. Larger objects are not needed, because no open run waits for them. */
 const largestObject = 64 * 1024;
 
 describe('recording a release', function () {
@@ -115,7 +115,7 @@ describe('recording a release', function () {
   });
 });
 
-/** @throws Error if the recording does not load, or differs after loading */
+/** @throws Error if the recording cannot be loaded, or if the loaded database differs */
 async function recordDatabase(): Promise<Dump> {
   const [source, empty, loaded] = [await testDatabase(), await scratchDatabase(), await scratchDatabase()];
   try {

@@ -25,8 +25,8 @@ const noticeBound = 'any stranger may post a notice, and parsing 1 MiB blocked t
 const mailDirection =
   'e-mails declare the language and direction of their club, and align their text in this direction (ADR 59)';
 /**
- * Intended differences between today's code and older releases, with their reasons. The key is `table.column`, `operation /place` or a
- * line about the contract.
+ * Intended differences between today's code and older releases, with their reasons. The key is `table.column`, `operation /place` or a line
+ * of brokenTerms().
  */
 const intended: Readonly<Record<string, string>> = {
   'asked now: post /webhooks/billing body application/json x-max-bytes 262144': noticeBound,
@@ -58,7 +58,7 @@ describe('recorded releases', function () {
     expect(recordedVersions()[0]).to.equal('0.2.0');
   });
 
-  it('report which file of a damaged release cannot be read', async () => {
+  it('cause an error that names the file if a file of the release is damaged', async () => {
     const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-release-'));
     try {
       await cp(path.join(releasesDirectory, '0.2.0'), directory, { recursive: true });
@@ -71,7 +71,7 @@ describe('recorded releases', function () {
     }
   });
 
-  it('report which table of a dump cannot be loaded, and leave no transaction open', async () => {
+  it('cause an error that names the table if a table does not load, and leave no transaction open', async () => {
     const source = await scratchDatabase();
     try {
       const column = { name: 'id', type: 'integer' };
@@ -103,11 +103,11 @@ describe('recorded releases', function () {
         await migrate(source);
       });
 
-      it('has today’s schema after the migrations', async () => {
+      it('has today’s database schema after the migrations', async () => {
         expect(await schemaOf(await testDatabase())).to.deep.equal(schemaToday);
       });
 
-      it('keeps every row, and every value of every column', async () => {
+      it('keeps every row, and every value of every column, after the migrations', async () => {
         const source = await testDatabase();
         const lostRows: string[] = [];
         for (const table of recorded().database.tables) {
@@ -116,12 +116,12 @@ describe('recorded releases', function () {
         expect(lostRows.filter((place) => !(place in intended))).to.deep.equal([]);
       });
 
-      it('keeps all promises of its contract, and gets no new requirements from today’s contract', () => {
+      it('has a contract whose promises today’s contract keeps, without new requirements', () => {
         const broken = brokenTerms(recorded().contract, JSON.parse(contractText) as object);
         expect(broken.filter((line) => !(line in intended))).to.deep.equal([]);
       });
 
-      it('gets its recorded answers from today’s API for every read', async () => {
+      it('still gets the recorded answer to every read from today’s API', async () => {
         const now = new Date(recorded().summary.recordedAt);
         const options = { clock: () => now, readinessGraceMs: 0, counterDeadlineMs };
         const api = await startApi(await testConfig(), options);
@@ -142,11 +142,11 @@ describe('recorded releases', function () {
         expect(changed).to.deep.equal([]);
       });
 
-      it('has open runs that all continue to their recorded ends', async () => {
+      it('has open runs, which all continue to their recorded ends', async () => {
         expect(await openRuns(recorded())).to.deep.equal(readEnds(version));
       });
 
-      it('leaves a client of the bucket that uses today’s clock, for the test of the next release', async () => {
+      it('leaves a client of the object store that uses the real clock, which the next release needs', async () => {
         expect(await (await testObjectStore()).size(`public/${version}`)).to.equal(undefined);
       });
 

@@ -1,11 +1,11 @@
-/** Finds the tables without rows, and the states that no row of a database has. */
+/** Finds the tables that have no rows, and the states that no row of the database has. */
 import type { DataSource } from 'typeorm';
 import type { Summary } from './archive.ts';
 import type { RecordedTable } from './dump.ts';
 
 /**
  * Matches a CHECK that lists the allowed values of a column, such as `CHECK ((status = ANY (ARRAY['draft'::text, …])))`. A CHECK of a
- * partition is treated like a CHECK of the partitioned table.
+ * partition counts as a CHECK of the partitioned table.
  */
 const listing = /^CHECK \(\((\w+) = ANY \(ARRAY\[(.*)\]\)\)\)$/;
 

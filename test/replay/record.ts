@@ -1,9 +1,9 @@
 /**
  * Records the histories that replay.test.ts replays: `npm exec mocha test/replay/record.ts`, then `npm run format`.
  *
- * Records only scenarios without a file. A committed history represents runs that are still open in an installation. The history must
- * replay for as long as such a run can last (30 days for a delivery). If a change of a workflow needs new histories, rename the old file
- * (`failure-then-success-until-<date>.json`) and record the scenario again beside it.
+ * Records only the scenarios that have no file yet. A committed history stands for runs that are still open in an installation. The code
+ * must replay this history for as long as such a run can last (30 days for a delivery). If a change of a workflow needs new histories,
+ * rename the old file (`failure-then-success-until-<date>.json`) and record the scenario in a new file.
  */
 import { commitHistory, isCommitted } from '../toolkit/drive/replay.ts';
 import { useRecorder } from './recorder.ts';

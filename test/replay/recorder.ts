@@ -1,4 +1,7 @@
-/** Plays scenarios for record.ts, with a worker for every task queue on the stack's server and on a time-skipping server. */
+/**
+ * Plays scenarios for record.ts on two Temporal servers: the server of the stack, and a server that skips time. Each server has a worker
+ * for every task queue.
+ */
 import { Client, type WorkflowClient as TemporalClient, type WorkflowHandle } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { activities as all, type ActivityDeps } from '../../activities/index.ts';
@@ -32,7 +35,7 @@ import { testObjectStore } from '../toolkit/stack/storage.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
 import { runWorkerHere } from '../toolkit/stack/worker.ts';
 
-/** A record, with the search attributes of its run. */
+/** A record whose run starts, with the search attributes of the run. */
 interface Subject {
   id: Id;
   clubId: Id;
@@ -40,15 +43,15 @@ interface Subject {
 }
 
 export interface Recorder {
-  /** The server of the stack. */
+  /** The Temporal server of the stack. */
   temporal: TemporalClient;
-  /** Starts or signals a run on that server, by one of the methods of the relay. */
+  /** Starts or signals a run on the server of the stack, by one of the methods that the relay uses. */
   by: Record<
     keyof WorkflowClient,
     (type: WorkflowType, subject: Subject, ...further: unknown[]) => Promise<WorkflowHandle>
   >;
   runOf(type: WorkflowType, id: Id): WorkflowHandle;
-  /** The server that skips time. */
+  /** The Temporal server that skips time. */
   skipped: {
     now(): Promise<Date>;
     start(type: WorkflowType, taskQueue: string, id: Id, ...further: unknown[]): Promise<WorkflowHandle>;
@@ -57,27 +60,24 @@ export interface Recorder {
   relays: { real: RelayHere; skipped: RelayHere };
   delivering: Delivering;
   model(): FakeModel;
-  /** The behaviour that scenarios change. */
+  /** The behaviour of services that scenarios can change. */
   injected: {
     processor: PaymentProcessor;
     /** Called when the next source is read. */
     onSourceRead: () => Promise<void>;
-    /** The processing of the next sales notices fails unexpectedly, for this number of notices. */
+    /** The number of next sales notices whose processing fails unexpectedly. */
     noticeFaults: number;
-    /** The next file steps fail unexpectedly, until this number of steps has failed. */
+    /** The number of next steps on files that fail unexpectedly. */
     fileFaults: number;
-    /** The name servers' answers about mail domains. */
+    /** Gives the name servers' answers about mail domains. */
     resolveText: ResolveText;
   };
 }
 
-/** Plays a scenario. @returns the run, whose history is recorded after the run has ended */
+/** Plays a scenario. @returns the run. Its history is recorded after the run has ended */
 export type Play = (recorder: Recorder) => Promise<WorkflowHandle>;
 
-/**
- * The scenarios by workflow type and scenario name. The type is the name of the folder of histories, and the scenario name is the name of
- * the file.
- */
+/** The scenarios by workflow type and scenario name. Histories are stored in the file `<type>/<scenario name>.json`. */
 export type Scenarios = Partial<
   Record<WorkflowType | 'beginDigests' | 'sweep' | 'retention', Readonly<Record<string, Play>>>
 >;
@@ -144,7 +144,7 @@ export function useRecorder(): () => Recorder {
   };
 }
 
-/** No step fails, and name servers have no records. */
+/** The default behaviour: no step fails, and name servers have no records. */
 export const nothingInjected = (): Recorder['injected'] => ({
   processor: fakePaymentProcessor([]),
   onSourceRead: async () => {},

@@ -6,7 +6,7 @@ import { workflowBundle } from '../toolkit/stack/worker.ts';
 import * as workflows from '../../workflows/index.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
-/** record.ts records these histories, and says when to do so. */
+/** Replays the committed histories with the current workflows. record.ts records the histories, and says when to do so. */
 describe('replay of committed histories', function () {
   this.timeout(60_000);
   const committed = committedHistories().map((history) => ({
@@ -35,7 +35,7 @@ describe('replay of committed histories', function () {
     });
   }
 
-  it('refuses a history that does not match the code', async () => {
+  it('fails for a history that does not match the code', async () => {
     const history = committed.find(({ workflowId }) => workflowId === 'webhookDelivery/failure-then-success')?.read();
     const scheduled = history?.events?.find((event) => event.activityTaskScheduledEventAttributes);
     if (scheduled?.activityTaskScheduledEventAttributes) {

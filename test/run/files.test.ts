@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { isQuick, isUnitTest, likeliestFirst, longestFirst, shuffled, testFiles } from './files.ts';
 
 describe('test/run/files', () => {
-  it('runs files without a measured duration first, and then the longest files', () => {
+  it('sorts files without a measured duration first, and then the longest files', () => {
     const durations = { 'a.test.ts': 1, 'b.test.ts': 3, 'c.test.ts': 2 };
     expect(longestFirst(['a.test.ts', 'b.test.ts', 'new.test.ts', 'c.test.ts'], durations)).to.deep.equal([
       'new.test.ts',
@@ -12,7 +12,7 @@ describe('test/run/files', () => {
     ]);
   });
 
-  it('returns all files in an order that depends only on the seed', () => {
+  it('shuffles all files into an order that depends only on the seed', () => {
     const files = testFiles();
     expect(shuffled(files, 7)).to.deep.equal(shuffled(files, 7));
     expect(shuffled(files, 7)).not.to.deep.equal(shuffled(files, 8));
@@ -33,14 +33,14 @@ describe('test/run/files', () => {
     ]);
   });
 
-  it('recognizes a unit test by its imports, none of which reaches the stack', () => {
+  it('calls a file a unit test if none of its direct or indirect imports reaches the stack', () => {
     expect(isUnitTest('test/run/files.test.ts')).to.equal(true);
     expect(isUnitTest('test/domain/webhooks/deliveries/schedule.policy.test.ts')).to.equal(true);
     expect(isUnitTest('test/api/tags.test.ts')).to.equal(false);
     expect(isUnitTest('test/dev/stack.test.ts')).to.equal(false);
   });
 
-  it('finds no policy test that needs the stack', () => {
+  it('finds that no test file of a policy needs the stack', () => {
     const policies = testFiles().filter((file) => file.endsWith('.policy.test.ts'));
     expect(policies).not.to.have.length(0);
     expect(policies.filter((file) => !isUnitTest(file))).to.deep.equal([]);

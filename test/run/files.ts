@@ -1,38 +1,38 @@
 /** Selects the test files of a run, and sorts them. */
-// The file does not import globSync by name. In an older Node this import would fail before the version message is printed.
+// globSync is not imported by name, because in an older Node this import would fail before the message about the Node version is printed.
 import fs, { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
 import type { Durations } from './timings.ts';
 
-/** Every test file, as paths from the project's directory. */
+/** Returns every test file, as a path from the project's directory. */
 export function testFiles(): string[] {
   return fs.globSync('test/**/*.test.ts', { cwd: projectDirectory }).toSorted();
 }
 
-/** A test that imports one of these modules starts processes, or uses the shared stack of the run server (server.ts). */
+/** A test that imports one of these modules starts processes, or uses the stack that server.ts shares. */
 const stackModules = ['test/toolkit/stack/stack.ts', 'dev/stack/stack.ts', 'dev/components.ts', 'dev/start.ts'];
 const importing = /\bfrom '(\.[^']+)'/g;
 
 /**
- * Whether a file is a unit test: none of its direct or indirect imports reaches the stack. Then it needs no Postgres, no Temporal and no
- * other server.
+ * Whether a file is a unit test: none of its direct or indirect imports reaches the stack. A unit test needs no Postgres, no Temporal and
+ * no other server.
  */
 export function isUnitTest(file: string, reachable = new Map<string, boolean>()): boolean {
   return !reaches(file, stackModules, reachable);
 }
 
-/** @returns whether the file is one of the modules, or imports such a module directly or indirectly */
+/** @returns whether the file is one of the modules or imports one of them, directly or indirectly */
 export function reaches(file: string, modules: readonly string[], reachable = new Map<string, boolean>()): boolean {
   const known = reachable.get(file);
   if (known !== undefined) return known;
-  reachable.set(file, false); // This value ends the search in a circle of imports.
+  reachable.set(file, false); // This value ends the search if imports form a circle.
   const does = modules.includes(file) || importsOf(file).some((imported) => reaches(imported, modules, reachable));
   reachable.set(file, does);
   return does;
 }
 
-/** Returns the imported files. A text in a test may look like an import. Its file does not exist, so the import is ignored. */
+/** Returns the imported files. A string in a test may look like an import. Such an import is ignored, because its file does not exist. */
 function importsOf(file: string): string[] {
   const text = readFileSync(path.join(projectDirectory, file), 'utf8');
   return [...text.matchAll(importing)]
@@ -40,7 +40,10 @@ function importsOf(file: string): string[] {
     .filter((target) => /^(?:test|dev)\/.*\.ts$/.test(target) && existsSync(path.join(projectDirectory, target)));
 }
 
-/** `npm test -- --unit` must take only a few seconds in total, so it omits files that read hostile PDFs or wait for sockets. */
+/**
+ * `npm test -- --unit` must take only a few seconds in total. It therefore omits slow files, such as tests that read hostile PDFs or wait
+ * for sockets.
+ */
 const quickSeconds = 1;
 
 /** @param durations the measured durations; a file without an entry counts as quick */
@@ -54,7 +57,7 @@ export function longestFirst(files: readonly string[], durations: Durations): st
   return files.toSorted((one, other) => secondsOf(other) - secondsOf(one) || one.localeCompare(other));
 }
 
-/** Files whose text contains all of these words come first, because the requested test is probably in one of them. */
+/** Puts the files whose text contains all of these words first, because the requested test is probably in one of these files. */
 export function likeliestFirst(files: readonly string[], words: string): string[] {
   const searchWords = words.toLowerCase().split(/\W+/).filter(Boolean);
   const isLikely = (file: string) => {
@@ -65,11 +68,11 @@ export function likeliestFirst(files: readonly string[], words: string): string[
   return [...likely, ...files.filter((file) => !likely.has(file))];
 }
 
-/** Returns the same files in the order of this seed. */
+/** Returns the same files in a random order that depends only on the seed. */
 export function shuffled(files: readonly string[], seed: number): string[] {
   let state = seed >>> 0;
   const random = () => {
-    // Mulberry32: 32 bits of state are enough to order some hundred files.
+    // The generator Mulberry32. Its 32 bits of state are enough to order some hundred files.
     state = (state + 0x6d_2b_79_f5) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);

@@ -12,7 +12,7 @@ describe('test/run/hooks', () => {
   });
   after(() => rmSync(directory, { recursive: true }));
 
-  /** Returns the output of mocha for these tests, with the hooks of test/run/hooks.ts and without a stack. */
+  /** Runs mocha over these tests with the hooks of test/run/hooks.ts, but without a stack. Returns the output of mocha. */
   const run = (tests: string, further: readonly string[] = []) => {
     const file = path.join(directory, 'some.test.mjs');
     writeFileSync(file, tests);
@@ -26,14 +26,14 @@ describe('test/run/hooks', () => {
     });
   };
 
-  it('fails a file with a hook outside of a describe, and names the hook', () => {
+  it('makes a file fail if it has a hook outside of a describe, and names the hook', () => {
     const { stdout, status } = run(`beforeEach('make a club', () => {}); it('passes', () => {});`);
     expect(status).to.equal(1);
     expect(stdout).to.include('Move these hooks of').and.to.include('some.test.mjs into a describe: ');
     expect(stdout).to.include('make a club');
   });
 
-  it('prints the cause of a failure, even if the test ran in another process', () => {
+  it('prints the cause of a failure, even if the test ran in a child process', () => {
     const failing = `it('fails', () => { throw new Error('which case', { cause: new Error('why it failed') }); });`;
     for (const further of [[], ['--parallel', '--jobs', '2']]) {
       const { stdout } = run(failing, further);
@@ -41,12 +41,12 @@ describe('test/run/hooks', () => {
     }
   });
 
-  it('passes a file whose hooks are inside a describe', () => {
+  it('lets a file pass if all its hooks are inside a describe', () => {
     const { stdout, status } = run(`describe('a', () => { beforeEach(() => {}); it('passes', () => {}); });`);
     expect([status, stdout.includes('1 passing')]).to.deep.equal([0, true]);
   });
 
-  it('gives a unit test no stack', () => {
+  it('makes a unit test fail if it requests the stack', () => {
     const stack = path.join(projectDirectory, 'test', 'toolkit', 'stack', 'stack.ts');
     const { stdout } = run(`import { testStack } from '${stack}'; it('asks', () => testStack());`);
     expect(stdout).to.include('This run of unit tests has no stack');

@@ -13,7 +13,10 @@ import type { RunServer } from './server.ts';
 
 let server: RunServer | undefined;
 
-/** Runs in the first process of the run. Unit tests need no server, and a unit test that requests it fails. */
+/**
+ * Runs in the first process of the run, and starts the run server. A run of unit tests starts no server, and a unit test that requests the
+ * server fails.
+ */
 export async function mochaGlobalSetup(): Promise<void> {
   if (process.env['TEST_UNIT']) return;
   const { startRunServer } = await import('./server.ts');
@@ -26,10 +29,10 @@ export async function mochaGlobalTeardown(): Promise<void> {
   await server?.stop();
 }
 
-/** The minimum timeout of a test. Files and tests may set a longer one. */
+/** The minimum timeout of a test. Files and tests may set a longer timeout. */
 const leastTimeLimitMs = 60_000;
 
-recordStatements(); // This line runs in every process of the run.
+recordStatements(); // This call runs in every process of the run.
 
 let fileStart = { at: 0, cpu: process.cpuUsage() };
 
@@ -41,7 +44,7 @@ export const mochaHooks = {
     if (hooks.length > 0) {
       throw new Error(`Move these hooks of ${fileOf(rootOf(this))} into a describe: ${hooks.join(', ')}.`);
     }
-    this.timeout(120_000); // The first files wait until the stack has started, which may take longer than their own hooks allow.
+    this.timeout(120_000); // The first files wait until the stack has started. This may take longer than the timeouts of their own hooks.
     const base = process.env['TEST_RUN_URL'];
     const file = path.relative(projectDirectory, fileOf(rootOf(this)));
     if (base && !file.startsWith('..') && !isUnitTest(file)) {
@@ -59,7 +62,7 @@ export const mochaHooks = {
     await testEnded();
   },
   afterAll: async function endFile(this: Context): Promise<void> {
-    this.timeout(60_000); // The open connections of the file may need some time to close.
+    this.timeout(60_000); // The connections that the file opened may need some time to close.
     await fileEnded();
     const timings = process.env['TEST_TIMINGS'];
     if (!timings) return;
@@ -74,8 +77,8 @@ export const mochaHooks = {
 };
 
 /**
- * Adds the cause of an error to its stack. The error of a generated test names the case, and its cause names the reason. In a parallel
- * run, mocha does not transfer the cause from a test process.
+ * Adds the cause of an error to its stack. The error of a generated test names the case, and the cause of the error names the reason. In a
+ * parallel run, mocha does not transfer the cause from the test process.
  */
 function tellCause(error: Error | undefined): void {
   if (error?.cause instanceof Error) error.stack = `${error.stack}\n\n  Caused by ${error.cause.stack}`;
@@ -83,7 +86,7 @@ function tellCause(error: Error | undefined): void {
 
 const own = new Set<unknown>([mochaHooks.beforeAll, mochaHooks.beforeEach, mochaHooks.afterEach, mochaHooks.afterAll]);
 
-/** Hooks of the root suite that this file does not define. */
+/** Returns the hooks of the root suite that other files define. */
 function strayHooks(root: Suite): string[] {
   const kinds = ['_beforeAll', '_beforeEach', '_afterEach', '_afterAll'] as const;
   type Hooks = Record<(typeof kinds)[number], readonly { title: string; fn?: unknown }[]>;

@@ -1,14 +1,14 @@
 /**
- * Registers functions that run after each test or at the end of each file. Modules of the toolkit call this file, and the root hooks
- * (hooks.ts) run the functions in every process of the run. If a module of the toolkit declared a hook itself, the hook would run for one
- * test file only.
+ * Registers functions that run after each test or at the end of each file. Modules of the toolkit register their functions here, and the
+ * root hooks (hooks.ts) run these functions in every process of the run. If a module of the toolkit declared a hook itself, the hook would
+ * run for one test file only.
  */
 type Work = () => void | Promise<void>;
 
 const afterTests: Work[] = [];
 let closings: Work[] = [];
 
-/** Runs the function after every test of the run. Call `afterEveryTest` once, when the module loads. */
+/** Runs the function after every test of the run. A module calls `afterEveryTest` once, when the module loads. */
 export function afterEveryTest(work: Work): void {
   afterTests.push(work);
 }

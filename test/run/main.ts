@@ -1,16 +1,16 @@
 /**
  * `npm test` runs all test files, the longest first. It starts one process more than the machine has cores. Arguments:
  *
- *   --grep words   some tests; files that contain these words come first
+ *   --grep words   runs some tests; files that contain these words come first
  *   test/….test.ts some files
- *   --unit         the tests that need no stack, without slow files (durations.json)
- *   --seed N       the files in the random order of seed N
- *   --jobs N       N processes
+ *   --unit         runs the tests that need no stack, except slow files (durations.json)
+ *   --seed N       runs the files in the random order of seed N
+ *   --jobs N       uses N processes
  *   --durations    writes test/run/durations.json anew
  *   --budgets      runs nothing; fails if a file of the last run took longer than its budget in durations.json
  *
- * Mocha receives all other arguments. Files with a failure run a second time, to distinguish a flaky test from a broken test. Both kinds
- * of failure fail the run.
+ * Mocha receives all other arguments. Files with a failed test run a second time, to distinguish flaky tests from broken tests. The run
+ * fails in both cases.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -43,8 +43,8 @@ const passedOn = tokens.flatMap((token) =>
   token.kind === 'option' && !ours.has(token.name) ? [token.rawName, ...(token.value ? [token.value] : [])] : [],
 );
 /**
- * The number of additional processes. Test files that kill workers wait until leases and heartbeats expire. During these waits the
- * additional processes use the cores.
+ * The number of test processes beyond the number of cores. Test files that kill workers wait until leases and heartbeats expire. During
+ * these waits the additional processes use the cores.
  */
 const waitingJobs = 1;
 const jobs = Number(values.jobs ?? os.availableParallelism() + waitingJobs);
@@ -74,7 +74,7 @@ if (first === undefined) {
   process.exitCode = Math.min(first.failed, 255);
 }
 
-/** @returns the exit code 0 @throws Problem if files exceed their budgets; the problem names each of them */
+/** @returns the exit code 0 @throws Problem with the name of each file that exceeded its budget */
 function checkBudgets(): number {
   const measured = readTimings();
   const over = overBudget(measured, committedDurations());
@@ -89,8 +89,8 @@ function checkBudgets(): number {
 }
 
 /**
- * Runs the other files and records their statements. Then runs the file that checks the rows of these statements. A run with `--grep`
- * records nothing, because only some tests run.
+ * First runs all other files and records their SQL statements. Then runs the test file that checks the rows that the code declares for
+ * these statements. A run with `--grep` records nothing, because only some tests run.
  */
 function runAndCheck(all: readonly string[]): Results | undefined {
   if (!all.includes(statementsTest) || all.length === 1 || values.grep !== undefined) {

@@ -12,7 +12,7 @@ describe('test/run/reporter', () => {
   });
   after(() => rmSync(directory, { recursive: true }));
 
-  /** Returns the last line and the exit code of a mocha run over these tests. */
+  /** Runs mocha over these tests. Returns the last line of the output, and the exit code. */
   const run = (tests: string) => {
     const file = path.join(directory, 'some.test.cjs');
     writeFileSync(file, tests);
@@ -46,7 +46,7 @@ describe('test/run/reporter', () => {
     });
   });
 
-  it('ends with the number of skipped tests, if a test was skipped', () => {
+  it('adds the number of skipped tests to the last line if a test was skipped', () => {
     expect(run(`${pass}it.skip('c', () => {});`)).to.deep.include({
       last: '1 passed, 0 failed, 1 skipped',
       end: '',
@@ -54,7 +54,7 @@ describe('test/run/reporter', () => {
     });
   });
 
-  it('prints each test that was repeated, and fails the run if it repeated more than three tests', () => {
+  it('prints each test that was repeated, and makes the run fail if more than three tests were repeated', () => {
     const repeated = (title: string) =>
       `let n_${title} = 0; it('${title}', function () { this.retries(1); if (n_${title}++ === 0) throw new Error('now and then'); });`;
     const three = ['a', 'b', 'c'].map(repeated).join('');

@@ -9,11 +9,11 @@ const resultsOf = (...failures: string[]): Results => ({
 });
 
 describe('test/run/results', () => {
-  it('calls a test flaky if it fails only in the first run', () => {
+  it('calls a test flaky if the test fails only in the first run', () => {
     expect(flakyTests(resultsOf('one', 'other'), resultsOf('other'))).to.deep.equal(resultsOf('one').failures);
   });
 
-  it('reports each flaky test with its failure and its known cause, or with the action for a new test', () => {
+  it('reports each flaky test with its failure, and with the known cause or the required action', () => {
     const { failures } = resultsOf('known', 'new');
     expect(flakeReport(failures, [{ title: 'known', cause: 'a slow clock' }])).to.deep.equal([
       'Flaky: known: no answer (a slow clock)',
@@ -21,7 +21,7 @@ describe('test/run/results', () => {
     ]);
   });
 
-  it('has a cause for each flaky test of test/flakes.json', () => {
+  it('requires a cause for each flaky test in test/flakes.json', () => {
     expect(knownFlakes().filter(({ title, cause }) => !title || !cause)).to.deep.equal([]);
   });
 
@@ -31,7 +31,7 @@ describe('test/run/results', () => {
     expect(failures.map(({ title }) => title)).to.deep.equal(['one', 'other']);
   });
 
-  it('closes a run with `N passed, N failed`, and with the number of skipped tests if it is not 0', () => {
+  it('closes a run with `N passed, N failed`, and with the number of skipped tests unless it is 0', () => {
     expect(closingLine(resultsOf('one'))).to.equal('5 passed, 1 failed');
     expect(closingLine({ ...resultsOf(), skipped: 2 })).to.equal('5 passed, 0 failed, 2 skipped');
   });

@@ -1,4 +1,4 @@
-/** Evaluates the results that the reporter writes for the launcher. */
+/** Evaluates the results of a test run, which the reporter writes for the launcher (main.ts). */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
@@ -12,7 +12,7 @@ export interface Results {
   readonly failures: readonly { readonly title: string; readonly file: string; readonly message: string }[];
 }
 
-/** A flaky test, and the cause of its failures. The test stays in test/flakes.json until it is corrected. */
+/** A flaky test, with the cause of its failures. The entry stays in test/flakes.json until the test is corrected. */
 interface Flake {
   readonly title: string;
   readonly cause: string;
@@ -34,7 +34,7 @@ export function knownFlakes(): Flake[] {
   return JSON.parse(readFileSync(flakesFile, 'utf8')) as Flake[];
 }
 
-/** Returns the failures of the first run that did not repeat in the second run. They still fail the run. */
+/** Returns the failures of the first run that did not occur again in the second run. The whole run still counts as failed. */
 export function flakyTests(first: Results, second: Results): Results['failures'] {
   const stillFailing = new Set(second.failures.map(({ title }) => title));
   return first.failures.filter(({ title }) => !stillFailing.has(title));
@@ -50,7 +50,7 @@ export function flakeReport(flaky: Results['failures'], known: readonly Flake[])
 
 const unknownFlake = 'not in test/flakes.json yet: find the cause and mend it, or write it down there';
 
-/** The last line of a run. */
+/** Returns the last line of the output of a run. */
 export function closingLine({ passed, failed, skipped }: Results): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 }

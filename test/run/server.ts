@@ -1,7 +1,7 @@
 /**
  * The stack that the processes of a test run share: one set of servers, one template database, and one bundle of the workflows. The first
- * process of the run serves this stack on the loopback interface. Each part is created at its first request, so tests of pure functions
- * create nothing.
+ * process of the run serves this stack on the loopback interface. Each part of the stack is created when a test first requests it, so tests
+ * of pure functions create nothing.
  */
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
@@ -20,9 +20,9 @@ import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../commands/migrate.ts';
 import { writeWorkflowBundle } from '../../worker/temporal/workflow-bundle.ts';
 
-/** The answer to a test process that requests its part of the stack. */
+/** The answer of the run server to a test process that requests its part of the stack. */
 export interface Share {
-  /** The environment for readConfig(). The database and the namespace belong to the process, and all other servers are shared. */
+  /** The environment for readConfig(). The database and the namespace are only for this process, and all servers are shared. */
   readonly environment: Readonly<Record<string, string>>;
   /** The directory of the stack, with its certificate authority. */
   readonly directory: string;
@@ -35,18 +35,19 @@ export interface RunServer {
 
 const directoryPrefix = 'club-learning-test-';
 /**
- * The time limit for connecting to Postgres. At high load, connecting takes longer than a service would wait. An exhausted pool still fails
- * with its own error, before mocha's limit of 20 s.
+ * The time limit for connecting to Postgres. At high load, connecting takes longer than a service would wait. The limit is below mocha's
+ * limit of 20 s, so that an exhausted pool still fails with its own error.
  */
 const connectWithinMs = 15_000;
 
 /**
  * @param jobs the number of test processes
- * @param env the environment; a DATABASE_URL replaces the Postgres of the stack; the test databases there are dropped at the end
+ * @param env the environment. Its DATABASE_URL, if any, replaces the Postgres of the stack. The test databases in that Postgres are dropped
+ * at the end
  */
 export async function startRunServer(jobs: number, env: Environment = process.env): Promise<RunServer> {
   if (env['TEMPORAL_ADDRESS']) throw new Problem('The tests start a Temporal of their own: unset TEMPORAL_ADDRESS.');
-  const givenDatabase = env['DATABASE_URL']; // Read before the tests, because test files may change the variable in this process.
+  const givenDatabase = env['DATABASE_URL']; // read before the tests, because test files may change the variable
   await removeLeftovers();
   const directory = directoryOf(process.pid);
   const namespaces = Array.from({ length: jobs }, (_, job) => namespaceOf(job));
@@ -57,12 +58,14 @@ export async function startRunServer(jobs: number, env: Environment = process.en
   const newDatabase = async (url: string, from: string) => {
     const name = `club_test_${process.pid}_${databases.length}`;
     databases.push(name);
-    // FILE_COPY copies files. The default, WAL_LOG, would write each page twice.
+    // The strategy FILE_COPY copies files. The default strategy WAL_LOG would write each page twice.
     await administer(url, `CREATE DATABASE ${name} TEMPLATE ${from} STRATEGY FILE_COPY`);
     return withDatabase(url, name);
   };
 
-  /** Restarts a server that has ended by itself, because otherwise all further tests would fail. The launcher reads `TEST_CRASHES`. */
+  /**
+   * Restarts a server that has crashed, because otherwise all further tests would fail. The launcher later prints the file `TEST_CRASHES`.
+   */
   const bringBack = async (message: string, name: PartName) => {
     process.stderr.write(`${message}\n`);
     if (env['TEST_CRASHES']) appendFileSync(env['TEST_CRASHES'], `${message}\n`);
@@ -120,7 +123,7 @@ export async function startRunServer(jobs: number, env: Environment = process.en
     async stop() {
       server.closeAllConnections();
       server.close();
-      // If the stack failed to start, it has already stopped its servers.
+      // If the start of the stack failed, the stack has already stopped its servers.
       const started = await stack?.catch(() => undefined);
       for (const name of givenDatabase ? databases : []) {
         await administer(givenDatabase ?? '', `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
@@ -132,8 +135,8 @@ export async function startRunServer(jobs: number, env: Environment = process.en
 }
 
 /**
- * Bundles the workflows. The folder of the file may not exist, because the replay of histories needs no stack, and only a stack creates the
- * folder.
+ * Bundles the workflows. The folder of the bundle may not exist yet, because only a stack creates the folder, and the replay of histories
+ * needs no stack.
  */
 async function bundle(file: string): Promise<string> {
   await mkdir(path.dirname(file), { recursive: true });
@@ -145,7 +148,7 @@ function send(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 }
 
-/** Migrates the template database to the newest schema. A copy of the template takes a tenth of the time of the migrations. */
+/** Migrates the template database to the newest schema. Copying the template takes a tenth of the time that the migrations take. */
 async function migrateDatabase(url: string): Promise<void> {
   const source = await createDataSource(
     { url: new Secret(url), poolSize: 2, connectWithinMs },
@@ -177,7 +180,7 @@ function withDatabase(url: string, name: string): string {
 const namespaceOf = (job: number) => `test-${job}`;
 const directoryOf = (pid: number) => path.join(os.tmpdir(), `${directoryPrefix}${pid}`);
 
-/** Removes the directories of killed runs. The name of such a directory contains the process id of the run. */
+/** Removes the directories that killed runs have left. The name of a run's directory contains the process id of the run. */
 async function removeLeftovers(): Promise<void> {
   const names = (await readdir(os.tmpdir())).filter((name) => name.startsWith(directoryPrefix));
   const dead = names

@@ -1,6 +1,6 @@
 /**
- * Moves the clock of a process, and of its children and threads: `node --import ./test/run/shifted-clock.mjs …`. It adds `CLOCK_OFFSET_MS`
- * to the time of the machine. Timers, `performance`, Postgres and Temporal are not affected.
+ * Moves the clock of a process, and of its children and threads, by `CLOCK_OFFSET_MS`: `node --import ./test/run/shifted-clock.mjs …`.
+ * Timers, `performance`, Postgres and Temporal still use the time of the machine.
  */
 const offset = Number(process.env.CLOCK_OFFSET_MS ?? 0);
 if (!Number.isFinite(offset)) throw new Error('CLOCK_OFFSET_MS is not a number of milliseconds.');

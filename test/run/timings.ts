@@ -6,7 +6,7 @@ import { projectDirectory } from '../../dev/project.ts';
 /** The seconds of each file, including its hooks, by the file's path from the project's directory. */
 export type Durations = Readonly<Record<string, number>>;
 
-/** A file with one line for each test file. The root hooks (hooks.ts) of the last run wrote it. */
+/** A file with one line for each test file of the last run. The root hooks (hooks.ts) write this file. */
 export const timingsFile = path.join(projectDirectory, '.data', 'test-timings.jsonl');
 
 const durationsFile = path.join(projectDirectory, 'test', 'run', 'durations.json');
@@ -31,11 +31,11 @@ export function writeDurations(durations: Durations): void {
 }
 
 /**
- * A file may take three times its committed seconds plus five. A busy machine stays within this limit. A file with a new slow hook exceeds
- * the limit.
+ * A file may take three times its committed seconds plus five seconds. Files stay within this limit on a busy machine, but a new slow hook
+ * exceeds the limit.
  */
 const noise = { factor: 3, seconds: 5 };
-/** The limit of a file without an entry in the table. */
+/** The limit in seconds of a file that has no entry in the table. */
 const newFileSeconds = 10;
 
 /** @returns a sentence for each file that took longer than its budget */

@@ -1,4 +1,4 @@
-/** Tests that each title fits into one line of a report, and is in a file that mocha runs. */
+/** Tests that each title of a test fits into one line of a report and stands in a file that mocha runs. */
 import { expect } from 'chai';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -7,11 +7,12 @@ import { projectDirectory } from '../../dev/project.ts';
 
 const longest = 100;
 /**
- * Files that record histories and releases. A person runs these files, and their titles name the occasion, such as “recording a release”.
+ * Files that record histories and releases. A person runs these files. Their titles name what the person does, such as “recording a
+ * release”.
  */
 const recorders = /^test\/(?:replay|releases)\/record[\w-]*\.ts$/;
 
-/** Returns the fixed parts of a title, without the inserted values of a template. */
+/** Returns a title without the values that a template inserts. */
 function textOf(title: ts.Expression): string {
   if (ts.isStringLiteralLike(title)) return title.text;
   if (!ts.isTemplateExpression(title)) return '';
@@ -58,12 +59,12 @@ describe('titles of tests', () => {
     expect(long, listed(long)).to.have.length(0);
   });
 
-  it('are in files that end in .test.ts, or in recorders', () => {
+  it('stand in files that end in .test.ts, or in recorders', () => {
     const others = titles.filter(({ file }) => !file.endsWith('.test.ts') && !recorders.test(file));
     expect(others, listed(others)).to.have.length(0);
   });
 
-  it('are found in nested calls, templates, skipped tests and conditions', () => {
+  it('are found even in nested calls, templates, skipped tests and conditions', () => {
     const text = "describe('a', () => { it.skip(`b ${1} c`); (x ? it : it.skip)('d', f); expect('e'); });";
     expect(titlesOf('x.ts', text).map(({ title }) => title)).to.deep.equal(['a', 'b … c', 'd']);
   });

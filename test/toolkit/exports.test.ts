@@ -6,7 +6,7 @@ import { projectDirectory } from '../../dev/project.ts';
 
 /** Names that programs find without an import. */
 const foundWithoutImport = new Set([
-  'test/run/hooks.ts mochaGlobalSetup', // Mocha finds this name and the next two names.
+  'test/run/hooks.ts mochaGlobalSetup', // mocha finds this name and the next two names.
   'test/run/hooks.ts mochaGlobalTeardown',
   'test/run/hooks.ts mochaHooks',
   'test/proofs/mutation/mocha-runner.ts strykerPlugins', // by Stryker
@@ -44,9 +44,9 @@ const files: readonly TestSourceFile[] = readdirSync(path.join(projectDirectory,
 const exportsOf = ({ text }: TestSourceFile): string[] =>
   [...text.matchAll(/^export (?:async )?(?:function|const|class|interface|type) (\w+)/gm)]
     .map(([, name = '']) => name)
-    .filter((name, index, names) => names.indexOf(name) === index); // An overload has the name of its function.
+    .filter((name, index, names) => names.indexOf(name) === index); // Overloads of a function have the same name.
 
-/** `file name` of each import from other files under test/. */
+/** One text `file name` for each import from a different file under test/. */
 const importsOf = ({ file, text }: TestSourceFile): string[] =>
   [
     ...text.matchAll(/^import (?:type )?\{([^}]*)\} from '(\.[^']*)';/gm),
@@ -62,7 +62,7 @@ const importsOf = ({ file, text }: TestSourceFile): string[] =>
 describe('exports under test/', () => {
   const exported = files.flatMap((source) => exportsOf(source).map((name) => ({ file: source.file, name })));
 
-  it('are named declarations, so that this test finds all of them', () => {
+  it('are declarations with a name, so that this test finds each of them', () => {
     const others = files.filter(({ text }) =>
       /^export (?!(async )?(function|const|class|interface|type) \w)/m.test(text),
     );

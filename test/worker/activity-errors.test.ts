@@ -67,7 +67,7 @@ describe('the log line of a failed activity', () => {
     expect(JSON.stringify(lines)).to.not.include('Mary');
   });
 
-  it('names the run if the fault cannot be recorded, or if the workflow has no row', async () => {
+  it('names only the run if the fault cannot be recorded or the workflow has no row', async () => {
     for (const [db, type] of [
       [unreliable((await testDeps()).db, () => 'before'), 'webhookDelivery'],
       [(await testDeps()).db, 'retention'],
@@ -78,7 +78,7 @@ describe('the log line of a failed activity', () => {
     }
   });
 
-  it('logs nothing for a canceled activity', async () => {
+  it('is not written if the activity was canceled', async () => {
     const { lines } = await logOfFailure((await testDeps()).db, 'webhookDelivery', new CancelledFailure('stopped'));
     expect(lines).to.deep.equal([]);
   });
@@ -86,7 +86,7 @@ describe('the log line of a failed activity', () => {
   describe('while tracing is on', () => {
     const spans = useTracing();
 
-    it('logs the trace id, and marks the span as failed with the error code', async () => {
+    it('contains the trace id, and the span is marked as failed with the error code', async () => {
       const { db } = await testDeps();
       for (const [type, name] of [
         ['webhookDelivery', 'a step failed; it is tried again'],
@@ -103,13 +103,13 @@ describe('the log line of a failed activity', () => {
 });
 
 describe('the address of the Temporal SDK’s metrics', () => {
-  it('resolves WORKER_HOST, with brackets around an IPv6 address', async () => {
+  it('is the resolved WORKER_HOST, with brackets around an IPv6 address', async () => {
     expect(await metricsAddress('0.0.0.0', 9090)).to.equal('0.0.0.0:9090');
     expect(await metricsAddress('::1', 9090)).to.equal('[::1]:9090');
     expect(await metricsAddress('localhost', 9090)).to.match(/^(127\.0\.0\.1|\[::1\]):9090$/);
   });
 
-  it('throws an error if WORKER_HOST has no address', async () => {
+  it('causes an error if WORKER_HOST has no address', async () => {
     const refused: unknown = await metricsAddress('no-such-host.invalid', 9090).catch((error: unknown) => error);
     expect(refused)
       .to.be.an('error')

@@ -22,7 +22,7 @@ const second = 1_000;
 const minute = 60 * second;
 
 describe('attempt permits (HOOK-16, HOOK-17)', () => {
-  it('postpone attempts by a time that depends on the receiver’s speed, and is at most 5 minutes', () => {
+  it('postpone attempts by a time that depends on the speed of the receiver, but at most by 5 minutes', () => {
     const permits = createKeyedPermits(permitsPerEndpoint, () => 0);
     permits.report('endpoint', 800);
     expect([1, 2, 3].map(() => permits.retryAt('endpoint', 0))).to.deep.equal([900, 1_000, 1_100]);
@@ -59,7 +59,7 @@ describe('a worker that limits concurrent attempts', () => {
   };
   const succeeded = { done: true, outcome: 'succeeded' };
 
-  /** Expects that the attempt was postponed by more than 10 s, and that no attempt was recorded. */
+  /** Asserts that the attempt was postponed by more than 10 s, and that no attempt was recorded. */
   async function expectPutOff(delivery: TestWebhookDelivery, step: Awaited<ReturnType<typeof attempt>>): Promise<void> {
     const row = await deliveryRow(delivery.id);
     expect(step).to.deep.equal({ done: false, waitingFor: 'attempt', attempt: 1, at: row.nextAttemptAt.getTime() });
@@ -68,7 +68,7 @@ describe('a worker that limits concurrent attempts', () => {
     expect(await attemptRows(delivery.id)).to.deep.equal([]);
   }
 
-  it('postpones attempts over the limit of one endpoint, but makes attempts for other endpoints (HOOK-16)', async () => {
+  it('postpones attempts above the limit of an endpoint, but makes attempts to other endpoints (HOOK-16)', async () => {
     const { permits, onAttempt } = createAttemptPermits({ perEndpoint: 2, perHost: 9 });
     deps = { ...deps, permits, onAttempt };
     const deliveries = await deliveriesTo(await buildSubscription('https://hung-endpoint.example/'), 3);
@@ -86,7 +86,7 @@ describe('a worker that limits concurrent attempts', () => {
     ).to.deep.equal(succeeded);
   });
 
-  it('postpones attempts of all clubs over a host’s limit, but makes those for other hosts (HOOK-17)', async () => {
+  it('postpones attempts of all clubs above the limit of a host, but not to other hosts (HOOK-17)', async () => {
     const { permits, onAttempt } = createAttemptPermits({ perEndpoint: 8, perHost: 2 });
     deps = { ...deps, permits, onAttempt };
     const deliveries: TestWebhookDelivery[] = [];
@@ -118,7 +118,7 @@ describe('a worker that limits concurrent attempts', () => {
       now = Date.now();
     });
 
-    it('deletes no earlier attempt of the delivery, and no attempt of another delivery', async () => {
+    it('deletes neither earlier attempts of the delivery nor attempts of other deliveries', async () => {
       for (const delivery of [one, other]) await stepOf(delivery, refused, now);
       const again = now + minute;
       await claimed(other, again);
@@ -129,7 +129,7 @@ describe('a worker that limits concurrent attempts', () => {
       expect(await outcomesOf(other)).to.deep.equal([failed, { number: 2, fence: 2, outcome: null }]);
     });
 
-    it('does not end the lease of another worker that has claimed the delivery since then', async () => {
+    it('does not end the lease of a second worker that has claimed the delivery in the meantime', async () => {
       const failpoint = async () => {
         await endLease(one.id);
         await claimed(one, now);
@@ -142,7 +142,7 @@ describe('a worker that limits concurrent attempts', () => {
       ]);
     });
 
-    it('makes the delivery due immediately if a resend was requested since then', async () => {
+    it('makes the delivery due immediately if a resend was requested in the meantime', async () => {
       const failpoint = async () => {
         await resendDelivery(await testDeps(), one.clubId, one.endpoint.id, one.id, new Date(now));
       };
@@ -155,7 +155,7 @@ describe('a worker that limits concurrent attempts', () => {
       expect((await attemptRows(one.id)).map(({ trigger }) => trigger)).to.deep.equal(['manual']);
     });
 
-    it('cancels the delivery if its student was removed since then', async () => {
+    it('cancels the delivery if its student was removed in the meantime', async () => {
       const failpoint = () => removeStudent(depsOn(deps.db), one.clubId, one.studentId, new Date(now));
       deps = { ...deps, permits: full(now + minute), failpoint };
       expect(await attemptDelivery(deps, one.id, now)).to.deep.equal({ done: true, outcome: 'canceled' });
@@ -163,7 +163,7 @@ describe('a worker that limits concurrent attempts', () => {
     });
   });
 
-  it('makes fewer attempts while records are slow, so that each is recorded before its lease ends (ENG-18)', () => {
+  it('makes fewer attempts while recording is slow, so that each is recorded within its lease (ENG-18)', () => {
     const { permits } = createAttemptPermits();
     const now = Date.now();
     const acquire = (isManual = false) =>
@@ -189,13 +189,13 @@ describe('a worker that limits concurrent attempts', () => {
     expect(countAcquired(), 'Postgres is quick again').to.equal(600);
   });
 
-  it('makes manual attempts beyond both limits', async () => {
+  it('makes attempts that a person requests, even above both limits', async () => {
     const { permits, onAttempt } = createAttemptPermits({ perEndpoint: 1, perHost: 1 });
     deps = { ...deps, permits, onAttempt };
     const [one, other] = await deliveriesTo(await buildSubscription('https://hung-by-hand.example/'), 2);
     const { clubId, endpoint, id } = other as TestWebhookDelivery;
     await resendDelivery(await testDeps(), clubId, endpoint.id, id, new Date());
-    const ordinary = attempt(one as TestWebhookDelivery); // starts first, because a manual attempt would use its permit
+    const ordinary = attempt(one as TestWebhookDelivery); // this attempt starts first, because the manual attempt would use its permit
     await until('the ordinary attempt', { timeoutMs: 10_000 }, async () => posted.length === 1);
     const steps = [ordinary, attempt({ id })];
     await until('both attempts', { timeoutMs: 10_000 }, async () => posted.length === 2);

@@ -38,7 +38,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
   });
 
   const fact = (of = subscription) => ({ ...factAbout(of, 'student.updated', new Date()), priority: urgent }) as const;
-  /** @returns the runs of these facts, which one fan-out handles together */
+  /** @returns the runs to start for this number of facts, which one fan-out handles together */
   const fanOut = async (count = 1, on = db): Promise<DeliveryRun[]> => {
     const facts = Array.from({ length: count }, () => fact());
     const { localPermits } = permits;
@@ -51,7 +51,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     return run;
   };
   /**
-   * Starts the run. @param begins the work to do before the call that starts the run returns
+   * Starts the run. @param begins a function that runs before the call that starts the run returns
    * @returns whether the started run makes its first attempt as a local activity
    */
   const startRun = async (
@@ -79,7 +79,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     (await attemptRows(subjectId)).map(({ fence, number, outcome }) => ({ fence, number, outcome }));
   const succeeded = { done: true, outcome: 'succeeded' };
 
-  it('writes the claim together with the delivery, and does not set the mark `direct`', async () => {
+  it('stores the claim together with the delivery, and does not mark the delivery as `direct`', async () => {
     const run = await fanOutOne();
     const row = await deliveryRow(run.subjectId);
     expect(row).to.include({ status: 'pending', fence: 1, direct: false });
@@ -89,7 +89,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     expect(await attempts(run)).to.deep.equal([{ fence: 1, number: 1, outcome: null }]);
   });
 
-  it('passes its claim to the first step of the run, and to no later step', async () => {
+  it('gives its claim to the first step of the run, but to no later step', async () => {
     const run = await fanOutOne();
     expect(await startRun(run, true)).to.equal(true);
     expect(await step(run)).to.deep.equal(succeeded);
@@ -105,7 +105,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     { what: 'begins in another process', isEager: false },
     { what: 'cannot be started', isEager: new Error('away') },
   ]) {
-    it(`deletes the claimed attempt and wakes the run if the run ${what}`, async () => {
+    it(`gives up the claimed attempt and wakes the run if the run ${what}`, async () => {
       const run = await fanOutOne();
       const woken = await wakesBy(subscription.clubId, () => startRun(run, isEager).catch(() => {}));
       expect(woken).to.deep.equal([deliveryRun({ id: run.subjectId })]);
@@ -132,7 +132,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     });
   }
 
-  it('keeps its claim if the run begins through the task queue before the answer to the start', async () => {
+  it('keeps its claim if the run begins before the call that starts the run returns', async () => {
     const run = await fanOutOne();
     const woken = await wakesBy(subscription.clubId, () => startRun(run, false, () => step(run)));
     expect(woken).to.deep.equal([]);
@@ -156,7 +156,7 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     expect(await fanOutOne()).to.have.property('claimed');
   });
 
-  it('lets the run claim the attempt again if its claim is older than 5 s', async () => {
+  it('lets the run make a new claim if the first claim is older than 5 s', async () => {
     const [old, young] = [await fanOutOne(), await fanOutOne()];
     for (const run of [old, young]) await startRun(run, true);
     pass(4_999);
@@ -170,14 +170,14 @@ describe('a fan-out that claims first attempts for runs of its own process (HOOK
     expect(posts).to.equal(2);
   });
 
-  it('claims at most twice as many attempts as there are permits', async () => {
+  it('claims at most twice as many attempts as the process has permits', async () => {
     const runs = await fanOut(17);
     expect(runs.filter(({ claimed }) => claimed)).to.have.length(16);
     for (const { claimed, subjectId } of runs)
       expect((await deliveryRow(subjectId)).fence, subjectId).to.equal(claimed ? 1 : 0);
   });
 
-  it('lets a waiting run make the claimed attempt when a permit becomes free', async () => {
+  it('lets a run that waits for a permit make the claimed attempt when a permit becomes free', async () => {
     const runs = await fanOut(9);
     const isLocal: (boolean | undefined)[] = [];
     const all = runs.map((run) => startRun(run, true).then((local) => isLocal.push(local)));

@@ -11,15 +11,15 @@ import { directInFlight, firstAttempts } from '../../worker/reports/metrics.ts';
 
 const accepted: AttemptAnswer = { outcome: 'succeeded', responseStatus: 200, durationMs: 1 };
 
-/** A direct lane whose attempts wait until the test gives the answers. The other properties show the effects of the attempts. */
+/** A direct lane whose attempts wait until the test gives the receivers' answers. The other properties show what the attempts did. */
 interface Scene {
   lane: ReturnType<typeof createDirectLane>;
   permits: ReturnType<typeof createAttemptPermits>;
   /** Posted messages by event id. The test resolves each answer. */
   posted: Map<string, PromiseWithResolvers<AttemptAnswer>>;
-  /** Deliveries recorded as succeeded. */
+  /** The ids of the deliveries that were recorded as succeeded. */
   recorded: string[];
-  /** The number of transactions, which is the number of returned claims. All other writes are fakes, and begin no transaction. */
+  /** The number of transactions. It equals the number of returned claims, because all other writes are fakes and begin no transaction. */
   transactions: () => number;
   passed: string[];
   logged: { level: number; msg: string; error?: { message?: string } }[];
@@ -87,7 +87,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
   /** Requests this number of permits for one endpoint, and returns the ids of the deliveries that got a permit. */
   const acquireMany = (scene: Scene, count: number, endpointId: string, host?: string): string[] =>
     Array.from({ length: count }, () => acquire(scene, endpointId, host)).filter((id) => id !== undefined);
-  /** Acquires this number of permits, each for another quick endpoint. @returns the ids of the deliveries */
+  /** Acquires this number of permits, each for a different quick endpoint. @returns the ids of the deliveries */
   const fill = (scene: Scene, count: number): string[] =>
     Array.from({ length: count }, () => {
       const endpointId = newId();
@@ -145,7 +145,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       ).to.have.length(256 - 32);
     });
 
-    it('is granted until all endpoints together hold the configured number of permits', () => {
+    it('is granted until all endpoints together hold the configured maximum of permits', () => {
       const scene = laneOf(6);
       const [first = ''] = fill(scene, 6);
       answers(scene, 'seventh');
@@ -154,7 +154,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquire(scene, 'seventh'), 'after a release').to.be.a('string');
     });
 
-    it('is granted once for a delivery, even if its fact is fanned out again during the attempt', async () => {
+    it('is granted only once for a delivery, even if its fact is fanned out again during the attempt', async () => {
       const scene = laneOf(256);
       answers(scene, 'busy');
       const id = begin(scene, 'busy');
@@ -175,7 +175,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquire(scene, 'other')).to.be.a('string');
     });
 
-    it('is granted to unknown endpoints up to a quarter of all permits, but to a quick endpoint beyond', () => {
+    it('is granted to unknown endpoints up to a quarter of all permits; quick endpoints can get more', () => {
       const scene = laneOf(8);
       expect(['new-1', 'new-2', 'new-3'].map((endpointId) => acquire(scene, endpointId) !== undefined)).to.deep.equal([
         true,
@@ -186,7 +186,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquireMany(scene, 9, 'quick')).to.have.length(6);
     });
 
-    it('counts for the limit of unknown endpoints until its release, even if the endpoint becomes known', () => {
+    it('counts against the limit of unknown endpoints until its release, even if the endpoint becomes known', () => {
       const scene = laneOf(4);
       const id = acquire(scene, 'new-1') ?? '';
       answers(scene, 'new-1');
@@ -195,14 +195,14 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquire(scene, 'new-2')).to.be.a('string');
     });
 
-    it('counts for the limit of unknown endpoints if the last attempt to its endpoint failed', () => {
+    it('counts against the limit of unknown endpoints if the last attempt to its endpoint failed', () => {
       const scene = laneOf(4);
       answers(scene, 'failing');
       answers(scene, 'failing', { outcome: 'http_error' });
       expect(acquireMany(scene, 4, 'failing')).to.have.length(1);
     });
 
-    it('is refused to an endpoint whose answer took over 1 s, until the endpoint accepts a message faster', () => {
+    it('is refused to an endpoint that answered in over 1 s, until the endpoint accepts a message faster', () => {
       const scene = laneOf(8);
       answers(scene, 'slow', { durationMs: 1_001 });
       expect(acquire(scene, 'slow'), 'after an answer in 1,001 ms').to.equal(undefined);
@@ -240,7 +240,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(byRun('run-2')).to.equal(undefined);
     });
 
-    it('is free for every endpoint after its release, and a second release changes nothing', () => {
+    it('becomes available to every endpoint after its release. A second release changes nothing', () => {
       const scene = laneOf(256);
       const ids = acquireMany(scene, 40, 'new', 'shared.example');
       expect(ids).to.have.length(32);
@@ -261,7 +261,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       return is;
     };
 
-    it('waits until 64 permits are free, or half of all permits if the total is small', async () => {
+    it('waits until 64 permits are free, or until half of all permits are free if the total is small', async () => {
       const many = laneOf(256);
       fill(many, 192);
       expect(await isReady(many.lane.ready()), '64 of 256 are free').to.equal(true);
@@ -284,7 +284,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(await isReady(ready)).to.equal(true);
     });
 
-    it('waits at most 100 ms, and does not wait for 5 s after a wait without success', async () => {
+    it('waits at most 100 ms. After a wait without success, fan-outs do not wait for 5 s', async () => {
       const scene = laneOf(8);
       fill(scene, 8);
       const ready = scene.lane.ready();
@@ -298,7 +298,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(await isReady(scene.lane.ready()), '5,000 ms later').to.equal(false);
     });
 
-    it('continues when another waiting fan-out continues, and does not count its wait as unsuccessful', async () => {
+    it('continues together with other waiting fan-outs, and this wait counts as successful', async () => {
       const scene = laneOf(8);
       const ids = fill(scene, 8);
       const both = [scene.lane.ready(), scene.lane.ready()];
@@ -326,7 +326,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(scene.logged).to.deep.equal([]);
     });
 
-    it('does not post a claim older than 5 s, but returns it and releases the permit', async () => {
+    it('returns its claim and releases its permit, without a POST, if the claim is older than 5 s', async () => {
       const scene = laneOf(8);
       const [old, inTime] = [begin(scene, 'old', 5_001), begin(scene, 'in-time', 5_000)];
       await settle();
@@ -337,7 +337,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(acquire(scene, 'third'), 'a second permit').to.equal(undefined);
     });
 
-    it('is logged and left to a run if it throws, and releases its permit', async () => {
+    it('is logged and left to a workflow run if it throws, and then releases its permit', async () => {
       const scene = laneOf(4);
       const id = begin(scene, 'endpoint');
       await settle();
@@ -361,7 +361,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
       expect(scene.recorded).to.deep.equal([good]);
     });
 
-    it('delays stop() until its end, even if it throws', async () => {
+    it('delays stop() until it ends, even if it throws', async () => {
       const scene = laneOf(16);
       const ids = [begin(scene, 'one'), begin(scene, 'two')];
       await settle();
@@ -380,7 +380,7 @@ describe('permits of direct first attempts (HOOK-18)', () => {
     });
   });
 
-  it('are counted in the metrics while they are held, together with the attempts that have begun', async () => {
+  it('are counted in the metrics while they are held. The metrics also count the started attempts', async () => {
     const scene = laneOf(16);
     const before = await startedAttempts();
     const [first = '', second = '', third = ''] = ['one', 'two', 'three'].map((endpointId) =>

@@ -41,7 +41,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
     const receiver = await engine.receiver((_, number) => answers[number - 1] ?? { status: 200 });
     return { receiver, subscription: await buildSubscription(receiver.url) };
   };
-  /** Waits until the fact is fanned out, and returns its delivery to the endpoint. */
+  /** Waits until the fan-out has created the delivery of the fact to the endpoint, and returns the delivery. */
   const deliveryAfterFanOut = (eventId: string, subscription: Subscription): Promise<TestWebhookDelivery> =>
     until('the fan-out', { timeoutMs: 15 * second }, async () => {
       const delivery = await deliveryOf(eventId, subscription.endpoint.id);
@@ -80,7 +80,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
     after('end it', () => worker.end('SIGKILL'));
     const firstAttempts = (lane: string) => worker.metric(`webhook_first_attempts_total{lane="${lane}"}`);
 
-    it('makes and records an accepted first attempt without a run, and leaves no fact or wake', async () => {
+    it('makes and records an accepted first attempt without a workflow run, and leaves no fact and no wake', async () => {
       const before = await firstAttempts('direct');
       const delivery = await deliverToNewReceiver();
       await untilDelivery(delivery.id, 'succeeded');
@@ -116,7 +116,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
       expect(request && isSignedWith(endpoint.secret, request)).to.equal(true);
     });
 
-    it('hands a refused attempt over to a run, which makes attempt 2 after the scheduled wait', async () => {
+    it('hands a refused delivery over to a workflow run, which makes attempt 2 after the scheduled wait', async () => {
       const delivery = await deliverToNewReceiver({ status: 500 });
       const timers = await until('the timer', { timeoutMs: 5 * second }, async () => {
         const found = await summariesOf(runOf(delivery.id)).catch(() => ({ timers: [] as string[] }));
@@ -140,7 +140,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
       expect(again?.body).to.deep.equal(first?.body);
     });
 
-    it('starts a run only for an endpoint whose last attempt failed', async () => {
+    it('starts a workflow run only for an endpoint whose last attempt failed', async () => {
       const { receiver, subscription } = await subscribed();
       const failing = await buildEndpoint(subscription.clubId, `${receiver.url}/failing`);
       await alter('webhook_endpoints', failing.id, { consecutive_failures: 1 });
@@ -154,7 +154,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
       await until('the end of the fact', { timeoutMs: 5 * second }, async () => !(await hasFact(eventId)));
     });
 
-    it('has handed over no delivery, and has no open attempt, after the tests above', async () => {
+    it('has handed over no delivery and has no open attempt after the earlier tests', async () => {
       expect(await worker.metric('webhook_direct_handed_over_total')).to.equal(0);
       expect(await worker.metric('webhook_direct_attempts')).to.equal(0);
       expect(await worker.metric('relay_errors_total')).to.equal(0);
@@ -164,9 +164,9 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
 
   /**
    * The tests check one sequence of events, which `before` runs. Four workers are killed one after the other. Each worker has its own
-   * delivery, and is killed at another point. A fifth worker is killed while it hands over the lost attempt of the fourth worker. Then a
-   * worker of the workflow lane finds the rows that the dead workers left. The test changes leases in the database, so that they end when
-   * the last worker has started.
+   * delivery, and is killed at a different point. A fifth worker is killed while it hands over the lost attempt of the fourth worker. Then
+   * a worker of the workflow lane finds the rows that the dead workers left. The test sets the ends of the leases in the database, so that
+   * they end when the last worker has started.
    */
   describe('the kill of a worker', () => {
     interface Remains extends Scene {
@@ -241,11 +241,11 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
     };
 
     describe('between the commit of the fan-out and the POST (direct_claimed)', () => {
-      it('leaves the claimed delivery, but no request and no run', () => {
+      it('leaves the claimed delivery, but no request and no workflow run', () => {
         expect(claimed).to.deep.include({ ...cutOff, requestsThen: 0 });
       });
 
-      it('makes another worker hand the delivery over after its lease to a run, which makes one request', async () => {
+      it('makes the next worker hand the delivery over, after its lease, to a run, which sends one request', async () => {
         expect(await outcomesOf(claimed)).to.deep.equal(interruptedThenSucceeded);
         expect(idsOf(claimed.receiver.requests)).to.deep.equal([claimed.eventId]);
         expect(await deliveryRow(claimed.id)).to.include({ attemptCount: 1, direct: false, leaseUntil: null });
@@ -253,11 +253,11 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
     });
 
     describe('between the POST and its record (direct_posted)', () => {
-      it('leaves the claimed delivery and the one request that was made', () => {
+      it('leaves the claimed delivery, and the receiver has got one request', () => {
         expect(posted).to.deep.include({ ...cutOff, requestsThen: 1 });
       });
 
-      it('makes a run send the same bytes again, with the same attempt number and webhook-id', async () => {
+      it('makes a workflow run send the same bytes again, with the same attempt number and webhook-id', async () => {
         expect(await outcomesOf(posted)).to.deep.equal(interruptedThenSucceeded);
         const [first, again] = posted.receiver.requests;
         expect(idsOf(posted.receiver.requests)).to.deep.equal([posted.eventId, posted.eventId]);
@@ -282,8 +282,8 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
       });
     });
 
-    describe('before the answer, and then of the next worker during the hand-over (handed_over)', () => {
-      it('leaves the claimed delivery, and after the second kill also a wake for its run', () => {
+    describe('before the answer, and of the next worker during the hand-over (handed_over)', () => {
+      it('leaves the claimed delivery, and after the second kill also a wake for the delivery’s run', () => {
         expect(cut).to.deep.include({ ...cutOff, requestsThen: 1 });
         expect(handedOver).to.deep.include({
           ...cutOff,
@@ -299,7 +299,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
       });
     });
 
-    it('leads to two handed-over deliveries in the metric of the last worker', async () => {
+    it('makes the last worker’s metric count two deliveries that it handed over', async () => {
       expect(await successor?.metric('webhook_direct_handed_over_total')).to.equal(2);
     });
   });
@@ -323,7 +323,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
     const allDeliveries = (events: Awaited<ReturnType<typeof committed>>) =>
       Promise.all(events.map(({ eventId, subscription }) => deliveryAfterFanOut(eventId, subscription)));
 
-    it('deliver each fact once when they run at the same time', async () => {
+    it('deliver each fact once if workers of both lanes run at the same time', async () => {
       const both = [await start(direct), await start(workflow)];
       const receiver = await engine.receiver();
       const subscriptions = await subscriptionsOf(receiver);
@@ -425,7 +425,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
       expect(await outcomesOf(refused)).to.deep.equal([{ number: 1, fence: 1, outcome: 'http_error' }]);
     });
 
-    it('leaves the refused delivery and a later fact to the next worker', async () => {
+    it('leaves the refused delivery, and a fact that is committed later, to the next worker', async () => {
       expect((await wakesOf(refused.clubId)).map(({ workflowId }) => workflowId)).to.deep.equal([deliveryRun(refused)]);
       expect(await deliveryOf(late.eventId, late.subscription.endpoint.id)).to.equal(null);
       const next = await startWorker(direct);
@@ -437,7 +437,7 @@ describe('the direct lane of webhook deliveries, in worker processes (HOOK-18)',
     });
   });
 
-  it('does not start if its name and its number of permits are invalid, and both errors are reported', async () => {
+  it('is refused at the start, with both errors, if its name and its number of permits are invalid', async () => {
     const { environment } = await testStack();
     const env = { ...environment, WEBHOOK_FIRST_ATTEMPT: 'eager', WEBHOOK_DIRECT_ATTEMPTS: '0' };
     const refusal = await runCommand(process.execPath, scriptArguments('worker/main.ts'), { env }).catch(

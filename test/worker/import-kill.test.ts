@@ -12,7 +12,7 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 const second = 1_000;
 const rows = 1_200;
 
-/** Three workers are killed one after the other in the first batch of one import. A fourth worker completes the import. */
+/** Three workers are killed, one after the other, during the first batch of one import. A fourth worker completes the import. */
 describe('an import after three workers were killed', function () {
   this.timeout(30 * second);
   const startWorker = useWorkerProcesses('imports');
@@ -48,7 +48,7 @@ describe('an import after three workers were killed', function () {
     return (await upload(club, `email,name\n${lines}`, `delivery_ids=${deliveryId}`)).body.data.id;
   }
 
-  it('keeps no row of an uncommitted batch, and all 500 rows of a committed batch', () => {
+  it('keeps no row of a batch that was not committed, and all 500 rows of a committed batch', () => {
     expect(Object.fromEntries(statesAfterKill)).to.deep.equal({
       batch_read: { signal: 'SIGKILL', rows: 0, status: 'pending' },
       batch_written: { signal: 'SIGKILL', rows: 0, status: 'pending' },
@@ -69,7 +69,7 @@ describe('an import after three workers were killed', function () {
     expect(counted).to.deep.equal({ enrollments: rows });
   });
 
-  it('ends its run as completed', async () => {
+  it('ends its workflow run as completed', async () => {
     const run = temporal().workflow.getHandle(workflowIdOf('studentImport', importId));
     expect(await run.result()).to.equal('completed');
   });

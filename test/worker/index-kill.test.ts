@@ -12,7 +12,7 @@ import { buildMaterial, buildAgent } from '../toolkit/builders/agents.ts';
 
 const second = 1_000;
 
-/** A club with an agent whose material is a course. */
+/** Creates a club with an agent whose material is a course. */
 async function buildClubWithAgent(): Promise<{ club: Awaited<ReturnType<typeof buildClub>>; moduleId: string }> {
   const club = await buildClub();
   const { id: courseId, moduleIds } = await buildCourse(club.id, { modules: 1, lessons: 0 });
@@ -24,7 +24,7 @@ interface PublishedLesson extends TestSource {
   change: (content: string) => Promise<unknown>;
 }
 
-/** Publishes a lesson as an administrator, over HTTP. @returns its source */
+/** Publishes a lesson over HTTP like an administrator. @returns the source that the index has for the lesson */
 async function publishLesson(content: string): Promise<PublishedLesson> {
   const { club, moduleId } = await buildClubWithAgent();
   const administer = callsOf(club);
@@ -43,7 +43,10 @@ async function publishLesson(content: string): Promise<PublishedLesson> {
   return { id: row.id, clubId: club.id, lessonId, mediaId: null, change };
 }
 
-/** Three workers are killed one after the other, each at another failpoint of the same source. A fourth worker completes the indexing. */
+/**
+ * Three workers are killed, one after the other, at three failpoints during the indexing of one source. A fourth worker completes the
+ * indexing.
+ */
 describe('the indexing of a published lesson after three workers were killed', function () {
   this.timeout(300 * second);
   const startWorker = useWorkerProcesses('indexing');
@@ -89,7 +92,7 @@ describe('the indexing of a published lesson after three workers were killed', f
     expect(await sourceRow(killed)).to.include(ended);
   });
 
-  it('makes a new lesson available soon, and later its changed text', async () => {
+  it('makes a new lesson available to agents soon, and later also its changed text', async () => {
     await until(
       'its passages',
       { timeoutMs: 20 * second },

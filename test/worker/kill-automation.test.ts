@@ -1,5 +1,5 @@
 /**
- * Workers are killed at each failpoint of an automation's step. Another worker then continues with the rows of the dead workers (AUTO-10,
+ * Kills a worker at each failpoint of an automation's step. A new worker then continues with the rows that the dead workers left (AUTO-10,
  * AUTO-13).
  */
 import { expect } from 'chai';
@@ -28,7 +28,7 @@ const places = [
 ] as const satisfies readonly RunFailpoint[];
 type Place = (typeof places)[number];
 
-/** The columns of a run and of its effects. */
+/** The columns of a run, and of the rows that the run wrote. */
 interface Rows {
   status: string;
   cursor: string | null;
@@ -96,7 +96,8 @@ describe('a run of an automation after its worker was killed', function () {
     const { signal } = await worker.exited;
     const run = await db.one<{ id: Id }>(sql`SELECT id FROM automation_runs WHERE cause_id = ${causeId}`);
     const runId = run?.id ?? '';
-    // The test terminates the run. Otherwise the next worker would continue this run, and the test would wait 10 s for missing heartbeats.
+    // The test terminates the run. Otherwise the next worker would continue this run, and the test would wait 10 s until Temporal misses
+    // the heartbeats.
     await temporal().workflow.getHandle(workflowIdOf('automationRun', runId)).terminate();
     return { clubId, automationId, runId, student, signal, remains: await rowsOf(runId) };
   }

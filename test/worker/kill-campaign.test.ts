@@ -1,6 +1,5 @@
 /**
- * Workers are killed at each failpoint of a mail of a campaign or digest. Another worker then continues with the rows of the dead
- * workers.
+ * Kills a worker at each failpoint of a mail of a campaign or digest. A new worker then continues with the rows that the dead workers left.
  */
 import { expect } from 'chai';
 import type { Mailbox } from '../../dev/mailbox/mailbox.ts';
@@ -20,8 +19,8 @@ import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 /**
- * The order matters, because a later worker must not continue the mail of an earlier worker. In this order, the earlier mail is settled or
- * still leased when the later worker starts.
+ * The failpoints, one for each worker. Their order matters, because a later worker must not continue the mail of an earlier worker. In this
+ * order, the earlier mail is finished or still leased when the later worker starts.
  */
 const places = ['mail_recorded', 'mail_handed_over', 'mail_claimed'] as const;
 type Place = (typeof places)[number];
@@ -79,7 +78,7 @@ describe('a mail of a campaign or digest after its worker was killed', function 
     const space = await buildSpace(clubId);
     await buildSpaceMembership(space, student.id, { digest: true, at: new Date(now.getTime() - 3_600_000) });
     await buildPost(space, { at: new Date(now.getTime() - 600_000) });
-    // A time zone in which it is about noon.
+    // Returns a time zone in which it is now about noon.
     const hour = now.getUTCHours();
     const zone = hour <= 12 ? `Etc/GMT-${12 - hour}` : `Etc/GMT+${hour - 12}`;
     await db.run(sql`UPDATE clubs SET time_zone = ${zone} WHERE id = ${clubId}`);
@@ -115,7 +114,7 @@ describe('a mail of a campaign or digest after its worker was killed', function 
     expect(await temporal().workflow.getHandle(workflowIdOf('spaceDigest', id)).result()).to.equal('sent');
   });
 
-  it('ends every run as sent', async () => {
+  it('ends the run of every campaign with the outcome sent', async () => {
     const results = places.map((place) =>
       temporal().workflow.getHandle(workflowIdOf('campaignRun', scenes[place].campaignId)).result(),
     );

@@ -10,13 +10,13 @@ import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
 const second = 1_000;
 const many = 120;
 
-/** Three workers are killed one after the other during the completion of a course for its students. A fourth worker finishes it. */
+/** Three workers are killed, one after the other, while they complete a course for its students. A fourth worker finishes the job. */
 describe('the completion of a course for its students after three workers were killed', function () {
   this.timeout(30 * second);
   const startWorker = useWorkerProcesses('upkeep');
   const temporal = useTemporal();
   const places = ['course_page_read', 'course_student_judged', 'course_page_recorded'] as const;
-  /** The number of completions after each kill. */
+  /** For each failpoint: how the worker ended, and the number of completions after the kill. */
   const statesAfterKill = new Map<string, { signal: NodeJS.Signals | null; completed: number }>();
   let club: TestClub;
   let course: OpenCourse;
@@ -82,11 +82,11 @@ describe('the completion of a course for its students after three workers were k
       `SELECT type, count(*)::int AS facts, count(DISTINCT student_id)::int AS students FROM facts WHERE club_id = $1 GROUP BY 1 ORDER BY 1`,
       [club.id],
     );
-    // The relay of the worker delivers these facts, so some may be deleted already. The remaining facts must be one for each student.
+    // The relay of the worker delivers the facts, so some may already be deleted. No student may have two of the remaining facts.
     for (const { facts: recorded, students } of facts) expect(recorded).to.equal(students);
   });
 
-  it('ends its run with the outcome `judged`', async () => {
+  it('ends its workflow run with the outcome `judged`', async () => {
     const run = temporal().workflow.getHandle(workflowIdOf('courseCompletion', course.id));
     expect(await run.result()).to.equal('judged');
   });

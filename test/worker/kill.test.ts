@@ -34,8 +34,8 @@ interface Scene extends TestWebhookDelivery {
 
 /**
  * The tests check one sequence of events, which `before` runs. Five workers are killed one after the other. Each worker has its own
- * delivery, and is killed at another point. Then a sixth worker finds the rows that the dead workers left. The test ends leases in the
- * database, and so does not wait 25 or 30 s until the claims of dead workers end.
+ * delivery, and is killed at a different point. Then a sixth worker finds the rows that the dead workers left. The test ends the leases in
+ * the database. Otherwise it would wait 25 or 30 s until the leases end.
  */
 describe('the kill of a worker that makes a delivery', function () {
   this.timeout(180 * second);
@@ -79,8 +79,8 @@ describe('the kill of a worker that makes a delivery', function () {
     env: Record<string, string>,
     kill: (worker: WorkerProcess, receiver: Receiver) => Promise<void> = async () => {},
   ): Promise<Scene> {
-    // Without a failpoint the first request gets no answer, so that the test can kill the worker during this request. Every other request
-    // is answered immediately.
+    // If no failpoint is set, the first request gets no answer, so that the test can kill the worker during this request. Every other
+    // request is answered immediately.
     const receiver = await engine.receiver((_, number) =>
       'FAILPOINT' in env || number > 1 ? { status: 200 } : 'hang',
     );
@@ -104,7 +104,7 @@ describe('the kill of a worker that makes a delivery', function () {
     return { ...scene, remains: await remainsOf(scene, signal) };
   }
 
-  /** A delivery that a dead worker has claimed, with 3 s left of the lease. */
+  /** Creates a delivery that a dead worker has claimed. The lease ends in 3 s. */
   async function claimedByTheDead(): Promise<TestWebhookDelivery> {
     const receiver = await engine.receiver();
     const delivery = await buildWebhookDelivery(await buildSubscription(receiver.url));
@@ -156,7 +156,7 @@ describe('the kill of a worker that makes a delivery', function () {
   ];
 
   describe('between the claim and the POST', () => {
-    it('leaves attempt 1 claimed, with no outcome and no request', () => {
+    it('leaves attempt 1 claimed, without an outcome, and the receiver has got no request', () => {
       expect(claimed.remains).to.deep.include({
         signal: 'SIGKILL',
         delivery: { status: 'pending', attemptCount: 0, fence: 1, leased: true },
@@ -166,7 +166,7 @@ describe('the kill of a worker that makes a delivery', function () {
       });
     });
 
-    it('lets another worker make the attempt after the lease, with the same attempt number', async () => {
+    it('lets the next worker make the attempt after the lease, with the same attempt number', async () => {
       expect(await outcomesOf(claimed)).to.deep.equal(interruptedThenSucceeded);
       expect(claimed.receiver.requests).to.have.length(1);
       expect(await deliveryRow(claimed.id)).to.include({ attemptCount: 1, leaseUntil: null });
@@ -178,7 +178,7 @@ describe('the kill of a worker that makes a delivery', function () {
     { when: 'between the POST and its answer', scene: () => cut },
   ]) {
     describe(when, () => {
-      it('leaves attempt 1 claimed, without an outcome and with one request', () => {
+      it('leaves attempt 1 claimed, without an outcome, and the receiver has got one request', () => {
         expect(scene().remains).to.deep.include({
           signal: 'SIGKILL',
           delivery: { status: 'pending', attemptCount: 0, fence: 1, leased: true },
@@ -188,7 +188,7 @@ describe('the kill of a worker that makes a delivery', function () {
         });
       });
 
-      it('lets another worker send the same bytes, with the same attempt number and webhook-id', async () => {
+      it('lets the next worker send the same bytes, with the same attempt number and webhook-id', async () => {
         expect(await outcomesOf(scene())).to.deep.equal(interruptedThenSucceeded);
         expect(scene().receiver.requests).to.have.length(2);
         const [first, again] = scene().receiver.requests;
@@ -211,7 +211,7 @@ describe('the kill of a worker that makes a delivery', function () {
       });
     });
 
-    it('lets another worker start the run, and causes only one delivery and one request', async () => {
+    it('lets the next worker start the run, and causes only one delivery and one request', async () => {
       expect(await outcomesOf(fannedOut)).to.deep.equal(interruptedThenSucceeded);
       expect(fannedOut.receiver.requests).to.have.length(1);
       const deliveries = await (
@@ -222,18 +222,18 @@ describe('the kill of a worker that makes a delivery', function () {
   });
 
   describe('between the sending of a wake and its deletion', () => {
-    it('leaves the run and also its wake', () => {
+    it('leaves the run, and also the wake of the run', () => {
       expect(wakeSent.remains).to.deep.include({ signal: 'SIGKILL', run: true, wake: true, requests: 0 });
       expect(wakeSent.remains.delivery).to.include({ status: 'pending', attemptCount: 0 });
     });
 
-    it('lets another worker send the wake again, and causes only one request', async () => {
+    it('lets the next worker send the wake again, and causes only one request', async () => {
       expect(await outcomesOf(wakeSent)).to.deep.equal([{ number: 1, fence: 1, outcome: 'succeeded' }]);
       expect(wakeSent.receiver.requests).to.have.length(1);
     });
   });
 
-  it('lets another worker make the attempt only after the lease of the dead worker', async () => {
+  it('lets the next worker make the attempt only after the lease of the dead worker', async () => {
     expect(await outcomesOf(leased)).to.deep.equal(interruptedThenSucceeded);
     const [, attempt] = await attemptRows(leased.id);
     expect((attempt?.startedAt.getTime() ?? 0) - leasedUntil).to.be.within(0, 3 * second);

@@ -19,8 +19,8 @@ interface Recipient {
 }
 
 /**
- * The worker process logs everything. It sends three mails: the server accepts the first mail and refuses the second mail. The worker
- * cancels the third mail, because its token was deleted.
+ * A worker process logs everything and handles three mails. The mail server accepts the first mail and refuses the second. The worker
+ * cancels the third mail, because the token of the mail was deleted.
  */
 describe('the metrics and the log of a worker process', function () {
   this.timeout(60 * second);
@@ -68,11 +68,11 @@ describe('the metrics and the log of a worker process', function () {
     });
   }
 
-  it('count mails by outcome in mails_total', () => {
+  it('count the mails by their outcome in mails_total', () => {
     expect(counted).to.deep.equal({ sent: 1, failed: 1, canceled: 1 });
   });
 
-  it('contain the server’s reply to a refused mail', () => {
+  it('contain the reply of the mail server to a refused mail', () => {
     const logged = lines
       .filter((line) => line.includes('a mail was not accepted'))
       .map((line): unknown => JSON.parse(line));

@@ -11,13 +11,13 @@ import { accepted, refused, stepOf } from '../toolkit/drive/attempts.ts';
 import { withTimersStopped } from '../toolkit/fakes/timers.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
-// This import comes last. Mocha first tries `require`, and `require` fails at the top-level await of the stack. The metrics must not be
-// registered before this failure, because the file is then loaded again.
+// This import comes last. Mocha first loads the file by `require`, which fails at the top-level await of the stack, and then loads the file
+// again. The metrics must not be registered before this failure.
 import { newId } from '../../platform/core/ids.ts';
 import { registerBacklogGauges, registerFfmpegGauge } from '../../worker/reports/metrics.ts';
 import { buildWebhookDelivery, buildSubscription, type Subscription } from '../toolkit/builders/webhooks.ts';
 
-/** Consecutive failures that arm the breaker (STATE-3). */
+/** The number of consecutive failures that trip the circuit breaker (STATE-3). */
 const failuresToArm = 5;
 const gauges = ['webhook_endpoints_throttled', 'webhook_deliveries_pending', 'webhook_deliveries_parked'] as const;
 
@@ -46,7 +46,7 @@ describe('the gauges of webhooks and automations', () => {
     Promise.all(
       gauges.map(async (name) => (await register.getSingleMetric(name)?.get())?.values[0]?.value ?? Number.NaN),
     );
-  /** The increase since the tests began, because other tests leave rows. */
+  /** Returns the increase since these tests began, because other tests leave rows in the tables. */
   const increase = async () => {
     const [throttled, pending, parked] = (await read()).map((value, index) => value - (atFirst[index] ?? Number.NaN));
     return { throttled, pending, parked };
@@ -55,7 +55,7 @@ describe('the gauges of webhooks and automations', () => {
   const endpointOf = async ({ clubId, endpoint }: Subscription) =>
     [await testDeps(), clubId, endpoint.id, new Date()] as const;
 
-  it('count rows that were written into the default partition, because their own partition was missing', async () => {
+  it('count rows that stand in the default partition because their own partition is missing', async () => {
     const source = await testDatabase();
     const count = async () =>
       (await register.getSingleMetric('webhook_default_partition_rows')?.get())?.values[0]?.value ?? Number.NaN;
@@ -81,7 +81,7 @@ describe('the gauges of webhooks and automations', () => {
       begin: `BEGIN; SELECT pg_current_xact_id()`,
     },
   ]) {
-    it(`measure the age of a transaction that ${what}, because it prevents the removal of old rows`, async () => {
+    it(`measure the age of a transaction that ${what}, because it prevents the removal of dead rows`, async () => {
       const runner = (await testDatabase()).createQueryRunner();
       const age = async () => {
         const gauge = register.getSingleMetric('postgres_oldest_snapshot_seconds');
@@ -99,7 +99,7 @@ describe('the gauges of webhooks and automations', () => {
     });
   }
 
-  it('show whether a worker of the queue media has found ffmpeg (MED-24)', async () => {
+  it('show whether the worker of the task queue media has found ffmpeg (MED-24)', async () => {
     const ffmpeg: { isThere: boolean | undefined } = { isThere: undefined };
     const unregister = registerFfmpegGauge(ffmpeg);
     const values: unknown[] = [];
@@ -122,7 +122,7 @@ describe('the gauges of webhooks and automations', () => {
       const gaugeValues: Record<string, Record<string, number>> = {};
       for (const name of ['relay_failing', 'relay_failing_age_seconds']) {
         const values = (await register.getSingleMetric(name)?.get())?.values ?? [];
-        // The rounding to tens hides the seconds that a test takes.
+        // Values are rounded down to tens, which hides the seconds that the test takes.
         gaugeValues[name] = Object.fromEntries(values.map(({ labels, value }) => [labels['kind'], roundedTo10(value)]));
       }
       return gaugeValues;
@@ -153,7 +153,7 @@ describe('the gauges of webhooks and automations', () => {
     expect(await failed()).to.deep.equal(none);
   });
 
-  it('count active runs of automations, held runs, and open gates', async () => {
+  it('count active runs, held runs and open gates of automations', async () => {
     const deps = await testDeps();
     const { id: clubId } = await buildClub();
     const play = await playAutomations(clubId, new Date());
@@ -195,7 +195,7 @@ describe('the gauges of webhooks and automations', () => {
     expect(await increase()).to.deep.equal({ throttled: 1, pending: 7, parked: 0 });
   });
 
-  it('count deliveries of a throttled or paused endpoint as parked and pending', async () => {
+  it('count a delivery of a throttled or paused endpoint both as parked and as pending', async () => {
     await stepOf(await buildWebhookDelivery(dead));
     expect(await increase()).to.deep.equal({ throttled: 1, pending: 8, parked: 1 });
     await pauseEndpoint(...(await endpointOf(paused)));
@@ -215,7 +215,7 @@ describe('the gauges of webhooks and automations', () => {
     expect(await increase()).to.deep.equal({ throttled: 1, pending: 9, parked: 2 });
   });
 
-  it('do not count a disabled endpoint and its deliveries', async () => {
+  it('count neither a disabled endpoint nor its deliveries', async () => {
     await disableEndpoint(...(await endpointOf(dead)));
     expect(await increase()).to.deep.equal({ throttled: 0, pending: 3, parked: 1 });
     await disableEndpoint(...(await endpointOf(paused)));
@@ -253,7 +253,7 @@ describe('the gauges while Postgres is slow (ENG-18)', () => {
     return typeof value === 'function' ? value.bind(target) : value;
   };
 
-  it('are read one after the other, with a limit of one second for each', async () => {
+  it('are read one after the other, with a time limit of one second for each', async () => {
     let [running, most] = [0, 0];
     const texts: string[] = [];
     const metrics = await scrape(async (real, text) => {
@@ -279,7 +279,7 @@ describe('the gauges while Postgres is slow (ENG-18)', () => {
     expect(await source.query('SHOW statement_timeout')).to.deep.equal([{ statement_timeout: '30s' }]);
   });
 
-  it('are left out of /metrics after 5 s, but the other metrics are served', async () => {
+  it('have no value in /metrics after 5 s, but the other metrics are served', async () => {
     await withTimersStopped(async (advance) => {
       const scraping = scrape(() => new Promise(() => {}));
       await new Promise((resolve) => setImmediate(resolve));

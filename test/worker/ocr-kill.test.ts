@@ -20,7 +20,7 @@ describe('the death of a worker during OCR', function () {
   let work: string;
   let mark: string;
   let source: TestSource;
-  /** The number of processes that have the mark in their arguments. */
+  /** Returns the number of processes that have the mark in their arguments. */
   const running = async () => {
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
     const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')));
@@ -46,7 +46,7 @@ describe('the death of a worker during OCR', function () {
   it('ends the OCR program and its child process', () =>
     until('their end', { timeoutMs: 10 * second }, async () => (await running()) === 0));
 
-  it('leaves the work directory, and no passages', async () => {
+  it('leaves the work directory, but no passages', async () => {
     expect(await readdir(work)).to.have.length(1);
     expect(await sourceRow(source)).to.include({ status: 'indexing', attempts: 1 });
     expect(await textsOf(source)).to.deep.equal([]);

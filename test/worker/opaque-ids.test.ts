@@ -19,7 +19,7 @@ import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../toolkit/
 const second = 1_000;
 
 /**
- * A student signs up, confirms the address, changes the name and is removed. Two endpoints get the events, and fail at first. Then two
+ * A student signs up, confirms the address, changes the name and is removed. Two endpoints get the events, and both fail at first. Then two
  * steps fail with a Postgres error that quotes the row. At the end the test reads everything that Temporal stores.
  */
 describe('the data of a student in Temporal (ENG-12)', function () {
@@ -76,7 +76,10 @@ describe('the data of a student in Temporal (ENG-12)', function () {
     await untilAllHaveEnded(clubId);
     text = await everythingOf(clubId);
 
-    /** Steps for the second endpoint are ordinary activities. Steps for the first are local. */
+    /**
+     * The steps of deliveries to the second endpoint are ordinary activities. The steps of deliveries to the first endpoint are local
+     * activities.
+     */
     async function failWhileRecording(work: () => Promise<void>): Promise<void> {
       await alter('webhook_endpoints', endpoints[1]?.id ?? '', { consecutive_failures: 1 });
       const source = await testDatabase();
@@ -99,7 +102,7 @@ describe('the data of a student in Temporal (ENG-12)', function () {
   };
   const untilAllHaveEnded = (clubId: string) =>
     until('the end of all deliveries', { timeoutMs: 10 * second }, async () => (await pendingOf(clubId)).length === 0);
-  /** The number of steps that failed on the check constraint, according to the worker's log. */
+  /** Returns how many steps have failed on the check constraint, according to the worker's log. */
   const refusals = async () => worker.log().split('"constraint":"refused_by_a_test"').length - 1;
 
   /** Everything that Temporal stores of the club's runs: list, description and history. */
@@ -120,7 +123,7 @@ describe('the data of a student in Temporal (ENG-12)', function () {
     return texts.join('\n');
   }
 
-  it('comes from a mail, from failed deliveries, and from steps whose errors quote a row', () => {
+  it('passed through a mail, failed deliveries, and steps whose errors quote a row', () => {
     expect(receiver.requests).to.have.length(10);
     expect(token).to.have.length(43);
     expect(text).to.contain('transactionalMail').and.to.contain('webhookDelivery');
@@ -142,18 +145,18 @@ describe('the data of a student in Temporal (ENG-12)', function () {
     { what: 'a row that Postgres quotes', value: () => 'Failing row' },
   ];
   for (const { what, value } of secrets) {
-    it(`does not include ${what}`, () => {
+    it(`does not contain ${what}`, () => {
       expect(value()).to.not.equal('');
       expect(text).not.to.contain(value());
     });
     if (what.startsWith('the student') || what.startsWith('the token') || what.startsWith('a row')) {
-      it(`does not include ${what} in the worker’s log`, () => {
+      it(`is not in the worker’s log: ${what}`, () => {
         expect(worker.log()).not.to.contain(value());
       });
     }
   }
 
-  it('includes the ids and results that payloads contain', () => {
+  it('contains the ids and results of payloads, which proves that the payloads were read', () => {
     const [request] = receiver.requests;
     const delivery = JSON.parse(request?.body.toString() ?? '{}');
     expect(text).to.contain(delivery.club_id);

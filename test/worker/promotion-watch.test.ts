@@ -25,7 +25,7 @@ describe('the watch over the promotion of a worker’s build (ENG-19)', () => {
     return watch;
   }
 
-  it('accepts a minute without a promotion, and then reports once that the promotion is late', async () => {
+  it('accepts a minute without a promotion of the build, and then reports once that the promotion is late', async () => {
     const watch = await watchAt(59_999, 'abc');
     expect([watch.isInTime(), onLate.mock.callCount()]).to.deep.equal([true, 0]);
     now = 60_000;
@@ -35,7 +35,7 @@ describe('the watch over the promotion of a worker’s build (ENG-19)', () => {
     watch.stop();
   });
 
-  it('does not report a promoted build as late, even if another build is promoted afterwards', async () => {
+  it('does not report a promoted build as late, even if a different build is promoted later', async () => {
     const { db } = await testDeps();
     const watch = await watchAt(60_000, 'abc');
     await db.transaction((tx) => makeCurrent(tx, build));
@@ -60,7 +60,7 @@ describe('the watch over the promotion of a worker’s build (ENG-19)', () => {
     restarted.stop();
   });
 
-  it('does not report a checkout as late while no build is promoted', async () => {
+  it('does not report a checkout without a build id as late while no build is promoted', async () => {
     const { db } = await testDeps();
     const withoutBuild = await watchAt(60_000, undefined);
     await db.transaction((tx) => makeCurrent(tx, build));
@@ -70,7 +70,7 @@ describe('the watch over the promotion of a worker’s build (ENG-19)', () => {
     withBuild.stop();
   });
 
-  it('reports the promotion as late after a minute without an answer from Postgres', async () => {
+  it('reports the promotion as late if Postgres does not answer for a minute', async () => {
     const away = { one: () => Promise.reject(new Error('away')) } as unknown as Queries;
     const watch = watchPromotion(away, 'abc', onLate, clock);
     now = 60_000;

@@ -16,8 +16,8 @@ describe('GET /readyz of a worker', function () {
   let line: PostgresLine;
   let worker: RunningWorker;
   /**
-   * The two queries that the worker sends to Postgres every 30 s. One query reads the last round of the sweeper, and the other query reads
-   * the time.
+   * The two queries that the worker sends to Postgres every 30 s. One query reads the time of the sweeper's last round, and the other query
+   * reads the clock of Postgres.
    */
   let queries: (() => void)[];
   before('start a worker whose connection to Postgres can hang', async () => {
@@ -52,11 +52,11 @@ describe('GET /readyz of a worker', function () {
     expect(await get('/readyz')).to.deep.equal({ status: 200, text: '{"status":"ready"}' });
   });
 
-  it('does not report a missing ffmpeg; /healthz of a media worker does, with status 200 (MED-24)', async () => {
+  it('does not report a missing ffmpeg, but /healthz of a media worker reports it with status 200 (MED-24)', async () => {
     expect(await get('/healthz')).to.deep.equal({ status: 200, text: '{"status":"ok","ffmpeg":"missing"}' });
   });
 
-  it('returns 503 when Postgres has not answered for 15 s, and /healthz still returns 200', async () => {
+  it('returns 503 when Postgres has not answered for 15 s, while /healthz still returns 200', async () => {
     line.fallSilent();
     await sleep(100); // packets that are already sent arrive first
     expect((await get('/readyz')).status, 'after a short silence').to.equal(200);
@@ -102,7 +102,7 @@ describe('GET /readyz of a worker', function () {
     expect((await get('/metrics')).text).to.match(/^clock_offset_seconds 0$/m);
   });
 
-  it('shows the age of the sweeper’s last round in /metrics (ENG-5)', async () => {
+  it('uses the age of the sweeper’s last round, which /metrics also shows (ENG-5)', async () => {
     const age = async () => Number(/^sweeper_round_age_seconds (\S+)$/m.exec((await get('/metrics')).text)?.[1]);
     await until('the first answer', { timeoutMs: 5_000 }, async () => Number.isFinite(await age()));
     const now = Date.now();

@@ -29,7 +29,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { noLocalAttempts } from '../../worker/lanes/attempt-permits.ts';
 import { factBatches, firstAttempts } from '../../worker/reports/metrics.ts';
 
-/** A workflow client that holds every call until `release`. */
+/** A workflow client whose calls wait until the test calls `release`. */
 class WaitingEngine {
   readonly started: string[] = [];
   readonly woken: string[] = [];
@@ -55,7 +55,7 @@ class WaitingEngine {
   }
 }
 
-/** A workflow client that refuses to start runs of one event type. */
+/** A workflow client that refuses to start the runs of one event type. */
 class RefusingEngine extends WaitingEngine {
   readonly refused: string[] = [];
   readonly #type: EventType;
@@ -73,7 +73,7 @@ class RefusingEngine extends WaitingEngine {
   }
 }
 
-/** A workflow client that fails only at the second start. */
+/** A workflow client whose second start fails. */
 class FailingOnceEngine extends WaitingEngine {
   #calls = 0;
 
@@ -90,14 +90,14 @@ const sumOf = async (metric: Metric, name: string, labels: Record<string, string
     .filter(({ metricName = name, labels: own }) => metricName === name && isDeepStrictEqual(own, labels))
     .reduce((sum, { value }) => sum + value, 0);
 };
-/** The number of fact batches that this process has fanned out, and of their facts. */
+/** Returns how many batches of facts this process has fanned out, and how many facts they contained. */
 const factBatchesSoFar = async () => ({
   batches: await sumOf(factBatches, 'webhook_facts_together_count'),
   facts: await sumOf(factBatches, 'webhook_facts_together_sum'),
 });
 const startedSoFar = () => sumOf(firstAttempts, 'webhook_first_attempts_total', { lane: 'workflow' });
 
-/** Starts a relay on the test database with another workflow client. No first attempt is local. */
+/** Starts a relay on the test database with the given workflow client. Every first attempt is an ordinary activity. */
 async function relayTo(
   workflows: RelayDeps['workflows'],
   source?: DataSource,
@@ -146,7 +146,7 @@ describe('the relay', () => {
       await relay.stop();
     });
 
-    it('share the permits of the relay equally', async () => {
+    it('get the same number of the relay’s permits', async () => {
       await until('a full relay', { timeoutMs: 10_000 }, async () => {
         return engine.started.length + engine.woken.length >= maxInFlight;
       });
@@ -156,7 +156,7 @@ describe('the relay', () => {
       });
     });
 
-    it('are each sent once', async () => {
+    it('are each sent exactly once', async () => {
       engine.release();
       const waiting = async () => {
         const source = await testDatabase();
@@ -170,7 +170,7 @@ describe('the relay', () => {
     });
   });
 
-  it('starts an eager run for the first wake of a type, and signals for a repeated wake', async () => {
+  it('starts the run eagerly for a new wake of some types, and signals the run for a repeated wake', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const wakeOf = (workflowType: WorkflowType) => ({ workflowType, subjectId: newId(), clubId, attributes: {} });
@@ -194,7 +194,7 @@ describe('the relay', () => {
   });
 
   for (const { workflowType, restMs } of [
-    { workflowType: 'transactionalMail', restMs: 500 }, // there are six permits, and a mail holds its permit for half a second
+    { workflowType: 'transactionalMail', restMs: 500 }, // there are six permits, and each mail holds a permit for half a second
     { workflowType: 'automationRun', restMs: 1_500 }, // one wake counts as three mails
   ] as const)
     it(`limits how fast it sends bulk wakes of ${workflowType}, but sends an urgent wake immediately (ENG-15)`, async () => {
@@ -219,7 +219,7 @@ describe('the relay', () => {
         await db.transaction((tx) => wakeRuns(tx, [urgent], new Date()));
         await until('all', { timeoutMs: 10_000 }, async () => engine.woken.length === bulk.length + 1);
         expect(engine.woken.at(-1)).not.to.equal(urgent.subjectId);
-        // The second wake with a permit waits until the first wake no longer holds the permit.
+        // The second wake gets the permit when the first wake no longer holds the permit.
         expect(performance.now() - startedAt).to.be.greaterThan(restMs);
       } finally {
         await relay.stop();
@@ -230,7 +230,7 @@ describe('the relay', () => {
     { of: 'its permits', clubs: 8, places: (maxInFlight * 3) / 4 },
     { of: 'a club’s 8 permits', clubs: 1, places: 6 },
   ])
-    it(`uses only three quarters of ${of} for bulk wakes (ENG-15)`, async () => {
+    it(`gives bulk wakes only three quarters of ${of} (ENG-15)`, async () => {
       const { db } = await testDeps();
       const clubIds = Array.from({ length: clubs }, newId);
       const wakeOf = (clubId: Id, priority: 0 | 2): Run => ({
@@ -266,7 +266,7 @@ describe('the relay', () => {
       );
     };
 
-    it('are handled together, and one statement deletes all six', async () => {
+    it('are handled together, and one statement deletes the whole batch', async () => {
       const { db } = await testDeps();
       const before = await factBatchesSoFar();
       const subscription = await buildSubscription('https://example.com/', ['student.created']);
@@ -294,7 +294,7 @@ describe('the relay', () => {
       }
     });
 
-    it('are handled one by one if one fact fails, and only the failed fact waits', async () => {
+    it('are handled one by one if one of them fails, and only the failed fact waits', async () => {
       const subscription = await buildSubscription('https://example.com/');
       const refusedFact = await commitFact(subscription, {
         notified: false,
@@ -326,7 +326,7 @@ describe('the relay', () => {
     });
   });
 
-  it('counts each first attempt once, even if it handles the fact again', async () => {
+  it('counts each first attempt once, even if the relay handles the fact again', async () => {
     const { db } = await testDeps();
     const subscription = await buildSubscription('https://example.com/');
     await buildEndpoint(subscription.clubId, 'https://example.com/other');
@@ -400,7 +400,7 @@ describe('the relay', () => {
     }
   });
 
-  it('handles a fact of a club that also has 2,000 facts that fail repeatedly', async () => {
+  it('handles a new fact even if 2,000 facts of the same club fail repeatedly', async () => {
     const subscription = await buildSubscription('https://example.com/');
     const source = await testDatabase();
     const due = 50;
@@ -424,7 +424,7 @@ describe('the relay', () => {
     }
   });
 
-  it('handles four facts after their NOTIFY, without a poll', async () => {
+  it('handles facts when their NOTIFY arrives, without a poll', async () => {
     const subscription = await buildSubscription('https://example.com/');
     const engine = new WaitingEngine();
     engine.release();
@@ -441,7 +441,7 @@ describe('the relay', () => {
     });
   });
 
-  it('reports itself as alive if it has read its work within the last 15 s', async () => {
+  it('reports itself as alive if it has read facts and wakes within the last 15 s', async () => {
     const line = await startPostgresLine();
     const settings = { ...readConfig().database, url: new Secret(line.url) };
     const source = await createDataSource(settings, 'club-test').initialize();

@@ -33,7 +33,7 @@ describe('a fact and its delivery, in a worker process', function () {
     const receiver = await engine.receiver((_, number) => answers[number - 1] ?? { status: 200 });
     return { receiver, subscription: await buildSubscription(receiver.url) };
   };
-  /** Waits for the delivery of a fact and for its run, because the relay commits the delivery before it starts the run. */
+  /** Waits for the delivery of a fact, and then for the run of the delivery. The relay commits the delivery before it starts the run. */
   const deliveryAfterFanOut = async (eventId: string, { endpoint }: Subscription) =>
     until('the fan-out and its run', { timeoutMs: 15 * second }, async () => {
       const delivery = await deliveryOf(eventId, endpoint.id);
@@ -71,7 +71,7 @@ describe('a fact and its delivery, in a worker process', function () {
       await receiver.waitFor(1, 3 * second);
     });
 
-    it('polls while its LISTEN connection is cut, and then listens again', async () => {
+    it('polls for facts while its LISTEN connection is cut, and then listens again', async () => {
       const { receiver, subscription } = await subscribed();
       const source = await testDatabase();
       const listeners = () =>
@@ -86,7 +86,7 @@ describe('a fact and its delivery, in a worker process', function () {
       });
     });
 
-    it('sends an event to every subscribed endpoint with the same webhook-id', async () => {
+    it('sends an event with the same webhook-id to every subscribed endpoint', async () => {
       const { receiver, subscription } = await subscribed();
       const other = await engine.receiver();
       await buildEndpoint(subscription.clubId, other.url);
@@ -122,7 +122,7 @@ describe('a fact and its delivery, in a worker process', function () {
       await untilDelivery(id, 'succeeded');
     });
 
-    it('starts a run for a wake if no run is open, even if an earlier run has ended', async () => {
+    it('starts a new run for a wake if the earlier run has ended', async () => {
       const { receiver, subscription } = await subscribed();
       const delivery = await buildWebhookDelivery(subscription);
       await wakeDelivery(delivery);
@@ -137,7 +137,7 @@ describe('a fact and its delivery, in a worker process', function () {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('can wake a run often, because the run continues as new before its history is too long', async () => {
+    it('can wake a run very often, because the run continues as new before its history is too long', async () => {
       const { receiver, subscription } = await subscribed();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
       const eventId = await commitFact(subscription);
@@ -167,7 +167,7 @@ describe('a fact and its delivery, in a worker process', function () {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('makes one attempt for twelve wakes', async () => {
+    it('causes one attempt of a delivery, even if it wakes the delivery twelve times', async () => {
       const { receiver, subscription } = await subscribed({ status: 200, delayMs: 500 });
       const delivery = await buildWebhookDelivery(subscription);
       for (let times = 1; times <= 12; times++) await wakeDelivery(delivery);
@@ -200,7 +200,7 @@ describe('a fact and its delivery, in a worker process', function () {
       for await (const { workflowId } of otherRuns) expect.fail(`${workflowId} is found by another event type`);
     });
 
-    it('shows event type and endpoint in its summary, and attempt and time in its timer', async () => {
+    it('shows event type and endpoint in its summary, and shows the next attempt and its time in the timer', async () => {
       const { receiver, subscription } = await subscribed({ status: 500 });
       const eventId = await commitFact(subscription);
       await receiver.waitFor(1, 5 * second);
@@ -254,7 +254,7 @@ describe('a fact and its delivery, in a worker process', function () {
     });
   });
 
-  it('counts attempts in the metrics, without errors and without rescues', async () => {
+  it('are counted in the metrics, which show no errors and no rescues', async () => {
     const attempts = await worker.metric('webhook_attempts_total');
     const { subscription } = await subscribed();
     const { id } = await deliveryAfterFanOut(await commitFact(subscription), subscription);

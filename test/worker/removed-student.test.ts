@@ -1,6 +1,7 @@
 /**
- * After the removal of a student only ids and dates remain. A student with every kind of record belongs to a club whose worker and API log
- * everything. The test then searches every column of every table, everything that Temporal stores, the logs and the buckets.
+ * Tests that only ids and dates remain after the removal of a student. The test removes a student who has every kind of record. The worker
+ * and the API log everything. Then the test searches every column of every table, everything that Temporal stores, the logs and the
+ * buckets.
  */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
@@ -35,7 +36,7 @@ import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../toolkit/
 const second = 1_000;
 const day = 86_400_000;
 
-/** Tables that have no row of this student or this club. The value says what the table contains instead. */
+/** Tables that need no row of this student or club. The value says what the table contains instead. */
 const explained: Readonly<Record<string, string>> = {
   add_ons: 'has a club’s amounts and ids of the payment processor',
   billing_events: 'has a club’s ids, codes and times of the payment processor',
@@ -43,8 +44,8 @@ const explained: Readonly<Record<string, string>> = {
   club_branding: 'has the colour, footer and links of a club',
   club_mail_texts: 'has a club’s texts of mails, with variables in place of names',
   club_feature_changes: 'has the time of a club’s plan change',
-  club_storage_changes: 'has changes of a club’s totals, which are soon added to the totals',
-  club_student_changes: 'has changes of a club’s totals, which are soon added to the totals',
+  club_storage_changes: 'has changes of a club’s totals, which upkeep soon adds to the totals',
+  club_student_changes: 'has changes of a club’s totals, which upkeep soon adds to the totals',
   overages: 'has months and numbers of a club',
   overage_turns: 'has the time at which a club’s month begins',
   invitations: 'has data of administrators',
@@ -79,8 +80,8 @@ const explained: Readonly<Record<string, string>> = {
 };
 
 /**
- * This key is the only remaining trace. An unsubscription still applies if the person creates a new account with the same address. The
- * key of an address reveals nothing to a reader who does not know the address.
+ * Only the key of the suppressed address may remain. An unsubscription also applies if the person creates a new account with the same
+ * address. The key reveals nothing to a reader who does not know the address.
  */
 const outlivesRemoval = 'mail_suppressions.address_key: key of the e-mail';
 
@@ -127,7 +128,7 @@ describe('the removal of a student', function () {
         return { ...usual, deps: { ...usual.deps, db } };
       },
     });
-    // The receiver quotes data of this student only.
+    // The receiver quotes only data of this student in its answers.
     let studentId = 'not known yet';
     const receiver = await delivering().receiver(({ body }) => ({
       status: 200,
@@ -154,7 +155,7 @@ describe('the removal of a student', function () {
       for (const table of empty) if (!now.has(table)) empty.delete(table);
     };
 
-    // The account, with a former address and mails of every kind.
+    // Creates the account, with a former address and with mails of every kind.
     await send('POST', '/v1/auth/code', { body: { club_id: club.id, email: formerEmail } });
     const signUp = { name, email: formerEmail, password };
     await send('POST', `${at}/classroom/sign-up`, { body: signUp });
@@ -173,7 +174,7 @@ describe('the removal of a student', function () {
     await send('POST', '/v1/auth/code', { body: { club_id: club.id, email } });
     await noteFilledTables();
 
-    // Learning: two courses and two certificates, one of them revoked.
+    // Creates two completed courses with two certificates, and revokes one certificate.
     const [course, other] = [
       await buildOpenCourse(club.id, { lessons: 1, points: 5, certificateOnCompletion: true }),
       await buildOpenCourse(club.id, { lessons: 1, certificateOnCompletion: true }),
@@ -206,7 +207,7 @@ describe('the removal of a student', function () {
     await noteFilledTables();
     expect(level.id).to.be.a('string');
 
-    // Sales: a purchase, a subscription, and an unreadable notice.
+    // Creates a purchase, a subscription, and an unreadable notice of a sale.
     await admin('POST', '/products', {
       platform: 'generic',
       external_id: tag,
@@ -231,7 +232,7 @@ describe('the removal of a student', function () {
     await notice('subscription.past_due', { subscription: { ...subscription.subscription, lateness: 'one' } });
     await notice('purchase.paid', { purchase: { id: 3 } });
 
-    // An automation that tags the student, sends a mail and waits.
+    // Creates an automation that tags the student, sends a mail and waits.
     await admin('PUT', '/mail/sender', { from_name: 'Knots', postal_address: 'Quay 1' });
     const automation = await admin('POST', '/workflows', {
       name: 'Welcome',
@@ -259,7 +260,7 @@ describe('the removal of a student', function () {
     });
     await admin('POST', `/workflows/${automation.id}/runs`, { id: newId(), student_ids: [studentId] });
 
-    // A student file with the student's name in its file name, and with a column of unknown meaning.
+    // Imports students from a file that has the student's name in its file name, and that has a column of unknown meaning.
     const fileName = encodeURIComponent(`${needleOf('file')}.csv`);
     await send('POST', `${at}/student-imports?file_name=${fileName}&invite=true`, {
       token: club.owner.token,
@@ -268,7 +269,7 @@ describe('the removal of a student', function () {
     });
     await noteFilledTables();
 
-    // A campaign that reaches the student, who follows its link and then unsubscribes.
+    // Sends a campaign to the student, who follows a link of the campaign and then unsubscribes.
     await admin('PUT', '/mail/sender', { from_name: 'Knots & Co', postal_address: 'Quay 1' });
     const heading = { kind: 'heading', text: 'Ahoy {{student_name}}, {{student_email}}' };
     const content = {
@@ -331,7 +332,7 @@ describe('the removal of a student', function () {
     expect(await put(avatar.body.upload, image)).to.equal(200);
     await send('POST', `${at}/media/${avatar.body.data.id}/complete`, { token });
     await untilQuiet();
-    // Posts, comments, reactions and reports, and the texts of moderators about them.
+    // Creates posts, comments, reactions and reports, and the texts that moderators wrote about these.
     const space = await admin('POST', '/community/spaces', { name: 'The Quay', auto_join: true });
     const spaces = `/community/spaces/${space.id}`;
     await student('PUT', `${spaces}/membership`);
@@ -353,16 +354,16 @@ describe('the removal of a student', function () {
       reason: `About ${needleOf('moderation')}`,
     });
     await noteFilledTables();
-    // Submitted and returned work, with a comment about the student and extended due dates.
+    // Creates work that the student submitted and a reviewer returned, with a comment about the student and an extended due date.
     const assignmentInput = { prompt: 'Tie it.', max_files: 1, due_at: '2999-01-01T00:00:00Z' };
     const assignment = await admin('POST', `/lessons/${course.lessons[0]?.id}/assignments`, assignmentInput);
     await admin('PUT', `/assignments/${assignment.id}/extensions/${studentId}`, { due_at: '2999-02-01T00:00:00Z' });
     const work = { file_name: `${needleOf('work')}.png`, mime: 'image/png' };
-    const unsent = { file_name: `${needleOf('work')}.mp4`, mime: 'video/mp4' }; // the upload has parts, but no part is sent
+    const unsent = { file_name: `${needleOf('work')}.mp4`, mime: 'video/mp4' }; // the upload would have several parts, but no part is sent
     await callAt(served.base, 'POST', `${at}/classroom/assignment-files`, { token, body: unsent });
     const handedIn = await callAt(served.base, 'POST', `${at}/classroom/assignment-files`, { token, body: work });
     expect(handedIn.status).to.equal(201);
-    // The test stores the file itself, because this app has no listener that receives files.
+    // The test itself stores the file, because this API process has no listener that receives files.
     await (await testBucket()).store(`media/${club.id}/${handedIn.body.data.id}`, png());
     await send('POST', `${at}/media/${handedIn.body.data.id}/complete`, { token });
     await untilQuiet();
@@ -376,7 +377,7 @@ describe('the removal of a student', function () {
       comment: `Dear ${needleOf('review')}`,
     });
     await noteFilledTables();
-    // An upcoming session with a mentor, and a past session with a rating.
+    // Creates a future session with a mentor, and a past session with a rating.
     const mentorship = await buildMentorship(club.id, { maxUpcoming: 2, deliveryIds: [course.deliveryId] });
     const inAnHour = new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 7_200_000).toISOString();
     await student('POST', `/mentorships/${mentorship.publicId}/bookings`, {
@@ -398,7 +399,7 @@ describe('the removal of a student', function () {
 
     const { retain } = retentionActivities({ db, vault, storage: await testObjectStore() });
     await db.source.query(`INSERT INTO code_failure_counts VALUES ($1, current_date, 3)`, [addressKeyOf(vault, email)]);
-    await retain(Date.now()); // adds the tally changes of lists and histories to their tallies
+    await retain(Date.now()); // adds the pending changes of tallies to the tallies of lists and histories
     await noteFilledTables();
 
     const requestId = model.requests[0]?.id ?? '';
@@ -469,13 +470,13 @@ describe('the removal of a student', function () {
     await model.stop();
   });
 
-  it('covers every table that is not listed as an exception', () => {
+  it('is tested with a row in every table that is not listed as an exception', () => {
     expect(
       beforeRemoval.empty,
       'tables without a row of the club: add a record here, or explain the table',
     ).to.deep.equal([]);
     const foundNeedles = new Set(beforeRemoval.tables.map((trace) => trace.split(': ')[1]));
-    // The former address is sealed. It is deleted after the mail to it was sent.
+    // The former address is stored encrypted. It is deleted after the mail to this address was sent.
     expect(Object.keys(needles).filter((what) => !foundNeedles.has(what))).to.deep.equal(['former e-mail']);
     expect(beforeRemoval.tables).to.include.members([
       'mails.student_name: name',
@@ -511,13 +512,13 @@ describe('the removal of a student', function () {
     expect(afterRemoval.keys).to.deep.equal([]);
   });
 
-  it('turns the preview of a mail to the student into a page without a name', () => {
+  it('makes the preview of a mail to the student a page without a name', () => {
     expect(afterRemoval.preview.status).to.equal(404);
     expect(needlesIn(afterRemoval.preview.text, needles)).to.deep.equal([]);
     expect(afterRemoval.preview.headers.get('cache-control')).to.equal('no-store');
   });
 
-  it('turns the pages of certificate codes into pages without a name', () => {
+  it('makes the pages of the student’s certificates pages without a name', () => {
     expect(afterRemoval.page.status).to.equal(200);
     expect(afterRemoval.page.text).to.contain('was withdrawn');
     expect(needlesIn(afterRemoval.page.text + afterRemoval.pages.text, needles)).to.deep.equal([]);

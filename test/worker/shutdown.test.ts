@@ -33,7 +33,7 @@ describe('a worker that gets SIGTERM during two attempts of 3 s (ENG-10)', funct
     await receiver.waitFor(2, 5 * second);
 
     const ending = worker.end('SIGTERM');
-    // Rejects after the worker has ended.
+    // Throws once the worker has ended.
     await until('the worker to become not ready', { timeoutMs: 10 * second }, async () => !(await worker.ready()));
     late = { clubId: subscriptions[0].clubId, eventId: await commitFact(subscriptions[0]) };
     exit = await ending;
@@ -46,12 +46,12 @@ describe('a worker that gets SIGTERM during two attempts of 3 s (ENG-10)', funct
     );
   });
 
-  it('is not ready, and ends with exit code 0 after its attempts and within 25 s', () => {
+  it('reports not ready, and ends with exit code 0 after its attempts, within 25 s', () => {
     expect(exit).to.include({ code: 0, signal: null });
     expect(exit.tookMs).to.be.within(1.5 * second, 25 * second);
   });
 
-  it('records both answers, and interrupts no request', async () => {
+  it('records the answers to both attempts, and interrupts no request', async () => {
     expect(receiver.requests).to.have.length(2);
     await eachCase(deliveries, async ({ id }) => {
       expect(await deliveryRow(id)).to.include({ status: 'succeeded', attemptCount: 1, leaseUntil: null });
@@ -62,11 +62,11 @@ describe('a worker that gets SIGTERM during two attempts of 3 s (ENG-10)', funct
     });
   });
 
-  it('leaves a fact that is committed during the shutdown to the next worker', async () => {
+  it('leaves a fact that was committed during the shutdown to the next worker', async () => {
     expect(await deliveryOf(late.eventId, deliveries[0]?.endpoint.id ?? '')).to.equal(null);
   });
 
-  it('lets the next worker end the runs without another request, and deliver the fact', async () => {
+  it('lets the next worker end the runs without a further request, and deliver the fact', async () => {
     await startWorker();
     await eachCase(deliveries, async ({ id }) =>
       expect(await temporal().workflow.getHandle(workflowIdOf('webhookDelivery', id)).result()).to.equal('succeeded'),

@@ -42,7 +42,10 @@ describe('a signal to the run of a delivery, in a worker process (ENG-1)', funct
   };
 
   describe('during a local attempt', () => {
-    /** A delivery whose receiver delays its first answer until the test releases it. The receiver answers all later requests with 200. */
+    /**
+     * Creates a delivery whose receiver delays its first answer until the test releases the answer. The receiver answers all later requests
+     * with 200.
+     */
     const delayedDelivery = async (firstAnswer: Answer) => {
       const { promise: released, resolve: answer } = Promise.withResolvers<Answer>();
       const receiver = await engine.receiver((_, number) => (number === 1 ? released : { status: 200 }));
@@ -52,8 +55,8 @@ describe('a signal to the run of a delivery, in a worker process (ENG-1)', funct
       return { receiver, delivery, answer: () => answer(firstAnswer) };
     };
     /**
-     * The history shows a signal only after the step. But the relay deletes a wake when its signal has arrived, so the test waits for this
-     * deletion.
+     * The history shows a signal only after the step. Therefore the test waits for the deletion of the wake, which the relay deletes when
+     * the signal has arrived.
      */
     const untilSignaled = ({ clubId }: TestWebhookDelivery) =>
       until('the signal', { timeoutMs: 5 * second }, async () => (await wakesOf(clubId)).length === 0);
@@ -83,11 +86,11 @@ describe('a signal to the run of a delivery, in a worker process (ENG-1)', funct
         leaseUntil: null,
       });
       await expectLocalAndSignaled(scene.delivery);
-      // Temporal does not end a run that has an unread signal. Therefore Temporal runs the step again.
+      // Temporal does not end a run that has an unread signal. Instead, Temporal runs the step again.
       expect(eventsNamed(await historyOf(scene.delivery), 'workflowTaskFailedEventAttributes')).to.have.length.above(0);
     });
 
-    it('does not change the time of the next attempt after a failed attempt', async () => {
+    it('does not change the time of the next attempt if the attempt fails', async () => {
       const scene = await delayedDelivery({ status: 500 });
       await wakeAndAnswer(scene);
       await scene.receiver.waitFor(2, 15 * second);
@@ -103,7 +106,7 @@ describe('a signal to the run of a delivery, in a worker process (ENG-1)', funct
       await expectLocalAndSignaled(scene.delivery);
     });
 
-    it('causes one more attempt if a resend is requested during the attempt', async () => {
+    it('causes one more attempt if the signal comes from a requested resend', async () => {
       const scene = await delayedDelivery({ status: 200 });
       await resend(scene.delivery);
       await untilSignaled(scene.delivery);
@@ -118,10 +121,15 @@ describe('a signal to the run of a delivery, in a worker process (ENG-1)', funct
   });
 
   describe('while the run closes', () => {
-    /** The test requests two resends of each delivery around the end of its last attempt. For each delivery the moments are different. */
+    /**
+     * The test requests two resends of each delivery around the end of the delivery's last attempt, at different moments for each delivery.
+     */
     const count = 20;
     const resends = 2;
-    /** Milliseconds from the answer of the receiver to the request. The run closes some 20 to 60 ms after the answer. */
+    /**
+     * The times from the answer of the receiver to the request of a resend, in milliseconds. The run closes some 20 to 60 ms after the
+     * answer.
+     */
     const momentOf = (index: number, round: number) => ((index * 7 + round * 3) % count) * 4;
 
     it('causes one attempt for each requested resend', async () => {
@@ -141,7 +149,7 @@ describe('a signal to the run of a delivery, in a worker process (ENG-1)', funct
           return delivery;
         }),
       );
-      // This limit is much shorter than two minutes, because after two minutes the sweeper would repair a lost resend.
+      // This time limit must be much shorter than two minutes, because after two minutes the sweeper repairs a lost resend.
       await until('every POST', { timeoutMs: 15 * second }, async () =>
         deliveries.every((delivery) => postsOf(delivery) >= 1 + resends),
       );

@@ -1,4 +1,4 @@
-/** A worker is killed while its program makes subtitles (MED-34). */
+/** Tests what happens if a worker is killed while its program makes subtitles (MED-34). */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { platform, tmpdir } from 'node:os';
 import path from 'node:path';
@@ -28,7 +28,7 @@ describe('the death of a worker while its program makes subtitles', function () 
   let mark: string;
   let ffmpeg: string;
   let mediaId: Id;
-  /** The number of processes that have the mark in their arguments. */
+  /** Returns the number of processes that have the mark in their arguments. */
   const running = async () => {
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
     const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')));
@@ -61,10 +61,10 @@ describe('the death of a worker while its program makes subtitles', function () 
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
-  it('ends the program and its child process', () =>
+  it('ends the program and the child process of the program', () =>
     until('their end', { timeoutMs: 10 * second }, async () => (await running()) === 0));
 
-  it('leaves the work directory, a counted attempt, and no track', async () => {
+  it('leaves the work directory and a counted attempt, but no track', async () => {
     expect(await readdir(work)).to.have.length(1);
     expect(await row()).to.include({ language: 'pt', attempts: 1, errorCode: null });
     expect(await tracks()).to.deep.equal([]);

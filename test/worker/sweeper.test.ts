@@ -36,12 +36,12 @@ describe('the sweeper, in a worker process', function () {
     worker = await startWorker({ WORKER_TASK_QUEUES: 'webhooks,mail,sales,upkeep' });
     const schedule = temporal().schedule.getHandle('sweeper');
     await schedule.pause();
-    // Otherwise an open round of a killed worker would block further rounds until its time limit.
+    // Otherwise an open round of a killed worker would block further rounds until the time limit of that round.
     for (const { workflow } of (await schedule.describe()).info.runningActions) {
       await temporal()
         .workflow.getHandle(workflow.workflowId)
         .terminate()
-        .catch(() => {}); // the run has just ended by itself
+        .catch(() => {}); // the run may have just ended by itself
     }
   });
 
@@ -49,7 +49,7 @@ describe('the sweeper, in a worker process', function () {
   const round = () =>
     temporal().workflow.execute<typeof sweep>('sweep', { workflowId: `sweep-${++rounds}`, taskQueue: 'upkeep' });
 
-  it('rescues a delivery whose workflow was terminated, and counts it (ENG-11)', async () => {
+  it('rescues a delivery whose workflow run was terminated, and counts the rescue (ENG-11)', async () => {
     const receiver = await delivering().receiver((_, number) => ({ status: number === 1 ? 500 : 200 }));
     const subscription = await buildSubscription(receiver.url);
     const eventId = await commitFact(subscription);
@@ -70,7 +70,7 @@ describe('the sweeper, in a worker process', function () {
     expect(await round(), 'the next round').to.deep.equal({ rescued: 0 });
   });
 
-  it('sends a mail whose workflow was never started', async () => {
+  it('rescues a mail whose workflow run was never started, so that the mail is sent', async () => {
     const { mailbox } = await testStack();
     const { db, vault } = await testDeps();
     const { id: clubId } = await buildClub();
@@ -94,7 +94,7 @@ describe('the sweeper, in a worker process', function () {
     });
   });
 
-  it('does not rescue a failed notice during its pause, and counts it in workflow_rows_failing (ENG-16)', async () => {
+  it('does not rescue a failed notice during its pause, but counts it in workflow_rows_failing (ENG-16)', async () => {
     const deps = await testDeps();
     const { source } = deps.db;
     const connection = await buildSalesConnection((await buildClub()).id, 'generic', 'a key');
@@ -122,21 +122,21 @@ describe('the sweeper, in a worker process', function () {
     await alter('sales_notices', id, { status: 'ignored' });
   });
 
-  it('has a schedule with a round each minute, without overlap and without catch-up', async () => {
+  it('has a schedule with one round each minute. Rounds do not overlap, and missed rounds are skipped', async () => {
     const { spec, policies, action } = await temporal().schedule.getHandle('sweeper').describe();
     expect(spec.intervals).to.deep.equal([{ every: minute, offset: undefined }]);
     expect(policies).to.include({ overlap: 'SKIP', catchupWindow: minute });
     expect(action).to.include({ workflowType: 'sweep', taskQueue: 'upkeep' });
   });
 
-  it('has a second schedule, which begins digests every 15 minutes, or later after an outage (COMM-17)', async () => {
+  it('has a second schedule, which starts daily mails every 15 minutes, or late after an outage (COMM-17)', async () => {
     const { spec, policies, action } = await temporal().schedule.getHandle('space-digests').describe();
     expect(spec.intervals).to.deep.equal([{ every: 15 * minute, offset: undefined }]);
     expect(policies).to.include({ overlap: 'SKIP', catchupWindow: 15 * minute });
     expect(action).to.include({ workflowType: 'beginDigests', taskQueue: 'upkeep' });
   });
 
-  it('creates a deleted schedule again within 5 min, and does not resume a paused schedule', async () => {
+  it('has its schedule created again within 5 min of a deletion, but a paused schedule is not resumed', async () => {
     const { schedule } = temporal();
     const sweeper = schedule.getHandle('sweeper');
     await schedule.getHandle('retention').delete();

@@ -3,7 +3,7 @@ import { taskQueues } from '../../platform/engine/workflow-types.ts';
 import { workerOptions } from '../../worker/temporal/task-queues.ts';
 
 describe('the options of a Temporal worker', () => {
-  it('set the shutdown grace of each queue (ENG-10)', () => {
+  it('set the grace time at shutdown for each task queue (ENG-10)', () => {
     const seconds = taskQueues.map((queue) => [queue, workerOptions(queue, undefined).shutdownGraceTime / 1_000]);
     expect(Object.fromEntries(seconds)).to.deep.equal({
       webhooks: 20,
@@ -24,7 +24,7 @@ describe('the options of a Temporal worker', () => {
     });
   });
 
-  it('name the build as the version of the worker, with auto-upgrade, but no version in a checkout', () => {
+  it('name the build as the worker’s version, with auto-upgrade. A checkout without a build has no version', () => {
     expect(workerOptions('mail', undefined)).not.to.have.property('workerDeploymentOptions');
     expect(workerOptions('mail', { version: '0.3.0', buildId: 'abc' })).to.deep.include({
       workerDeploymentOptions: {

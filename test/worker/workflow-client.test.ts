@@ -43,7 +43,7 @@ describe('the workflow client', () => {
     temporal().workflow.getHandle(workflowIdOf(workflowType, subjectId));
   const startedIn = (history: History) => eventsNamed(history, 'workflowExecutionStartedEventAttributes')[0];
 
-  it('ends a call that the server does not answer, and can repeat it', async () => {
+  it('ends a call that the server does not answer, and can repeat the call', async () => {
     const line = await startTemporalLine();
     const behind = await NativeConnection.connect({ address: line.address });
     try {
@@ -62,7 +62,7 @@ describe('the workflow client', () => {
   });
 
   describe('startOrSignal', () => {
-    it('starts a run if there is none', async () => {
+    it('starts a run if no run exists', async () => {
       const run = runFor('agentAnswer', newId());
       await workflows.startOrSignal(run);
       const history = await handleOf(run).fetchHistory();
@@ -70,7 +70,7 @@ describe('the workflow client', () => {
       expect(eventsNamed(history, 'workflowExecutionStartedEventAttributes')).to.have.length(1);
     });
 
-    it('signals a running workflow', async () => {
+    it('signals the run if it is running', async () => {
       const run = runFor('agentAnswer', newId());
       await workflows.startOrSignal(run);
       const { runId } = await handleOf(run).describe();
@@ -80,7 +80,7 @@ describe('the workflow client', () => {
       expect((await handleOf(run).describe()).runId).to.equal(runId);
     });
 
-    it('starts another run after the last run has ended', async () => {
+    it('starts a new run after the last run has ended', async () => {
       const run = runFor('agentAnswer', newId());
       await workflows.startOrSignal(run);
       const { runId } = await handleOf(run).describe();
@@ -92,7 +92,7 @@ describe('the workflow client', () => {
     });
   });
 
-  it('reports whether start created a run for another process, or found an existing run', async () => {
+  it('reports whether start created a run for a different process or found an existing run', async () => {
     const run = runFor('webhookDelivery', newId());
     expect(await workflows.start(run, [false]), 'no worker runs here').to.equal('elsewhere');
     expect(await workflows.start(run, [false])).to.equal('before');
@@ -105,7 +105,7 @@ describe('the workflow client', () => {
     ];
     for (const workflowType of Object.keys(workflowTypes) as WorkflowType[]) {
       for (const { way, begin } of ways) {
-        it(`is the id of the club after ${way} of ${workflowType}`, async () => {
+        it(`is the id of the club if ${way} begins a run of ${workflowType}`, async () => {
           const run = runFor(workflowType, newId());
           await begin(run);
           expect(startedIn(await handleOf(run).fetchHistory())?.priority?.fairnessKey).to.equal(run.clubId);
@@ -120,7 +120,7 @@ describe('the workflow client', () => {
         [1, 3],
         [2, 5],
       ] as const)
-        it(`is sent together with priority key ${priorityKey} for priority ${priority}, by ${way}`, async () => {
+        it(`is sent by ${way} together with priority key ${priorityKey} if the run has priority ${priority}`, async () => {
           const run = { ...runFor('transactionalMail', newId()), priority };
           await begin(run);
           const { priority: sentPriority, taskQueue } = await handleOf(run).describe();

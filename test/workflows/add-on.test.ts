@@ -26,9 +26,9 @@ describe('an add-on, with time skipped', function () {
   const environment = useTimeSkipping();
   let stripe: StripeServer;
   let processor: PaymentProcessor;
-  /** The time of each step, by the server's clock. */
+  /** The times at which the steps ran, by the clock of the time-skipping server. */
   let steps: number[] = [];
-  /** Called before each step. */
+  /** A function that is called before each step. */
   let beforeStep: (step: number) => void = () => {};
 
   before('start the worker', async () => {
@@ -54,7 +54,7 @@ describe('an add-on, with time skipped', function () {
     Object.assign(stripe, { fates: [], calls: [], payments: [], up: true, delayMs: 0 });
   });
 
-  /** A club with a card that the processor knows. */
+  /** Creates a club with a card that the payment processor knows. */
   const buyer = async () => {
     const { id } = await buildClub();
     await buildPlan(id, 'professional', { customer_id: `cus_${id}` });
@@ -67,7 +67,7 @@ describe('an add-on, with time skipped', function () {
       taskQueue: 'billing',
       args: [id],
     });
-  /** An add-on whose API process died after it had requested the charge. The add-on is claimed, and its lease has expired. */
+  /** Creates an add-on whose API process died after its claim. The lease of the claim has expired, so a step may continue. */
   const abandoned = async (clubId: Id) => {
     const now = new Date(await environment().currentTimeMs());
     return buildAddOn(clubId, {
@@ -96,7 +96,7 @@ describe('an add-on, with time skipped', function () {
     ['declined', 0, 'failed'],
   ];
   for (const [fate, paid, outcome] of fates) {
-    it(`settles an open first attempt (${fate}) with ${paid} charges, and ends with outcome ${outcome}`, async () => {
+    it(`ends as ${outcome} with ${paid} charges if the API’s own attempt ended with ${fate}`, async () => {
       const clubId = await buyer();
       const id = newId();
       stripe.fates = [fate];
@@ -108,7 +108,7 @@ describe('an add-on, with time skipped', function () {
     });
   }
 
-  it('finds the charge that an API process made before it died, and does not charge again', async () => {
+  it('is not charged again if an API process made the charge before it died', async () => {
     const clubId = await buyer();
     const row = await abandoned(clubId);
     const { amount, currency } = { amount: 1_000, currency: 'usd' };
@@ -127,13 +127,13 @@ describe('an add-on, with time skipped', function () {
     expect(stripe.payments).to.have.length(1);
   });
 
-  it('uses the key of the API’s request after the API died before the charge', async () => {
+  it('is charged with the idempotency key of the API’s request if the API died before the charge', async () => {
     const row = await abandoned(await buyer());
     expect(await (await start(row)).result()).to.equal('active');
     expect(stripe.calls).to.deep.equal(['GET /v1/payment_intents', `POST /v1/payment_intents ${row.id}`]);
   });
 
-  it('retries after growing waits while the processor is unavailable, and charges once', async () => {
+  it('is retried with growing waits while the payment processor is unavailable, and is charged once', async () => {
     const row = await abandoned(await buyer());
     stripe.up = false;
     beforeStep = (step) => {
@@ -147,7 +147,7 @@ describe('an add-on, with time skipped', function () {
     ]);
   });
 
-  it('is not charged after 23 hours, but still finds a charge that was made earlier', async () => {
+  it('is not charged after 23 hours, but an earlier charge is still found', async () => {
     const [withoutCharge, withCharge] = [await abandoned(await buyer()), await abandoned(await buyer())];
     stripe.up = false;
     beforeStep = () => {
@@ -170,7 +170,7 @@ describe('an add-on, with time skipped', function () {
     expect(stripe.calls.filter((text) => text.startsWith('POST'))).to.deep.equal([]);
   });
 
-  it('is charged once by five concurrent steps, and a step that has lost its claim records nothing', async () => {
+  it('is charged once, even if five steps run concurrently. A step that lost its claim records nothing', async () => {
     const { db } = await testDeps();
     const row = await buildAddOn(await buyer());
     stripe.delayMs = 100;
@@ -189,7 +189,7 @@ describe('an add-on, with time skipped', function () {
     expect(await addOnRow(slow.id)).to.include({ status: 'pending' });
   });
 
-  it('stores only ids in the history', async () => {
+  it('leaves only ids in the history of its run', async () => {
     const clubId = await buyer();
     const row = await abandoned(clubId);
     const handle = await start(row);

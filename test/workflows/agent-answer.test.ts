@@ -26,7 +26,7 @@ describe('the run of an answer, with time skipped', function () {
   });
   after('stop the worker, before its server', () => worker.stop());
 
-  /** A question that was accepted at this moment, by the server's clock. */
+  /** Creates a question that was accepted at this moment, by the clock of the time-skipping server. */
   const ask = async () => buildQuestion({ acceptedAt: new Date(await environment().currentTimeMs()) });
   const start = (questionId: string) =>
     environment().client.workflow.start<typeof agentAnswer>('agentAnswer', {
@@ -35,7 +35,7 @@ describe('the run of an answer, with time skipped', function () {
       args: [questionId],
     });
 
-  it('runs one activity and returns numbers, without text', async () => {
+  it('runs one activity, and returns numbers and ids, but no text', async () => {
     const { questionId, answerId } = await ask();
     answering.model().next({ answer: ['Ten ', 'minutes.'] });
     const handle = await start(questionId);
@@ -75,7 +75,7 @@ describe('the run of an answer, with time skipped', function () {
     ]);
   });
 
-  it('does not call the model early when it is woken', async () => {
+  it('does not call the model before the end of its wait, even if the run is woken', async () => {
     const { questionId, answerId } = await ask();
     answering.model().next({ refuse: 429, retryAfterS: 60 }, { answer: ['Yes.'] });
     const handle = await start(questionId);
@@ -94,7 +94,7 @@ describe('the run of an answer, with time skipped', function () {
     );
   });
 
-  it('fails with the text so far if its worker died after the text had begun', async () => {
+  it('fails with the text so far if the worker died after the text had begun', async () => {
     const { questionId, answerId } = await ask();
     const source = await testDatabase();
     await source.query(
@@ -111,7 +111,7 @@ describe('the run of an answer, with time skipped', function () {
     );
     const handle = await start(questionId);
     await until('a look', { timeoutMs: 5 * second }, async () => (await summariesOf(handle)).timers.length > 0);
-    // Leases use the clock of the database, and time skipping does not move this clock.
+    // Leases use the clock of the database, which time skipping does not move.
     await source.query(`UPDATE agent_answers SET lease_until = clock_timestamp() WHERE id = $1`, [answerId]);
     expect(await handle.result()).to.include({ status: 'failed', error_code: 'interrupted', calls: 1 });
     expect(await answerRow(answerId)).to.include({ content: 'One two' });

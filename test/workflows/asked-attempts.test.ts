@@ -20,8 +20,8 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
   const engine = useSkippedEngine();
 
   /**
-   * An endpoint that is throttled after 5 failures in a row. Its 5 failed deliveries are parked. The receiver answers all later requests
-   * with this status.
+   * Creates an endpoint that is throttled after 5 failures in a row. Its 5 failed deliveries wait at the gate. The receiver answers all
+   * later requests with this status.
    */
   const throttled = async (status: () => number) => {
     const { receiver, subscription } = await engine().endpoint((_, number) => ({
@@ -37,7 +37,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
     engine().act((deps, now) => recoverDeliveries(deps, clubId, endpoint.id, new Date(now.getTime() - hour), now));
   const resend = ({ clubId, endpoint, id }: TestWebhookDelivery) =>
     engine().act((deps, now) => resendDelivery(deps, clubId, endpoint.id, id, now));
-  /** A failed delivery that still has a body. */
+  /** Creates a failed delivery that still has its body. */
   const failed = async (subscription: Subscription) => {
     const now = await engine().now();
     const delivery = await buildWebhookDelivery(subscription, now);
@@ -75,7 +75,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
       },
     ];
     for (const { what, trigger, ask } of asks) {
-      it(`reset the breaker and release parked deliveries if ${what} during the hold succeeds`, async () => {
+      it(`reset the circuit breaker and release the waiting deliveries if ${what} during the hold succeeds`, async () => {
         const { subscription, parked, holdUntil } = await throttled(() => 200);
         const id = await ask(subscription, await failed(subscription));
         expect(await engine().runOf({ id }).result()).to.equal('succeeded');
@@ -96,7 +96,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
         });
       });
 
-      it(`arm the breaker again if ${what} during the hold fails`, async () => {
+      it(`trip the circuit breaker again if ${what} during the hold fails`, async () => {
         const { subscription, holdUntil } = await throttled(() => 503);
         const id = await ask(subscription, await failed(subscription));
         await until('its failure', { timeoutMs: 10_000 }, async () => (await attemptRows(id))[0]?.outcome);
@@ -111,7 +111,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
           2 * minute - 5,
           2 * minute + 500,
         );
-        // Otherwise its five deliveries would fail for a day while later tests skip time.
+        // Otherwise the five deliveries would continue to fail while later tests skip time.
         const { clubId, endpoint } = subscription;
         await engine().act((deps, now) => disableEndpoint(deps, clubId, endpoint.id, now));
       });
@@ -119,7 +119,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
   });
 
   describe('recovery', () => {
-    it('sends at most 4 deliveries at a time, in any state of the breaker', async () => {
+    it('sends at most 4 deliveries at a time, whatever the state of the circuit breaker', async () => {
       let open = 0;
       let most = 0;
       const four = Promise.withResolvers<void>();
@@ -164,7 +164,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
   });
 
   describe('a resend', () => {
-    it('causes one manual attempt and no ninth scheduled attempt, if requested during the eighth', async () => {
+    it('causes one manual attempt, and no ninth scheduled attempt, if requested during the eighth attempt', async () => {
       let delivery: TestWebhookDelivery | undefined;
       const { receiver, subscription } = await engine().endpoint(async (_, number) => {
         if (number === 8 && delivery) await resend(delivery);
@@ -183,7 +183,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
       expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', attemptCount: 9, schedulePosition: 8 });
     });
 
-    it('causes the next scheduled attempt of a pending delivery immediately, and no additional attempt', async () => {
+    it('makes a pending delivery do its next scheduled attempt immediately, and causes no additional attempt', async () => {
       const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
       const delivery = await engine().deliver(subscription);
       await engine().pass(2 * minute);

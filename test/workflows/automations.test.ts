@@ -1,4 +1,4 @@
-/** Runs of automations on the engine, with time skipped: their wakes and their waits (AUTO-10, AUTO-12, AUTO-17). */
+/** Tests the wakes and waits of automation runs on a Temporal server that skips time (AUTO-10, AUTO-12, AUTO-17). */
 import { expect } from 'chai';
 import { Temporal } from 'temporal-polyfill';
 import { activities as all } from '../../activities/index.ts';
@@ -30,8 +30,8 @@ const hasTag = (tag: Id, negate: boolean) => ({
 });
 
 /**
- * @returns two local times in the year after `from`: a time that the clocks skip, and a time that occurs twice. Each entry has the minute
- * of the day, the number of days until the date, and the instant that a run must choose
+ * @returns two local times in the year after `from`: a time that the clocks skip, and a time that occurs twice. Each entry contains the
+ * minute of the day, the number of days until the date, and the instant that a run must choose
  */
 function nextChangesOfClocks(zone: string, from: Date): { zone: string; minute: number; days: number; at: Date }[] {
   const startsAt = Temporal.Instant.fromEpochMilliseconds(from.getTime()).toZonedDateTimeISO(zone);
@@ -68,7 +68,9 @@ describe('a run of an automation, with time skipped', function () {
   const now = async () => new Date(await environment().currentTimeMs());
   const runOf = (id: Id) => environment().client.workflow.getHandle(workflowIdOf('automationRun', id));
 
-  /** A student whose run has begun. @param prepare creates further data of the student and the club before the run */
+  /**
+   * Creates a student whose run has begun. @param prepare a function that creates further data of the student and the club before the run
+   */
   async function entered(
     partsFor: (tag: Id) => Partial<Definition>,
     prepare: (clubId: Id, studentId: Id) => Promise<unknown> = async () => undefined,
@@ -103,7 +105,7 @@ describe('a run of an automation, with time skipped', function () {
   const pathOf = async ({ clubId, automationId, runId }: { clubId: Id; automationId: Id; runId: Id }) =>
     (await readRun((await testDeps()).db, clubId, automationId, runId)).path;
 
-  /** Adds the tag to the student, and hands the fact to the consumers. */
+  /** Adds the tag to the student, and passes the fact of the change to the automations. */
   async function tagged({ clubId, studentId, tag }: { clubId: Id; studentId: Id; tag: Id }): Promise<void> {
     const { db } = await testDeps();
     const at = await now();
@@ -113,7 +115,7 @@ describe('a run of an automation, with time skipped', function () {
     await relay.carry();
   }
 
-  it('waits 90 days in one timer, and ends the wait when a fact meets the exit condition', async () => {
+  it('waits 90 days in one timer, and leaves this wait early when a fact meets the exit condition', async () => {
     const enteredAt = await now();
     const scene = await entered((tag) => ({
       exit_when: { match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] },
@@ -130,7 +132,7 @@ describe('a run of an automation, with time skipped', function () {
     expect(timers).to.deep.equal(['step 1 of 1, a delay in about 90 d']);
   });
 
-  it('waits while its automation is paused, even after its deadline, until the gate releases the run', async () => {
+  it('waits while its automation is paused, even beyond the end of its wait, until the gate releases it', async () => {
     const { db } = await testDeps();
     const scene = await entered(() => ({
       steps: [
@@ -152,7 +154,7 @@ describe('a run of an automation, with time skipped', function () {
     ]);
   });
 
-  it('makes each kind of step and wait at its time', async () => {
+  it('executes each kind of step and each kind of wait at the right time', async () => {
     const enteredAt = await now();
     const scene = await entered((tag) => ({
       steps: [
@@ -197,7 +199,7 @@ describe('a run of an automation, with time skipped', function () {
     expect(path[7]?.left_at).to.match(/T12:00:0/);
   });
 
-  it('ends its wait on the day when the student’s access expires', async () => {
+  it('ends during a wait, on the day when the student’s access expires', async () => {
     const enteredAt = await now();
     const scene = await entered(
       () => ({
@@ -216,7 +218,7 @@ describe('a run of an automation, with time skipped', function () {
     expect((new Date(wait?.left_at ?? 0).getTime() - enteredAt.getTime()) / day).to.be.within(20, 20.01);
   });
 
-  it('continues with its own version if another version is published during a wait', async () => {
+  it('continues with its own version of the automation if a new version is published during a wait', async () => {
     const delay: Step = { id: 'wait', kind: 'wait', wait: { kind: 'delay', amount: 30, unit: 'days' } };
     const scene = await entered(() => ({ steps: [delay, { id: 'old', kind: 'award_points', points: 1 }] }));
     await buildVersion(
@@ -237,7 +239,7 @@ describe('a run of an automation, with time skipped', function () {
     ]);
   });
 
-  it('chooses the first instant if a local time is skipped or occurs twice, in three zones', async () => {
+  it('uses the first possible instant if clocks skip or repeat the local time, tested in three time zones', async () => {
     const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Sydney'];
     const startsAt = await now();
     const changes = zones.flatMap((zone) => nextChangesOfClocks(zone, startsAt));

@@ -13,7 +13,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** The longest time of the engine from a timer's end to its attempt. */
+/** The longest time that Temporal and the worker need from the end of a timer to the attempt. */
 const engineMs = 2 * second;
 const closed = { consecutiveFailures: 0, failingSince: null, holdUntil: null, breakerStep: 0 };
 
@@ -21,7 +21,7 @@ describe('the circuit breaker, with time skipped', function () {
   this.timeout(60_000);
   const engine = useSkippedEngine();
 
-  it('doubles its hold from 1 min to 1 h until a 2xx, and ends each hold with one attempt', async () => {
+  it('doubles its hold from 1 min up to 1 h until a 2xx response, and ends each hold with one attempt', async () => {
     const holds = [1, 2, 4, 8, 16, 32, 60, 60, 60, 60].map((minutes) => minutes * minute);
     const begin = 10;
     const failures = begin + holds.length - 1;
@@ -29,7 +29,7 @@ describe('the circuit breaker, with time skipped', function () {
     let open = 0;
     const { subscription } = await engine().endpoint(async (_, number) => {
       open++;
-      engine().random = number % 2 === 0 ? 0.99 : 0; // due in another order than created
+      engine().random = number % 2 === 0 ? 0.99 : 0; // the deliveries become due in a different order than they were created
       if (number > begin) await sleep(30);
       probeStates.push({ holdUntil: (await endpointRow(subscription.endpoint.id)).holdUntil, atATime: open });
       open--;
@@ -37,7 +37,7 @@ describe('the circuit breaker, with time skipped', function () {
     });
     const deliveries = await engine().deliverAll(subscription, begin);
     await engine().pass(10 * second);
-    // On a busy machine the server could skip time before all deliveries are parked. The gate would then look too early.
+    // On a busy machine the server could skip time before all deliveries are parked. The gate would then check the endpoint too early.
     await until('all are parked', { timeoutMs: 15_000 }, async () => {
       const rows = await Promise.all(deliveries.map(({ id }) => deliveryRow(id)));
       return rows.every(({ parkedAt }) => parkedAt !== null);
@@ -81,7 +81,7 @@ describe('the circuit breaker, with time skipped', function () {
   });
 
   describe('the throttling after 5 failures in a row', () => {
-    it('does not begin if a success follows each series of 4 failures', async () => {
+    it('does not begin if a success follows every 4 failures', async () => {
       const steps: number[] = [];
       const { subscription } = await engine().endpoint(async (_, number) => {
         steps.push((await endpointRow(subscription.endpoint.id)).breakerStep);
@@ -101,7 +101,7 @@ describe('the circuit breaker, with time skipped', function () {
       ).to.be.instanceOf(WorkflowNotFoundError);
     });
 
-    it('begins with the fifth failure, and the gate admits no attempt while no delivery is due', async () => {
+    it('begins with the fifth failure, and the gate then admits no attempt while no delivery is due', async () => {
       const { receiver, subscription } = await engine().endpoint((_, number) =>
         number <= 5 ? { status: 500 } : { status: 200, delayMs: 300 },
       );
@@ -128,7 +128,7 @@ describe('the circuit breaker, with time skipped', function () {
       expect(await engine().gateOf(subscription).result()).to.equal('open');
       expect(receiver.requests).to.have.length(6);
       const { timers } = await summariesOf(engine().gateOf(subscription));
-      // The text has the remaining seconds of the hold at the time when the gate looks. The hold is a minute.
+      // The text names how much of the hold remains when the gate checks the endpoint. The whole hold is a minute.
       expect(timers.map((text) => text.replace(/about (5\d|60) s/, 'about a minute'))).to.deep.equal([
         "the end of the circuit breaker's wait in about a minute; 0 parked; disabled as failing in about 5 d",
         'a delivery to try: throttled, and none is due; 0 parked; disabled as failing in about 5 d',
@@ -137,7 +137,7 @@ describe('the circuit breaker, with time skipped', function () {
     });
   });
 
-  it('moves a message that is never accepted to the back of the queue, and delivers the other messages', async () => {
+  it('moves a message that the receiver never accepts to the back of the queue, and delivers the others', async () => {
     const poison = { id: '' };
     let broken = true;
     const { subscription } = await engine().endpoint(({ headers }) => {
@@ -148,7 +148,7 @@ describe('the circuit breaker, with time skipped', function () {
     await until('its failure', { timeoutMs: 5_000 }, async () => (await deliveryRow(first.id)).attemptCount === 1);
     const good = await engine().deliverAll(subscription, 4);
     expect(await endpointRow(subscription.endpoint.id)).to.include({ breakerStep: 1, consecutiveFailures: 5 });
-    await engine().pass(20 * second); // the next deliveries must be due after the second attempt of the first delivery
+    await engine().pass(20 * second); // the other deliveries must become due after the second attempt of the first delivery
     good.push(...(await engine().deliverAll(subscription, 2)));
     const rows = await Promise.all(good.map(({ id }) => deliveryRow(id)));
     const [next] = rows.toSorted((one, other) => Number(one.nextAttemptAt) - Number(other.nextAttemptAt));
@@ -162,7 +162,7 @@ describe('the circuit breaker, with time skipped', function () {
     expect(others.map(({ deliveryId }) => deliveryId)).to.have.members(
       good.map(({ id }) => id).filter((id) => id !== next?.id),
     );
-    // The other deliveries are delayed by a hold of one minute, one refusal, and a hold of two minutes.
+    // The other deliveries wait for a hold of one minute, a refused attempt, and a hold of two minutes.
     const [begin] = await attemptsAt(subscription.endpoint.id);
     const tookMs = Math.max(...others.map(endOf)) - (begin?.startedAt.getTime() ?? 0);
     expect(tookMs).to.be.within(3 * minute, 3 * minute + 20 * second);

@@ -39,7 +39,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
   let campaignId: Id;
   let ada: TestStudent;
   let now: Date;
-  /** The times at which mails were handed over, by the server's clock. */
+  /** The times at which mails were handed over, by the clock of the time-skipping server. */
   let handedOver: number[];
 
   before('start the worker', async () => {
@@ -69,7 +69,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
     ada = await buildStudent(club.id);
   });
 
-  /** @param inMs the time from now, rounded to minutes; the club's local time is UTC */
+  /** @param inMs the time from now until the start, rounded to minutes. The club's local time is UTC */
   const schedule = (inMs: number) => {
     const at = new Date(Math.ceil((now.getTime() + inMs) / minute) * minute);
     return scheduleCampaign(deps, club.id, campaignId, at.toISOString().slice(0, 16), now).then(() => at.getTime());
@@ -82,7 +82,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
     });
   const arrived = () => mailbox.summaries({ to: ada.email }).length;
 
-  it('begins at its time, a month ahead, and repeats a refused mail a minute later', async () => {
+  it('begins at its time, which is a month ahead, and repeats a refused mail a minute later', async () => {
     mailbox.failNext({ at: 'rcpt', reply: 451, to: ada.email });
     const at = await schedule(30 * day);
     expect(await (await start()).result()).to.equal('sent');
@@ -93,7 +93,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
     expect(arrived()).to.equal(1);
   });
 
-  it('waits for its window, in the time zone of the club', async () => {
+  it('waits for its time window, in the time zone of the club', async () => {
     const opens = new Date(now.getTime() + 7 * hour);
     const minuteOfDay = opens.getUTCHours() * 60 + opens.getUTCMinutes();
     await deps.db.run(sql`UPDATE clubs SET time_zone = 'Asia/Kolkata' WHERE id = ${club.id}`);
@@ -128,7 +128,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
 
   describe('a digest (COMM-17)', () => {
     beforeEach(async () => {
-      // Digests of other tests must not be due again.
+      // Digests that other tests left must not become due again.
       await deps.db.run(sql`DELETE FROM space_digests`);
       await deps.db.run(sql`UPDATE community_memberships SET digest = false`);
       const space = await buildSpace(club.id);
@@ -147,7 +147,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
       });
     };
 
-    it('repeats a refused mail a minute later', async () => {
+    it('sends a refused mail again a minute later', async () => {
       mailbox.failNext({ at: 'rcpt', reply: 451, to: ada.email });
       expect(await run()).to.equal('sent');
       const [first = 0, second = 0] = handedOver;
@@ -156,7 +156,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
       expect([handedOver.length, arrived()]).to.deep.equal([2, 1]);
     });
 
-    it('ends at the end of its date in the club’s time zone, if the club has used up its mail limit', async () => {
+    it('ends unsent at the end of its date in the club’s time zone, if the club’s mail limit is used up', async () => {
       await buildPlan(club.id, 'trial');
       await deps.db.run(sql`INSERT INTO club_bulk_days (club_id, day, mails)
         SELECT ${club.id}, (${now}::timestamptz AT TIME ZONE 'UTC')::date + later, 25 FROM generate_series(0, 1) AS later`);
@@ -167,7 +167,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
       expect(handedOver).to.deep.equal([]);
     });
 
-    it('is begun by the scheduled workflow', async () => {
+    it('is started by the scheduled workflow', async () => {
       const execution = environment().client.workflow.execute<typeof beginning>('beginDigests', {
         workflowId: 'space-digests',
         taskQueue: 'upkeep',
@@ -178,7 +178,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
   });
 });
 
-/** @returns a time zone in which it is about noon */
+/** @returns a time zone in which it is now about noon */
 function zoneAtNoon(at: Date): string {
   const hours = at.getUTCHours();
   return hours <= 12 ? `Etc/GMT-${12 - hours}` : `Etc/GMT+${hours - 12}`;

@@ -49,7 +49,7 @@ describe('endpoint-gate, with time skipped', function () {
   };
 
   describe('an endpoint that is enabled after a pause', () => {
-    it('gets its parked deliveries in pages of 1, 2, 4 … 64, and then its gate ends', async () => {
+    it('gets its waiting deliveries in pages of 1, 2, 4 … 64, and then the run of its gate ends', async () => {
       const { receiver, subscription } = await engine().endpoint();
       await pause(subscription);
       const deliveries = await engine().deliverAll(subscription, 135);
@@ -72,7 +72,7 @@ describe('endpoint-gate, with time skipped', function () {
       expect(await endpointRow(subscription.endpoint.id)).to.include({ releasePage: 0, gateLooksAt: null });
     });
 
-    it('gets no larger page while more than half of the deliveries of the last page are in progress', async () => {
+    it('gets no larger page while more than half of the last page’s deliveries are in progress', async () => {
       let answer = () => {};
       const answers = new Promise<void>((resolve) => (answer = resolve));
       const { subscription } = await engine().endpoint(async () => {
@@ -91,13 +91,13 @@ describe('endpoint-gate, with time skipped', function () {
       expect(pages.slice(0, 3)).to.deep.equal([0, 1, 1]);
     });
 
-    it('restarts with a page of 1 after a failure, and is throttled after 5', async () => {
+    it('gets a page of 1 again after a failure, and is throttled after 5 failures', async () => {
       const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
       await pause(subscription);
       const deliveries = await engine().deliverAll(subscription, 12);
       engine().beforeGate = async () => {
         const source = await testDatabase();
-        // Waits until the released delivery has had an attempt. The delivery itself then waits for its next attempt.
+        // Waits until the released delivery has made an attempt. The delivery then waits for its next attempt.
         await until('the page before', { timeoutMs: 15_000 }, async () => {
           const rows = await source.query<unknown[]>(
             `SELECT 1 FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending' AND parked_at IS NULL AND attempt_count = 0`,
@@ -110,7 +110,7 @@ describe('endpoint-gate, with time skipped', function () {
       await engine().pass(30 * second);
       expect(await endpointRow(subscription.endpoint.id)).to.include({ breakerStep: 1, consecutiveFailures: 5 });
       expect(receiver.requests).to.have.length(5);
-      // The record of the last attempt throttles the endpoint. The next step of the delivery then parks the delivery.
+      // The fifth failed attempt throttles the endpoint. In its next step, the delivery then goes to the gate.
       await until('all are parked', { timeoutMs: 15_000 }, async () => (await parkedAt(subscription)) === 12);
       const { clubId, endpoint } = subscription;
       await engine().act((deps, now) => disableEndpoint(deps, clubId, endpoint.id, now));
@@ -118,7 +118,7 @@ describe('endpoint-gate, with time skipped', function () {
       expect(await engine().gateOf(subscription).result()).to.equal('disabled');
     });
 
-    it('stops releasing when it is paused again', async () => {
+    it('gets no more deliveries when it is paused again', async () => {
       const { receiver, subscription } = await engine().endpoint();
       await pause(subscription);
       const deliveries = await engine().deliverAll(subscription, 12);
@@ -138,7 +138,7 @@ describe('endpoint-gate, with time skipped', function () {
   });
 
   describe('a delivery that is pending for 30 days', () => {
-    it('expires at a paused endpoint without a request, and its workflow ends', async () => {
+    it('expires at a paused endpoint without a request, and the run of the delivery ends', async () => {
       const { receiver, subscription } = await engine().endpoint();
       await pause(subscription);
       const deliveries = await engine().deliverAll(subscription, 3);
@@ -154,9 +154,9 @@ describe('endpoint-gate, with time skipped', function () {
       expect(await engine().gateOf(subscription).result()).to.equal('open');
     });
 
-    it('expires at a throttled endpoint if the gate has not admitted it, and its workflow ends', async () => {
+    it('expires at a throttled endpoint unless the gate has admitted it, and the run of the delivery ends', async () => {
       const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
-      // Throttled before its pause, with the longest hold.
+      // The endpoint was throttled before its pause, with the longest hold.
       await alter('webhook_endpoints', subscription.endpoint.id, throttledRow(7, await engine().now()));
       await pause(subscription);
       const [first, second_] = await engine().deliverAll(subscription, 2);
@@ -170,7 +170,7 @@ describe('endpoint-gate, with time skipped', function () {
     });
   });
 
-  it('cancels all parked deliveries when the endpoint is disabled, and every workflow ends', async () => {
+  it('ends when the endpoint is disabled. All waiting deliveries are canceled, and their runs end', async () => {
     const { receiver, subscription } = await engine().endpoint();
     const { clubId, endpoint } = subscription;
     await pause(subscription);
@@ -184,7 +184,7 @@ describe('endpoint-gate, with time skipped', function () {
     expect(receiver.requests).to.have.length(0);
   });
 
-  it('ends every workflow of a deleted endpoint, whether the delivery is parked or waits for an attempt', async () => {
+  it('ends when the endpoint is deleted, like the run of every delivery, wherever the delivery waits', async () => {
     const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
     const { clubId, endpoint } = subscription;
     const waiting = await engine().deliver(subscription);
@@ -203,7 +203,7 @@ describe('endpoint-gate, with time skipped', function () {
     expect(receiver.requests).to.have.length(1);
   });
 
-  it('releases all deliveries even if a worker without a cache replays its history at each task', async () => {
+  it('releases all deliveries even if the worker has no cache and replays the history at each task', async () => {
     const { receiver, subscription } = await engine().endpoint();
     const deliveries: TestWebhookDelivery[] = [];
     await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
@@ -218,7 +218,7 @@ describe('endpoint-gate, with time skipped', function () {
   });
 
   describe('the texts for operators', () => {
-    it('tell operators in timers and details why the gate and the delivery wait', async () => {
+    it('say, in timers and details, why the gate and the delivery wait', async () => {
       const { subscription } = await engine().endpoint();
       await pause(subscription);
       const [delivery] = await engine().deliverAll(subscription, 1);
@@ -229,7 +229,7 @@ describe('endpoint-gate, with time skipped', function () {
       expect(await detailsOf(engine().gateOf(subscription))).to.match(
         /^Waiting for the endpoint to be enabled again; \d parked, until /,
       );
-      await engine().pass(25 * hour); // the gate looks once a day
+      await engine().pass(25 * hour); // the gate checks the endpoint once a day
       await enable(subscription);
       await engine().outcomesOf([delivery]);
       expect((await summariesOf(engine().runOf(delivery))).timers).to.deep.equal(['the endpoint to be enabled again']);
@@ -237,7 +237,7 @@ describe('endpoint-gate, with time skipped', function () {
       expect(timers).to.include('the endpoint to be enabled again; 1 parked');
     });
 
-    it('name the hold, the probe and the page in the timers of a throttled endpoint', async () => {
+    it('name the hold, the probe and the next page in the timers of a throttled endpoint’s gate', async () => {
       const { subscription } = await engine().endpoint((_, number) =>
         number <= 7 ? { status: 500 } : { status: 200, delayMs: 300 },
       );
@@ -246,7 +246,7 @@ describe('endpoint-gate, with time skipped', function () {
       expect(await engine().gateOf(subscription).result()).to.equal('open');
       const { timers } = await summariesOf(engine().gateOf(subscription));
       expect(timers[0]).to.match(
-        // The hold begins at the fifth failure, and the server's time continues until the gate looks.
+        // The hold begins at the fifth failure. The time of the server continues until the gate checks the endpoint.
         /^the end of the circuit breaker's wait in about (?:60|5\d) s; \d parked; disabled as failing in about 5 d$/,
       );
       expect(timers[1]).to.match(/^the attempt that was let through; \d parked; disabled as failing in about 5 d$/);
@@ -273,7 +273,7 @@ describe('endpoint-gate, with time skipped', function () {
   });
 });
 
-/** The columns of an endpoint whose breaker was armed this many times. */
+/** Returns the columns of an endpoint whose circuit breaker tripped this many times. */
 function throttledRow(step: number, holdUntil: Date): Record<string, unknown> {
   return {
     consecutive_failures: 4 + step,
@@ -287,7 +287,7 @@ function throttledRow(step: number, holdUntil: Date): Record<string, unknown> {
 
 const gateAt = ({ clubId, endpoint }: Subscription) => ({ clubId, endpointId: endpoint.id });
 
-/** The summary of a waiting run in the Temporal UI. */
+/** Returns the details that the Temporal UI shows for a waiting run. */
 async function detailsOf(handle: { query: (name: string) => Promise<unknown> }): Promise<string> {
   return until('its details', { timeoutMs: 5_000 }, async () => {
     const metadata = (await handle.query('__temporal_workflow_metadata')) as { currentDetails?: string };

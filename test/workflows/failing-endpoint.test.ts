@@ -26,14 +26,14 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     engine().act((deps, now) => enableEndpoint(deps, clubId, endpoint.id, now));
   const test = ({ clubId, endpoint }: Subscription) =>
     engine().act((deps, now) => sendTest(deps, clubId, endpoint.id, now));
-  /** Throttles the endpoint by 5 deliveries, which continue to fail. @returns the time of the first failure */
+  /** Throttles the endpoint by 5 deliveries that fail and continue to fail. @returns the time of the first failure */
   const throttle = async (subscription: Subscription) => {
     const deliveries = await engine().deliverAll(subscription, 5);
     const { failingSince, breakerStep } = await endpointRow(subscription.endpoint.id);
     expect(breakerStep).to.equal(1);
     return { deliveries, failingSince: failingSince?.getTime() ?? Number.NaN };
   };
-  /** The time from this moment until the endpoint was disabled. */
+  /** Returns the time from this moment until the endpoint was disabled. */
   const disabledAfter = async (time: number, { endpoint }: Subscription) => {
     const row = await endpointRow(endpoint.id);
     expect(row).to.include({ status: 'disabled', disabledReason: 'failing', breakerStep: 0, holdUntil: null });
@@ -44,7 +44,7 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     return mails.map(({ template, administratorId }) => `${template} ${administratorId}`).toSorted();
   };
 
-  it('is disabled after its failures, its queue is canceled, and owners and admins get an e-mail', async () => {
+  it('is disabled. Its waiting deliveries are canceled, and owners and admins get an e-mail', async () => {
     const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
     const { clubId } = subscription;
     const admin = await buildMember(clubId, 'admin');
@@ -77,7 +77,7 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     expect(receiver.requests.length - requests, 'one probe at most in the last hour').to.be.at.most(3);
   });
 
-  it('gets 5 more days after an accepted delivery', async () => {
+  it('gets 5 more days if it accepts a delivery', async () => {
     let accepts = false;
     const { subscription } = await engine().endpoint(() => ({ status: accepts ? 200 : 500 }));
     const { failingSince } = await throttle(subscription);
@@ -100,7 +100,7 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     expect(await disabledAfter(again.failingSince, subscription)).to.be.within(5 * day, 5 * day + 2 * second);
   });
 
-  it('is never disabled without a failure', async () => {
+  it('is never disabled if no attempt fails', async () => {
     const { subscription } = await engine().endpoint();
     await pause(subscription);
     const [delivery] = await engine().deliverAll(subscription, 1);
@@ -113,7 +113,7 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     expect(await mailsAbout(subscription)).to.deep.equal([]);
   });
 
-  it('is disabled at a failed attempt if no gate runs', async () => {
+  it('is disabled at the next failed attempt if its gate does not run', async () => {
     const { subscription } = await engine().endpoint(() => ({ status: 500 }));
     const { endpoint } = subscription;
     const first = await engine().deliver(subscription);

@@ -1,6 +1,7 @@
 /**
- * Tests videos that the plan of their club does not include. Such a video gets an expiry date, a warning is sent, and the video is removed.
- * A new plan can keep the video (MED-10). Also tests files that move to the other bucket only after the end of their processing (MED-25).
+ * Tests videos that the plan of their club does not include. Such a video gets an expiry date. Administrators get a warning, and then the
+ * video is removed, unless a new plan includes it (MED-10). Also tests files that move to the other bucket only after the end of their
+ * processing (MED-25).
  */
 import type { WorkflowHandle } from '@temporalio/client';
 import { expect } from 'chai';
@@ -82,7 +83,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
     const { expiresAt, expiryLooksAt } = await fileOf(id);
     return { expiresAt, expiryLooksAt };
   };
-  /** Builds a recording with an expiry, in a club whose plan does not host videos, and wakes its run. */
+  /** Creates a recording with an expiry date, in a club whose plan does not host videos, and wakes the run of the recording. */
   async function recordingWithExpiry(at = now): Promise<Id> {
     await turnTo('starter', at);
     await follow();
@@ -105,7 +106,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
   const runOf = (id: Id) => environment().client.workflow.getHandle(workflowIdOf('mediaExpiry', id));
   const customer = newId();
   let second = 1_790_000_000;
-  /** Changes the plan by the payment processor's next event. */
+  /** Changes the plan of the club by an event of the payment processor. */
   async function turnTo(plan: string, at = now): Promise<void> {
     const { db } = await testDeps();
     const about = { clubId, customer: `${customer}${clubId}`, subscription: `sub_${clubId}`, plan, at: (second += 1) };
@@ -123,7 +124,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
   };
 
   describe('a reservation', () => {
-    it('is refused for a video if the plan lacks the feature, except for a recording, which expires', async () => {
+    it('is refused for a video if the plan has no video hosting, unless it is a recording, which expires', async () => {
       await buildPlan(clubId, 'starter');
       const before = await rowCounts();
       expect(await reserving(false)).to.equal('feature_not_in_plan');
@@ -143,7 +144,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await reserving(false)).to.equal('feature_not_in_plan');
     });
 
-    it('is accepted for other files without the feature, but not if they are called a recording', async () => {
+    it('is accepted for other files even without video hosting, but not if it calls the file a recording', async () => {
       await buildPlan(clubId, 'starter');
       expect(await datesOf(await reserving(false, 'application/pdf'))).to.deep.equal({
         expiresAt: null,
@@ -152,7 +153,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await reserving(true, 'application/pdf')).to.equal('invalid_request');
     });
 
-    it('follows the new plan if the plan changes during the reservation of a video', async () => {
+    it('follows the new plan if the plan changes while a video is being reserved', async () => {
       await turnTo('professional');
       await follow();
       const { db } = await testDeps();
@@ -170,7 +171,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
   });
 
   describe('media-expiry', () => {
-    it('warns owner and admins 7 days before, and then removes the file and its bytes', async () => {
+    it('warns the owner and admins 7 days before the expiry, and then removes the file and its bytes', async () => {
       const id = await recordingWithExpiry();
       await relay.carry();
       await environment().sleep(23 * day - 60_000);
@@ -191,7 +192,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await keptOf(runOf(id))).to.not.include('film');
     });
 
-    it('ends with the outcome `kept` when the plan gains the feature', async () => {
+    it('ends with the outcome `kept` when the plan gains video hosting', async () => {
       const id = await recordingWithExpiry();
       await relay.carry();
       await environment().sleep(25 * day);
@@ -202,7 +203,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null, removedAt: null });
     });
 
-    it('keeps a due video if the plan gained the feature before the next round of upkeep', async () => {
+    it('keeps an expired video if the plan gained video hosting before the next round of upkeep', async () => {
       const id = await recordingWithExpiry();
       await step(id, later(now, 23));
       await turnTo('professional');
@@ -210,7 +211,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null, removedAt: null });
     });
 
-    it('keeps a video if its club gains the feature during the removal', async () => {
+    it('keeps a video if the plan gains video hosting during the removal', async () => {
       const id = await recordingWithExpiry();
       const at = later(now, 30);
       await step(id, later(now, 23));
@@ -246,7 +247,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await step(newId(), now)).to.deep.equal({ done: true, outcome: 'removed' });
     });
 
-    it('sends each administrator one mail for all files of a day, and another mail for the next day', async () => {
+    it('sends each administrator one mail a day, which covers all files of that day', async () => {
       const [first, second_, third] = [
         await recordingWithExpiry(),
         await recordingWithExpiry(),
@@ -261,7 +262,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await warnings()).to.have.length(4);
     });
 
-    it('sends the warning and then waits a whole week, even if it runs late', async () => {
+    it('waits a whole week after the warning, even if the warning was late', async () => {
       const id = await recordingWithExpiry();
       const late = later(now, 29);
       const waiting = { done: false, at: later(late, 7).getTime(), waitingFor: 'removal' };
@@ -273,7 +274,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
   });
 
   describe('a plan that loses the feature', () => {
-    it('gives every hosted video of the library an expiry date and a run, and no other file', async () => {
+    it('gives an expiry date and a run to every hosted video of the library, but to no other file', async () => {
       await turnTo('professional');
       await follow();
       const videos = [await buildMedia(clubId, { video: true }), await buildMedia(clubId, { video: true })];
@@ -292,7 +293,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       for (const { id } of videos) expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null });
     });
 
-    it('does not block further changes while upkeep waits for a file (ENG-6)', async () => {
+    it('does not block further changes of the plan while upkeep waits for the lock on a file (ENG-6)', async () => {
       await turnTo('professional');
       await follow();
       const { id } = await buildMedia(clubId, { video: true });
@@ -311,7 +312,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null });
     });
 
-    it('gives a date even to a file that was added between two changes of the plan', async () => {
+    it('gives an expiry date even to a video that was added between two changes of the plan', async () => {
       await turnTo('professional');
       await follow();
       const { id } = await buildMedia(clubId, { video: true });
@@ -333,7 +334,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       for (const video of [id, addedId]) expect((await fileOf(video)).expiresAt).to.deep.equal(later(now, 30));
     });
 
-    it('keeps the expiry date of a recording', async () => {
+    it('does not change the expiry date of a recording', async () => {
       const id = await recordingWithExpiry();
       await turnTo('professional');
       await turnTo('starter', later(now, 5));
@@ -356,14 +357,14 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       const run = { workflowId: workflowIdOf('mediaMove', id), taskQueue: 'moves', args: [id] };
       return { id, handle: await environment().client.workflow.start('mediaMove', run) };
     }
-    /** Waits until the run has looked at the file for the first time, and waits for the end of the processing. */
+    /** Waits until the run has checked the file once and now waits for the end of the processing. */
     const untilItWaits = (id: Id) =>
       until('its first look', { timeoutMs: 10_000 }, async () => {
         const { looksAt, leaseUntil } = await (await testDeps()).db.manager.findOneByOrFail(MediaMove, { id });
         return leaseUntil === null && looksAt > now;
       });
 
-    it('waits in a named timer while the file is processed, then ends, and stores no name in Temporal', async () => {
+    it('waits in a named timer while the file is being processed, and stores no name in Temporal', async () => {
       const { id, handle } = await moving();
       await untilItWaits(id);
       await (await testDeps()).db.manager.update(Media, { id }, { looksAt: null });
@@ -374,7 +375,7 @@ describe('the expiry of videos (MED-10) and the move of files, with time skipped
       expect(await keptOf(handle)).to.not.include('Quixotic');
     });
 
-    it('ends with outcome private if the request is withdrawn, and with outcome gone if the file is removed', async () => {
+    it('ends as private if the request is withdrawn, and as gone if the file is removed', async () => {
       for (const [outcome, change] of [
         ['private', { visibility: 'private' }],
         ['gone', undefined],

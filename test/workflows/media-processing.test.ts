@@ -26,10 +26,10 @@ describe('media-processing, on the real server', function () {
   let client: WorkflowClient;
   let worker: { stop(): Promise<void> };
   let club: TestClub;
-  /** Runs when the next file reaches this point. */
+  /** Functions that run when the next file reaches the failpoint with this name. */
   let meanwhile: Partial<Record<Parameters<ProcessingDeps['failpoint']>[0], () => Promise<void>>> = {};
 
-  /** Called with the club of each claimed file. */
+  /** A function that is called with the club of each claimed file. */
   let whenClaimed: (clubId: string | undefined) => Promise<void> = async () => {};
 
   before('start the worker', async () => {
@@ -60,7 +60,7 @@ describe('media-processing, on the real server', function () {
     return { id: media.id, handle: temporal().workflow.getHandle(workflowIdOf('mediaProcessing', media.id)) };
   }
 
-  it('ends as ready, or as failed with a reason, and stores no name or text of the file in Temporal', async () => {
+  it('ends as ready, or as failed with a reason, and stores neither name nor text of the file in Temporal', async () => {
     const outcomes: unknown[] = [];
     for (const file of [notes, { ...notes, mime: 'application/pdf' }]) {
       const { id, handle } = await started(file);
@@ -75,7 +75,7 @@ describe('media-processing, on the real server', function () {
     ]);
   });
 
-  it('waits in a named timer after an internal fault, and continues', async () => {
+  it('waits in a named timer after an internal fault, and then continues', async () => {
     meanwhile['file_identified'] = () => Promise.reject(new Error('a fault of ours'));
     const { handle } = await started(notes);
     expect(await handle.result()).to.equal('ready');
@@ -83,7 +83,7 @@ describe('media-processing, on the real server', function () {
     expect(timers[0]).to.match(/^another try (at once|in about 1 s), after 1 fault\(s\) of ours$/);
   });
 
-  /** @returns the unclaimed files that are due after this time */
+  /** @returns the files of the list that are unclaimed and due after this time */
   async function putOffAfter(then: Date, files: readonly { id: string }[]): Promise<string[]> {
     const rows: { id: string }[] = await (
       await testDatabase()
@@ -94,7 +94,7 @@ describe('media-processing, on the real server', function () {
     return rows.map(({ id }) => id);
   }
 
-  it('begins another club’s file while slow files of one club use its whole share (ENG-20)', async () => {
+  it('begins a file of a second club while slow files of the first club use their whole share (ENG-20)', async () => {
     const share = slots.media.activities / 2;
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
     let startedFiles = 0;

@@ -1,4 +1,7 @@
-/** The mails about a session, with time skipped: confirmation, reminders, request for a rating, and mails that are never sent (MENT-11). */
+/**
+ * Tests the mails about a mentorship session, with time skipped: confirmation, reminders, the request for a rating, and mails that must not
+ * be sent (MENT-11).
+ */
 import { expect } from 'chai';
 import { activities as all } from '../../activities/index.ts';
 import { bookSession, cancelOwnSession } from '../../domain/mentorships/booking.ts';
@@ -98,7 +101,7 @@ describe('mentorship-session', function () {
   const runOf = (id: Id) => environment().client.workflow.getHandle(workflowIdOf('mentorshipSession', id));
   const to = (address: string) => outbox.filter((mail) => mail.to === address);
 
-  it('confirms with a calendar entry, reminds 24 h and 1 h before, and asks for a rating (MENT-11)', async () => {
+  it('sends a confirmation with calendar entry, reminders 24 h and 1 h before, then asks to rate (MENT-11)', async () => {
     const id = await book(inHours(50));
     await settled(id, 2);
     const [confirmation] = to(ada.email);
@@ -142,7 +145,7 @@ describe('mentorship-session', function () {
     expect((await now()).getTime()).to.be.at.least(inHours(80).getTime());
   });
 
-  it('removes the former mentor’s calendar entry exactly once after a move to another mentor (MENT-11)', async () => {
+  it('removes the former mentor’s calendar entry exactly once if a move changes the mentor (MENT-11)', async () => {
     const id = await book(inHours(50));
     await settled(id, 2);
     const [former, later] = [await buildMember(club.id, 'support'), await buildMember(club.id, 'support')];
@@ -178,7 +181,7 @@ describe('mentorship-session', function () {
     expect(await mailsOf(id)).to.have.length(12);
   });
 
-  it('sends no removal mail to a mentor who got no mail before, or who is the mentor again (MENT-11)', async () => {
+  it('sends no removal mail to a mentor who got no earlier mail, or who is the mentor again (MENT-11)', async () => {
     const deps = await testDeps();
     const other = await buildMember(club.id, 'support');
     const giveTo = (mentorId: Id) =>
@@ -209,7 +212,7 @@ describe('mentorship-session', function () {
     await runOf(id).result();
   });
 
-  it('informs the session’s mentor of a cancellation after the mentorship got another mentor (MENT-11)', async () => {
+  it('tells the session’s own mentor of a cancellation, even if the mentorship has a new mentor (MENT-11)', async () => {
     const { db } = await testDeps();
     const { email } = await db.manager.findOneByOrFail(Administrator, { id: mentorship.mentorId });
     const other = await buildMember(club.id, 'support');
@@ -226,7 +229,7 @@ describe('mentorship-session', function () {
     expect(to(other.email)).to.deep.equal([]);
   });
 
-  it('sends no reminder if the time of the reminder was already over at the booking (MENT-11)', async () => {
+  it('sends no reminder whose time was already over when the session was booked (MENT-11)', async () => {
     const id = await book(inHours(3));
     expect(await runOf(id).result()).to.equal('over');
     await settled(id, 4);
@@ -250,7 +253,7 @@ describe('mentorship-session', function () {
     expect(to(ada.email).at(-1)?.calendar).to.deep.include({ method: 'CANCEL', id, sequence: 1 });
   });
 
-  it('sends no old reminder if the session moves before the reminder is claimed (MENT-11)', async () => {
+  it('sends no reminder of the old time if the session is moved before the reminder is claimed (MENT-11)', async () => {
     const deps = await testDeps();
     const id = await book(inHours(30));
     await settled(id, 2);
@@ -280,7 +283,7 @@ describe('mentorship-session', function () {
     await runOf(id).result();
   });
 
-  it('folds the calendar entry at 75 bytes, and escapes characters that would end a line', () => {
+  it('folds lines of the calendar entry at 75 bytes, and escapes characters that would end a line', () => {
     const event = {
       method: 'REQUEST' as const,
       id: 'x',

@@ -26,7 +26,7 @@ describe('a scheduled run of retention', function () {
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
   const environment = useTimeSkipping();
-  /** The results of the run's rounds in order. The last result repeats. */
+  /** The results of the rounds of a run, in order. The last result is repeated. */
   let rounds: Awaited<ReturnType<Activities['retention']['retain']>>[] = [];
   let times: number[] = [];
 
@@ -46,7 +46,7 @@ describe('a scheduled run of retention', function () {
   const run = (workflowId: string) =>
     environment().client.workflow.execute<typeof retention>('retention', { workflowId, taskQueue: 'upkeep' });
 
-  it('continues while more rows remain, and returns the sum', async () => {
+  it('makes rounds while more rows remain, and returns the total number of removed rows', async () => {
     rounds = [
       { ...nothing, bodies: 1_000, attempts: 10, more: true },
       { ...nothing, events: 1_000, more: true },
@@ -58,7 +58,7 @@ describe('a scheduled run of retention', function () {
     await eachCase(times, (time) => expect(time).to.be.at.least(before - 1_000));
   });
 
-  it('runs one round when there is nothing to remove', async () => {
+  it('makes one round if there is nothing to remove', async () => {
     rounds = [{ ...nothing, more: false }];
     expect(await run('idle')).to.deep.equal({ rounds: 1, rows: 0 });
   });

@@ -29,9 +29,9 @@ describe('sales, with time skipped', function () {
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
   const environment = useTimeSkipping();
   let relay: RelayHere;
-  /** The next notices fail with an internal fault, until this number of notices has failed. */
+  /** The number of next notices that fail with an internal fault. */
   let faults = 0;
-  /** The next notices fail before they write anything, until this number of notices has failed. */
+  /** The number of next notices that fail before they write anything. */
   let faultsOfVault = 0;
 
   before('start the worker', async () => {
@@ -74,7 +74,7 @@ describe('sales, with time skipped', function () {
     return shop;
   }
 
-  /** A subscription whose access ends in this number of days. */
+  /** Creates a canceled subscription whose access ends in this number of days. */
   async function canceledIn(
     days: number,
   ): Promise<{ shop: TestShop; id: Id; enrollmentId: Id; end: Date; handle: WorkflowHandle }> {
@@ -113,7 +113,7 @@ describe('sales, with time skipped', function () {
   const untilItLooksAt = (id: Id, end: Date) =>
     until('the timer', { timeoutMs: 15_000 }, async () => (await endingOf(id)).looksAt?.getTime() === end.getTime());
 
-  /** Runs the act of an administrator, and starts the runs that it wakes. */
+  /** Performs an action of an administrator, and starts the runs that the action wakes. */
   async function act(what: (tx: Transaction) => Promise<unknown>): Promise<void> {
     const { db } = await testDeps();
     await db.source.transaction((manager) => what(new Transaction(manager)));
@@ -121,7 +121,7 @@ describe('sales, with time skipped', function () {
   }
 
   describe('sales-notice', () => {
-    it('processes a notice and returns its status', async () => {
+    it('processes a notice, and returns the status of the notice', async () => {
       const shop = await shopHere();
       const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
       await relay.carry();
@@ -129,7 +129,7 @@ describe('sales, with time skipped', function () {
       expect(await noticeRow(id)).to.include({ status: 'processed', attemptCount: 1 });
     });
 
-    it('repeats after faults until it succeeds, and records the sale once', async () => {
+    it('repeats the processing after faults until it succeeds, and records the sale once', async () => {
       const shop = await shopHere();
       faults = 3;
       const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
@@ -138,7 +138,7 @@ describe('sales, with time skipped', function () {
       expect(await noticeRow(id)).to.include({ status: 'processed', attemptCount: 1 });
     });
 
-    it('names each fault in the timer of its wait, and ends after the repair (ENG-16)', async () => {
+    it('counts its faults in the name of its timer, and ends when the fault is repaired (ENG-16)', async () => {
       const shop = await shopHere();
       faultsOfVault = 3;
       const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
@@ -170,7 +170,7 @@ describe('sales, with time skipped', function () {
   });
 
   describe('subscription-end', () => {
-    it('waits until the recorded end, names it in its timer, and records the end', async () => {
+    it('waits until the end of the access, which its timer names, and then records the end', async () => {
       const { id, end, handle } = await canceledIn(40);
       expect(await handle.result()).to.equal('ended');
       expect(await now()).to.be.at.least(end);
@@ -179,7 +179,7 @@ describe('sales, with time skipped', function () {
       expect(timers[0]).to.match(/^the end of the access in about (39|40) d$/);
     });
 
-    it('waits until the later end of the access that an administrator sets during the wait', async () => {
+    it('waits longer if an administrator moves the end of the access during the wait', async () => {
       const { shop, id, enrollmentId, end, handle } = await canceledIn(20);
       const further = new Date(end.getTime() + 30 * day);
       await act(async (tx) => changeEnd(tx, shop.club.id, enrollmentId, further, await now()));
@@ -195,7 +195,7 @@ describe('sales, with time skipped', function () {
       expect(await endingOf(id)).to.deep.equal({ looksAt: null, endedAt: null });
     });
 
-    it('waits again for the end of the access after the access was revoked and restored', async () => {
+    it('waits again for the end of the access if the access was revoked and then restored', async () => {
       const { shop, id, enrollmentId, end } = await canceledIn(20);
       await act(async (tx) => revokeAccess(tx, shop.club.id, enrollmentId, 'revocation', await now()));
       // The test does not await the result of the run. Otherwise the server would skip time to the end of the run, and the restoration
@@ -207,7 +207,7 @@ describe('sales, with time skipped', function () {
       expect(await endingOf(id)).to.deep.equal({ looksAt: null, endedAt: end });
     });
 
-    it('records the removal of the student as the end of a subscription that was not canceled', async () => {
+    it('ends a subscription that was not canceled when its student is removed', async () => {
       const shop = await shopHere();
       const deps = await noticeDeps();
       const at = await now();

@@ -27,7 +27,7 @@ describe('source-index, on the real server', function () {
   let client: WorkflowClient;
   let worker: { stop(): Promise<void> };
   const ocr = ocrDeps(ocrCommand('read'));
-  /** Runs when the next source reaches this failpoint. */
+  /** Functions that run when the next source reaches the failpoint with this name. */
   let meanwhile: Partial<Record<Parameters<IndexingDeps['failpoint']>[0], () => Promise<void>>> = {};
 
   before('start the worker', async () => {
@@ -56,7 +56,7 @@ describe('source-index, on the real server', function () {
   const detailsOf = async (handle: WorkflowHandle) =>
     (await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails;
 
-  it('indexes a file and reports pages and passages', async () => {
+  it('indexes a file, and reports the numbers of pages and passages', async () => {
     const source = await buildFileSource(await book(20));
     await wake(source);
     expect(await handleOf(source).result()).to.equal('ready');
@@ -64,7 +64,7 @@ describe('source-index, on the real server', function () {
     expect(await detailsOf(handleOf(source))).to.equal(`ready: 20 pages, ${passageCount} passages`);
   });
 
-  it('waits for an OCR permit in a timer that names the permit', async () => {
+  it('waits for an OCR permit in a timer whose name mentions the permit', async () => {
     const release = ocr.permit.tryAcquire('another club');
     const source = await buildFileSource(await scannedPdf([1], 1));
     await wake(source);
@@ -74,7 +74,7 @@ describe('source-index, on the real server', function () {
     expect((await summariesOf(handleOf(source))).timers[0]).to.match(/^a permit for OCR; it asks in about \d+ s$/);
   });
 
-  it('reports the current page', async () => {
+  it('reports the page that is being read', async () => {
     const source = await buildFileSource(await book(20));
     let continueRun: () => void = () => {};
     meanwhile['source_read'] = () => new Promise((resolve) => (continueRun = resolve));
@@ -91,14 +91,14 @@ describe('source-index, on the real server', function () {
     expect(await handleOf(source).result()).to.equal('ready');
   });
 
-  it('fails with the code of an unreadable file', async () => {
+  it('fails with an error code if the file is unreadable', async () => {
     const source = await buildFileSource('%PDF-1.7 and no more');
     await wake(source);
     expect(await handleOf(source).result()).to.equal('failed');
     expect(await detailsOf(handleOf(source))).to.equal('failed: file_corrupt');
   });
 
-  it('indexes the last text of a lesson that changes during the indexing', async () => {
+  it('indexes the newest text of a lesson that changes during the indexing', async () => {
     const source = await buildLessonSource('Old.');
     meanwhile['source_read'] = () => changeLesson(source, 'New.');
     await wake(source);
@@ -116,7 +116,7 @@ describe('source-index, on the real server', function () {
     expect(await handleOf(source).result()).to.equal('gone');
   });
 
-  it('names the next attempt in its timer after a fault, and a wake does not end this wait', async () => {
+  it('waits after a fault in a timer that names the next attempt, and a wake does not end this wait', async () => {
     const source = await buildLessonSource('Text.');
     meanwhile['source_read'] = () => Promise.reject(new Error('a fault of ours'));
     await wake(source);
@@ -125,7 +125,7 @@ describe('source-index, on the real server', function () {
     expect(await handleOf(source).result()).to.equal('ready');
     expect(await sourceRow(source)).to.include({ attempts: 2, fence: 2 });
     const { timers } = await summariesOf(handleOf(source));
-    // The wait is 4 to 5 s. The timer lasts for the rest of the wait, which is shorter on a busy machine.
+    // The wait is 4 to 5 s. The timer lasts for the rest of the wait, and on a busy machine less of the wait remains.
     expect(timers[0]).to.match(/^attempt 2 in about [1-5] s$/);
   });
 

@@ -5,7 +5,7 @@ import { interceptors } from '../../workflows/traces.ts';
 const cause = (text: string) => ({ [traceHeader]: { data: new TextEncoder().encode(text) } });
 const other = { other: { data: new Uint8Array() } };
 
-/** Creates the interceptors of a run. @returns functions that pass headers through each interceptor */
+/** Creates the interceptors of a run. @returns for each interceptor, a function that passes headers through the interceptor */
 function run() {
   const { inbound: [inbound] = [], outbound: [outbound] = [] } = interceptors();
   const passThrough = (call: (input: never, next: never) => unknown) => (headers: object) => {
@@ -29,14 +29,14 @@ function run() {
 }
 
 describe('the trace of a run', () => {
-  it('is passed from the start to activities, local activities and the next run, with other headers', () => {
+  it('is passed from the start to activities, local activities and the next run, beside other headers', () => {
     const { execute, ...others } = run();
     expect(execute(cause('start'))).to.deep.equal({ answer: 'answer', isSame: true, headers: cause('start') });
     for (const schedule of [others.activity, others.localActivity, others.continueAsNew])
       expect(schedule(other).headers).to.deep.equal({ ...other, ...cause('start') });
   });
 
-  it('is the trace of the last signal that carries a trace', () => {
+  it('is replaced by the trace of each signal that carries a trace', () => {
     const { execute, signal, activity } = run();
     execute(cause('start'));
     signal(cause('signal'));
@@ -44,7 +44,7 @@ describe('the trace of a run', () => {
     expect(activity({}).headers).to.deep.equal(cause('signal'));
   });
 
-  it('is not passed to another run of the same worker', () => {
+  it('is not passed to a different run on the same worker', () => {
     run().execute(cause('start'));
     const { execute, signal, activity, continueAsNew } = run();
     for (const call of [execute, signal, activity, continueAsNew])

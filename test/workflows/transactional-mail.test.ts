@@ -33,10 +33,10 @@ const minute = 60 * second;
 
 /** The waits after attempts 1 to 7. The first waits are short, because a person waits for the mail. */
 const waits = [10 * second, minute, 5 * minute, 15 * minute, 30 * minute, 60 * minute, 120 * minute];
-/** The tolerances of a measured wait, which is the time between two SMTP conversations. */
+/** The tolerances of a measured wait. A wait is measured as the time between two SMTP conversations. */
 /**
- * A busy machine may make an attempt later, but never earlier. The tolerance is smaller than the difference between any two waits of the
- * table.
+ * A busy machine may make an attempt later, but never earlier. This tolerance is smaller than the difference between any two waits in
+ * `waits`.
  */
 const lateMs = 5 * second;
 const slackMs = second;
@@ -49,7 +49,7 @@ describe('transactional-mail, with time skipped', function () {
   let mailbox: Mailbox;
   let smtp: SmtpSender;
   let deps: Awaited<ReturnType<typeof testDeps>>;
-  /** The mails that the step handed over, with their times by the server's clock. */
+  /** The mails that the step handed over, each with its time by the clock of the time-skipping server. */
   let sendings: { mail: OutgoingMail; at: number }[] = [];
   /** The outcome of each attempt. */
   let outcomes: MailOutcome[] = [];
@@ -84,7 +84,7 @@ describe('transactional-mail, with time skipped', function () {
   afterEach(() => mailbox.succeed());
   after('close the SMTP connections', () => smtp.close());
 
-  /** A mail that was requested at this moment, by the server's clock. */
+  /** Creates a mail that was requested at this moment, by the clock of the time-skipping server. */
   const requestedMail = async (template: MailTemplate = 'student_verify_email', student?: TestStudent) => {
     const { id: clubId } = await buildClub();
     const recipient = student ?? (await buildStudent(clubId, { verified: false }));
@@ -142,7 +142,7 @@ describe('transactional-mail, with time skipped', function () {
       };
     };
 
-    it('names the lesson and links the submission, and a second request is refused (ASG-12)', async () => {
+    it('names the lesson and has a link to the submission. A second request for the mail is refused (ASG-12)', async () => {
       const { id, submission, student, again } = await reviewed();
       expect(await outcomeOf(id)).to.equal('sent');
       const [{ mail } = { mail: undefined }] = sendings;
@@ -154,7 +154,7 @@ describe('transactional-mail, with time skipped', function () {
       expect(refused).to.equal('23505');
     });
 
-    it('is canceled if the submission was deleted, for example with its student', async () => {
+    it('is canceled if the submission was deleted, for example together with its student', async () => {
       const { id, submission } = await reviewed();
       await deps.db.source.query(`DELETE FROM assignment_submissions WHERE id = $1`, [submission]);
       expect(await outcomeOf(id)).to.equal('canceled');
@@ -162,7 +162,7 @@ describe('transactional-mail, with time skipped', function () {
     });
   });
 
-  it('sends immediately, and its workflow ends', async () => {
+  it('sends the mail immediately, and then its run ends', async () => {
     const { id, tokenId, student } = await requestedMail();
     expect(await outcomeOf(id)).to.equal('sent');
     expect(await rowOf(id)).to.include({ status: 'sent', attemptCount: 1, leaseUntil: null });
@@ -172,7 +172,7 @@ describe('transactional-mail, with time skipped', function () {
     expect(message?.text).to.contain(tokenText(deps.vault, 'student_verify_email', tokenId ?? ''));
   });
 
-  it('sends once after two refusals, with the waits of the schedule', async () => {
+  it('sends the mail once after two refusals, with the scheduled waits between the attempts', async () => {
     const { id, student } = await requestedMail();
     refuse(student.email, 2);
     expect(await outcomeOf(id)).to.equal('sent');
@@ -197,7 +197,7 @@ describe('transactional-mail, with time skipped', function () {
     { at: 'data', reply: 'drop' },
     { at: 'message', reply: 452 },
   ] as const) {
-    it(`repeats the mail after ${fault.reply} at ${fault.at}`, async () => {
+    it(`repeats the mail if the server replies ${fault.reply} at ${fault.at}`, async () => {
       const { id, student } = await requestedMail();
       mailbox.failNext({ ...fault, to: student.email });
       expect(await outcomeOf(id)).to.equal('sent');
@@ -206,7 +206,7 @@ describe('transactional-mail, with time skipped', function () {
     });
   }
 
-  it('sends again with the same Message-ID if the answer to an accepted mail is lost', async () => {
+  it('sends the mail again with the same Message-ID if the server’s reply is lost', async () => {
     const { id, student } = await requestedMail();
     mailbox.failNext({ at: 'message', reply: 'drop', kept: true, to: student.email });
     expect(await outcomeOf(id)).to.equal('sent');
@@ -215,7 +215,7 @@ describe('transactional-mail, with time skipped', function () {
     expect(new Set(ids).size).to.equal(1);
   });
 
-  it('cancels if its token is used before the next attempt', async () => {
+  it('cancels the mail if its token is used before the next attempt', async () => {
     const { id, tokenId, student, now } = await requestedMail();
     refuse(student.email, 1);
     const handle = await start(id);
@@ -227,15 +227,15 @@ describe('transactional-mail, with time skipped', function () {
     expect(sendings).to.have.length(1);
   });
 
-  it('cancels if its token expires before the next attempt (a code lasts 10 minutes)', async () => {
+  it('cancels the mail if its token, such as a code for 10 minutes, expires before the next attempt', async () => {
     const { id, student } = await requestedMail('student_code');
     refuse(student.email, 9);
     expect(await outcomeOf(id)).to.equal('canceled');
-    // 10 s, 1 min and 5 min fit into the ten minutes, but the following 15 min do not.
+    // The waits of 10 s, 1 min and 5 min fit into the ten minutes, but the next wait of 15 min does not.
     expectWaits(waits.slice(0, 3));
   });
 
-  it('cancels if its student is removed before the next attempt', async () => {
+  it('cancels the mail if its student is removed before the next attempt', async () => {
     const { id, clubId, student } = await requestedMail('student_already_registered');
     refuse(student.email, 1);
     const handle = await start(id);
@@ -249,8 +249,8 @@ describe('transactional-mail, with time skipped', function () {
     const day = 86_400_000;
     const midnight = new Date('2033-05-04T00:00:00Z').getTime();
     /**
-     * Requests mails of a club. @returns a function that makes one step of each mail. Its argument is the time since the midnight before
-     * the club was created
+     * Requests this number of mails of a club. @returns a function that makes one step of each mail. The argument of the function is the
+     * time since the midnight before the creation of the club
      */
     const mailsOf = async (count: number, template: MailTemplate, { warmUp = [2, 3], plan = 'professional' } = {}) => {
       const club = await buildClub();
@@ -273,7 +273,7 @@ describe('transactional-mail, with time skipped', function () {
     };
     const countSent = (steps: readonly { done: boolean }[]) => steps.filter(({ done }) => done).length;
 
-    it('sends the allowed invitations of a day, spreads the others over the next days, and loses none', async () => {
+    it('allows this number of invitations a day, spreads the others over the next days, and loses none', async () => {
       const { ids, stepAll } = await mailsOf(7, 'student_invitation');
       const first = await stepAll(0);
       expect(countSent(first)).to.equal(2);
@@ -298,7 +298,7 @@ describe('transactional-mail, with time skipped', function () {
       expect(token?.expires_at.getTime()).to.equal(midnight + day + 7 * day);
     });
 
-    it('counts a repeated mail once', async () => {
+    it('counts a mail once, even if it is sent repeatedly', async () => {
       const { clubId, ids } = await mailsOf(1, 'student_invitation');
       const refusing = { ...mailDeps, warmUp: [2], sendMail: () => Promise.reject(new Error('451')) };
       for (const after of [0, 10 * second, 70 * second])
@@ -311,7 +311,7 @@ describe('transactional-mail, with time skipped', function () {
       expect(days).to.deep.equal([{ mails: 1 }]);
     });
 
-    it('is 25 mails a day on the trial plan, at any age of the club', async () => {
+    it('is 25 mails a day on the trial plan, whatever the age of the club', async () => {
       const { stepAll } = await mailsOf(26, 'student_invitation', { warmUp: [], plan: 'trial' });
       expect(countSent(await stepAll(6 * day))).to.equal(25);
     });
@@ -322,7 +322,7 @@ describe('transactional-mail, with time skipped', function () {
     });
   });
 
-  it('shows no part of the student’s or the club’s name as a web address (DEC-64)', async () => {
+  it('leaves names out of the mail if the student’s or the club’s name contains a web address (DEC-64)', async () => {
     const { id, clubId, student } = await requestedMail('student_already_registered');
     const { source } = deps.db;
     await source.query(`UPDATE clubs SET name = 'Win at evil.com' WHERE id = $1`, [clubId]);
@@ -336,7 +336,7 @@ describe('transactional-mail, with time skipped', function () {
   });
 
   describe('a mail to a former address (DEC-60)', () => {
-    /** A student whose address was just changed, and the mail about the change. */
+    /** Changes the address of a student. Returns the student, and the mail about the change. */
     const changeAddress = async () => {
       const { id: clubId } = await buildClub();
       const student = await buildStudent(clubId);
@@ -350,7 +350,7 @@ describe('transactional-mail, with time skipped', function () {
       return { id, clubId, student, email };
     };
 
-    it('is sent to the former address, does not name the new address, and then stores neither', async () => {
+    it('is sent to the former address and does not name the new one. Then neither is stored with the mail', async () => {
       const { id, student, email } = await changeAddress();
       expect((await rowOf(id)).sealedAddress?.toString('latin1')).to.not.include(student.email);
       refuse(student.email, 1);
@@ -372,7 +372,7 @@ describe('transactional-mail, with time skipped', function () {
     });
   });
 
-  it('does not make its next attempt earlier when a wake arrives', async () => {
+  it('does not make its next attempt earlier if it is woken', async () => {
     const { id, student } = await requestedMail();
     refuse(student.email, 1);
     const handle = await start(id);
@@ -383,7 +383,7 @@ describe('transactional-mail, with time skipped', function () {
     expectWaits(waits.slice(0, 1));
   });
 
-  it('sends once in two concurrent steps; the other step waits for the lease', async () => {
+  it('sends the mail once if two steps run concurrently. The second step waits for the end of the lease', async () => {
     const { id, student, now } = await requestedMail();
     const otherStep = Promise.withResolvers<void>();
     const { sendMail } = all.transactionalMail({

@@ -27,7 +27,7 @@ function isGenuine(headers, rawBody) {
   });
 }
 
-// In production, replace these two by one table with a unique column for the id: insert the message, then answer. A process
+// In production, replace these two variables by one table with a unique column for the id: insert the message, then answer. A process
 // that dies after its answer loses its memory, and the service does not send an accepted message again.
 const known = new Set();
 const inbox = [];

@@ -38,7 +38,7 @@ async function continueUpload(service, mediaId) {
   return renewed && { ...renewed, hasBegun: true };
 }
 
-/** Sends the file in one request. 412 means that an earlier request has sent it already, and that its answer was lost. */
+/** Sends the file in one request. 412 means that an earlier request has already sent the file, and that the answer was lost. */
 async function put({ url, headers }, file, signal) {
   const { 'content-length': _, ...others } = headers; // the browser sets this header itself, and forbids scripts to set it
   const answer = await fetch(url, { method: 'PUT', headers: others, body: file, signal });

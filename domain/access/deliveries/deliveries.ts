@@ -1,4 +1,4 @@
-/** Deliveries of a club as administrators see them: what each delivery opens, and whether it can be granted. */
+/** Lists and changes a club's deliveries for administrators. A delivery names the record that it opens, such as a course. */
 import { isDeepStrictEqual } from 'node:util';
 import { AccessDelivery } from '../../../entities/access/access-delivery.ts';
 import type { EntityTarget } from 'typeorm';
@@ -22,7 +22,7 @@ type DeliveryRecord = RecordOf<'Delivery'>;
 type Opening = RecordOf<'DeliveryOpening'>;
 type OpeningInput = RecordOf<'DeliveryOpeningInput'>;
 
-/** The records that a delivery may open, by its kind. */
+/** The entity that a delivery opens, for each kind of delivery. */
 const openable: Readonly<Record<DeliveryKind, EntityTarget<{ id: Id; clubId: Id }>>> = {
   course: Course,
   agent: Agent,
@@ -151,11 +151,10 @@ export async function createDelivery(
 }
 
 /**
- * Changes the fields that are present. Enrollments stay as they are.
- * @param input.access_days 0 removes the limit
- * @throws DomainError not_found (no such delivery, course, cohort, agent, repository or space), in_use (students are enrolled in the
- *   current
- * opening)
+ * Changes the fields of the delivery that `input` contains. Existing enrollments do not change.
+ * @param input.access_days the number of days of access; 0 removes the limit
+ * @throws DomainError not_found (no such delivery, course, cohort, agent, repository or space), in_use (students are enrolled by this
+ * delivery, so it cannot open a different record)
  */
 export async function updateDelivery(
   { db }: DatabaseDeps,
@@ -183,7 +182,7 @@ export async function updateDelivery(
   });
 }
 
-/** Archives a delivery, so that it is not granted any more. It is safe to repeat this function. @throws DomainError not_found */
+/** Archives a delivery, so that it cannot be granted any more. A second call changes nothing. @throws DomainError not_found */
 export async function archiveDelivery(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -224,7 +223,10 @@ async function readDelivery(db: Queries, clubId: Id, deliveryId: Id, lock = sql`
   return delivery;
 }
 
-/** Locks the delivery's row until the transaction ends. Changes and grants (`lockDeliveryForShare`) wait. @throws DomainError not_found */
+/**
+ * Locks the delivery's row until the transaction ends. Other changes and grants of the delivery (`lockDeliveryForShare`) wait until then.
+ * @throws DomainError not_found
+ */
 function lockDelivery(tx: Transaction, clubId: Id, deliveryId: Id): Promise<DeliveryRow> {
   return readDelivery(tx, clubId, deliveryId, sql`FOR NO KEY UPDATE`);
 }
@@ -235,8 +237,8 @@ export function lockDeliveryForShare(tx: Transaction, clubId: Id, deliveryId: Id
 }
 
 /**
- * Returns the SQL condition that a sign-up or a claimed link may grant `access_deliveries delivery` without an administrator. The condition
- * is that the delivery is not archived, and that the end of its cohort has not passed.
+ * Returns an SQL condition on `access_deliveries delivery`. It is true if a sign-up or a claimed link may grant the delivery without an
+ * administrator. The delivery must not be archived. If its access ends with a cohort, the cohort must not have ended.
  */
 export function grantable(now: Date): Sql {
   return sql`delivery.archived_at IS NULL AND NOT EXISTS (

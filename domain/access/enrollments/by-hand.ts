@@ -1,4 +1,4 @@
-/** Changes of enrollments by administrators. Each runs in its own transaction and returns the changed record. */
+/** Lets administrators change enrollments. Each change runs in its own transaction and returns the changed enrollment. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -18,8 +18,8 @@ import { readEnrollment } from './listing.ts';
 type EnrollmentRecord = RecordOf<'Enrollment'>;
 
 /**
- * An administrator who grants access confirms the student: the pending sign-up of the student then counts as a student of the club, and
- * gets an invitation (DEC-62).
+ * Grants access for an administrator. If the account is only a pending sign-up, the grant confirms the account. The account then counts as
+ * a student of the club, and the student gets an invitation (DEC-62).
  * @throws DomainError not_found (no such student, delivery or cohort), limit_reached, delivery_archived, invalid_request, already_enrolled
  */
 export async function grantEnrollment(
@@ -66,7 +66,7 @@ export async function moveEnrollment(
 }
 
 /**
- * @param end absent for access without an end
+ * @param end the new end of the access; absent if the access has no end
  * @throws DomainError not_found, enrollment_revoked, invalid_request, already_enrolled
  */
 export async function setEnrollmentEnd(

@@ -1,4 +1,4 @@
-/** Cohorts of courses, as administrators see them. */
+/** Lets administrators list, create, change and delete the cohorts of courses. */
 import { requireUnnamed } from '../../watches/watches.ts';
 import { Cohort } from '../../../entities/access/cohort.ts';
 import { Course } from '../../../entities/learning/course.ts';
@@ -92,7 +92,7 @@ export async function createCohort(
 }
 
 /**
- * Changes the fields that are present. Students in the cohort keep the dates of their access.
+ * Changes the fields of the cohort that `input` contains. Students in the cohort keep the dates of their access.
  * @throws DomainError not_found, invalid_request (the end is not after the beginning)
  */
 export async function updateCohort(
@@ -123,8 +123,8 @@ export async function updateCohort(
 }
 
 /**
- * Deletes a cohort that no delivery, enrollment or automation uses. Removed enrollments lose their cohort, because they never become
- * active again.
+ * Deletes a cohort that no delivery, enrollment or automation uses. Removed enrollments may still name the cohort. They then have no
+ * cohort, which does no harm, because they never become active again.
  * @throws DomainError not_found, in_use
  */
 export async function deleteCohort({ db }: DatabaseDeps, clubId: Id, cohortId: Id): Promise<void> {
@@ -143,7 +143,10 @@ export async function deleteCohort({ db }: DatabaseDeps, clubId: Id, cohortId: I
   });
 }
 
-/** Locks the cohort's row until the transaction ends. Changes and enrollments wait. @throws DomainError not_found */
+/**
+ * Locks the cohort's row until the transaction ends. Other changes of the cohort and new enrollments in it wait until then. @throws
+ * DomainError not_found
+ */
 async function lockCohort(tx: Transaction, clubId: Id, cohortId: Id): Promise<CohortRow> {
   const cohort = await tx.one<CohortRow>(
     sql`SELECT ${cohortColumns} FROM cohorts WHERE id = ${cohortId} AND club_id = ${clubId} FOR UPDATE`,

@@ -1,4 +1,4 @@
-/** The status of an enrollment at a time, and the event of a changed end (EVT-6, EVT-7). */
+/** Decides the status of an enrollment at a given time, and the event that records a changed end (EVT-6, EVT-7). */
 
 export type EnrollmentStatus = 'active' | 'expired' | 'revoked';
 
@@ -14,7 +14,7 @@ export function enrollmentStatus({ endsAt, revokedAt }: EnrollmentTimes, now: Da
   return endsAt !== null && endsAt <= now ? 'expired' : 'active';
 }
 
-/** @returns the type of the fact for a changed end; undefined if the end is the same */
+/** @returns the type of the fact that records the changed end; undefined if the end did not change */
 export function changeOfEnd(
   before: Date | null,
   after: Date | null,
@@ -34,8 +34,9 @@ export interface Period {
 }
 
 /**
- * The beginning and the end of an access. Requested times come first. Otherwise the access begins now or with the cohort, whichever is
- * later. It ends after the days of the delivery, or with the cohort.
+ * Decides the beginning and the end of an access. Requested times have priority. Otherwise the access begins now, or when the cohort begins
+ * if that is later. The access ends after the delivery's number of days. If the delivery has no such number, the access ends with the
+ * cohort.
  * @param requested the period that the caller wants. If `endsAt` is null, the access has no end
  */
 export function periodOf(

@@ -44,7 +44,8 @@ export interface Grant {
 export interface GrantResult {
   enrollment: EnrollmentRow;
   /**
-   * Whether this call has granted the access. False if the student had the access already; then nothing changed, and no fact was recorded.
+   * Whether this call has granted the access. False if the student had the access already. In that case the call has changed nothing and
+   * recorded no fact.
    */
   fresh: boolean;
 }
@@ -52,8 +53,8 @@ export interface GrantResult {
 /**
  * Grants access and records `access.granted`. Each purchase and each subscription has its own enrollment for each delivery. All other
  * sources together have one current enrollment for each delivery. Until this enrollment ends, a second grant changes nothing.
- * @throws DomainError not_found (no such student, delivery or cohort), delivery_archived (unless it was sold), invalid_request (the end is
- *   not after the beginning)
+ * @throws DomainError not_found (no such student, delivery or cohort), delivery_archived (unless the source is a sale), invalid_request
+ *   (the end is not after the beginning)
  */
 export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Promise<GrantResult> {
   await lockStudent(tx, grant.clubId, grant.studentId);
@@ -85,7 +86,7 @@ export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Pro
 }
 
 /**
- * Grants access by an administrator, who gets an error if the student has the access already.
+ * Grants access for an administrator. If the student has the access already, the administrator gets an error.
  * @throws DomainError already_enrolled, and the errors of `grantAccess`
  */
 export async function grantByHand(
@@ -187,7 +188,7 @@ const alreadyEnrolled = () => new DomainError('already_enrolled', 'The student h
 
 /**
  * Changes the end and records `access.extended` or `access.shortened`. Nothing changes if the new end equals the current end.
- * @param endsAt null for access without an end
+ * @param endsAt the new end; null for access without an end
  * @throws DomainError not_found, enrollment_revoked, invalid_request (the end is not after the beginning), already_enrolled (the access had
  *   ended, and the student has a newer enrollment of the delivery)
  */
@@ -212,7 +213,8 @@ export async function changeEnd(
 }
 
 /**
- * Moves the enrollment to another cohort of its course and records `access.moved`. The beginning and the end of the access stay the same.
+ * Moves the enrollment to a different cohort of the same course and records `access.moved`. The beginning and the end of the access stay
+ * the same.
  * @throws DomainError not_found (no such enrollment or cohort), enrollment_revoked
  */
 export async function moveToCohort(

@@ -7,34 +7,34 @@ import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 
 /**
- * A condition: an enrollment gives the student access to a course at a time.
+ * Returns an SQL condition that is true if an enrollment gives the student access to the course at the time `now`.
  * @param courseId the SQL of the course's id, such as `` sql`course.id` ``
  */
 export function hasAccessToCourse(courseId: Sql, studentId: Id, now: Date): Sql {
   return hasAccess(sql`opening.course_id = ${courseId}`, studentId, now);
 }
 
-/** A condition: the student has access to a repository. */
+/** Returns an SQL condition that is true if the student has access to the repository. */
 export function hasAccessToRepository(repositoryId: Sql, studentId: Id, now: Date): Sql {
   return hasAccess(sql`opening.repository_id = ${repositoryId}`, studentId, now);
 }
 
-/** A condition: the student has access to an AI agent. */
+/** Returns an SQL condition that is true if the student has access to the AI agent. */
 export function hasAccessToAgent(agentId: Sql, studentId: Id, now: Date): Sql {
   return hasAccess(sql`opening.agent_id = ${agentId}`, studentId, now);
 }
 
-/** A condition: the student has access to a private space. */
+/** Returns an SQL condition that is true if the student has access to the private space. */
 export function hasAccessToSpace(spaceId: Sql, studentId: Id | Sql, now: Date): Sql {
   return hasAccess(sql`opening.space_id = ${spaceId}`, studentId, now);
 }
 
-/** A condition: the student has access to a delivery, for any kind of delivery. */
+/** Returns an SQL condition that is true if the student has access to the delivery. The delivery can be of any kind. */
 export function hasAccessToDelivery(deliveryId: Sql, studentId: Sql, now: Date): Sql {
   return hasAccess(sql`opening.id = ${deliveryId}`, studentId, now);
 }
 
-/** The subquery uses the unusual aliases `held` and `opening`. So `opens` can name columns of outer tables with the usual aliases. */
+/** The subquery uses the unusual aliases `held` and `opening`, so that `opens` can refer to outer tables by their usual aliases. */
 function hasAccess(opens: Sql, studentId: Id | Sql, now: Date): Sql {
   return sql`EXISTS (
     SELECT FROM enrollments held JOIN access_deliveries opening ON opening.id = held.delivery_id

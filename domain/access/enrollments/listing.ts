@@ -82,15 +82,15 @@ export async function listEnrollments(
     from: sql`${enrollmentsWithStudent} WHERE ${filters}`,
     counted: sql`FROM enrollments enrollment WHERE ${filters}`,
     orderBy: order,
-    // One student has few enrollments, so the query counts the rows themselves.
+    // A student has few enrollments, so the query counts their rows and needs no stored total.
     ...(filter.student_id === undefined && { total: () => countListed(db, tally) }),
   });
   return { rows: rows.map((row) => presentEnrollment(row, now)), total, next };
 }
 
 /**
- * The columns of the delivery are a nested record. Both a delivery and an enrollment have a column for the cohort, so the names would
- * conflict in one record.
+ * The columns of the delivery form a nested record, because deliveries and enrollments both have a column for the cohort. In one flat
+ * record these two names would conflict.
  */
 const columnsWithOpening = enrollmentColumns.and<{ opens: OpeningRow }>(
   sql`jsonb_build_object('kind', delivery.kind, 'courseId', delivery.course_id, 'cohortId', delivery.cohort_id,

@@ -16,7 +16,7 @@ export interface ManyGrants {
   /** Distinct students whose rows the transaction has locked. */
   studentIds: readonly Id[];
   deliveryIds: readonly Id[];
-  /** The source of the access, which is never a sale. Access from such a source is granted only once. */
+  /** The source of the access, which is never a sale. A student gets the same delivery from such sources only once. */
   source: Exclude<EnrollmentSource, 'purchase' | 'subscription'>;
 }
 
@@ -72,7 +72,7 @@ export async function grantToMany(tx: Transaction, grants: ManyGrants, now: Date
   return newEnrollments.length;
 }
 
-/** @returns the current enrollments of the students in the deliveries, without sales */
+/** @returns the current enrollments of the students in the deliveries, without the enrollments of sales */
 async function standingOf(
   tx: Transaction,
   studentIds: readonly Id[],

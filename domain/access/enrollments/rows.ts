@@ -1,4 +1,4 @@
-/** Enrollments in the database: reading them under the lock of their student, finding the current one, and recording facts. */
+/** Reads enrollments while their student's row is locked, finds the current enrollment, and records facts about enrollments. */
 import { AccessDelivery } from '../../../entities/access/access-delivery.ts';
 import { Enrollment } from '../../../entities/access/enrollment.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -54,8 +54,8 @@ export async function lockEnrollment(tx: Transaction, clubId: Id, enrollmentId: 
 }
 
 /**
- * Finds the enrollment to which a new grant belongs. For a sale, it is the enrollment of this sale. Without a sale, it is the student's
- * current enrollment of the delivery.
+ * Finds the enrollment to which a new grant belongs. A grant of a sale belongs to the enrollment of this sale. Any other grant belongs to
+ * the student's current enrollment of the delivery.
  */
 export async function findStanding(
   db: Queries,
@@ -72,19 +72,19 @@ export async function findStanding(
   );
 }
 
-/** Whether the end of the enrollment has passed. A revocation does not matter. */
+/** Whether the end of the enrollment has passed. The answer is the same for a revoked enrollment. */
 export function hasEnded({ endsAt }: Pick<EnrollmentTimes, 'endsAt'>, now: Date): boolean {
   return endsAt !== null && endsAt <= now;
 }
 
-/** Marks an ended enrollment as replaced by a new one. */
+/** Marks an ended enrollment as replaced by a new enrollment. */
 export async function supersede(tx: Transaction, enrollmentId: Id, now: Date): Promise<void> {
   await tx.manager.update(Enrollment, { id: enrollmentId }, { supersededAt: now, updatedAt: now });
 }
 
 /**
- * Records a fact `access.*` about an enrollment. It also wakes the timer of a subscription's access, and updates the memberships of spaces
- * and the completions of courses, which depend on the access.
+ * Records a fact `access.*` about an enrollment. The function also wakes the timer of a subscription's access. It updates the memberships
+ * of spaces and the completions of courses, because they depend on the access.
  */
 export async function recordAccess(
   tx: Transaction,

@@ -15,13 +15,13 @@ import { revokeAccess } from './enrollments.ts';
 /** The end that each enrollment had before a cancellation changed it. Null for an enrollment without an end. */
 export type EndsBefore = Readonly<Record<Id, string | null>>;
 
-/** The enrollments of a purchase or a subscription, without enrollments that an administrator has removed. */
+/** Reads the enrollments of a purchase or a subscription, except enrollments that an administrator has removed. */
 async function enrollmentsOfSale(tx: Transaction, originId: Id): Promise<EnrollmentRow[]> {
   return tx.rows<EnrollmentRow>(sql`SELECT ${enrollmentColumns} FROM ${enrollmentsWithDelivery}
       WHERE enrollment.origin_id = ${originId} AND enrollment.revoked_reason IS DISTINCT FROM 'removal' ORDER BY enrollment.id`);
 }
 
-/** Revokes the access of a purchase that was refunded, or that turned out to be a charge of a subscription. */
+/** Revokes the access of a purchase that was refunded, or that was later recognized as a charge of a subscription. */
 export async function revokeOfPurchase(
   tx: Transaction,
   purchaseId: Id,
@@ -31,7 +31,7 @@ export async function revokeOfPurchase(
   for (const { id, clubId } of await enrollmentsOfSale(tx, purchaseId)) await revokeAccess(tx, clubId, id, reason, now);
 }
 
-/** Restores the access after a refund that turned out to be partial. */
+/** Restores the access if only a part of the price was refunded after all. */
 export async function restoreOfPurchase(tx: Transaction, purchaseId: Id, now: Date): Promise<void> {
   for (const enrollment of await enrollmentsOfSale(tx, purchaseId))
     if (enrollment.revokedReason === 'refund')
@@ -68,8 +68,8 @@ function isSame(one: SaleTarget, other: SaleTarget): boolean {
 }
 
 /**
- * Returns the end that the access would have without the cancellation. If the current end differs from the end of the cancellation, an
- * administrator has set the current end.
+ * Returns the end that the access would have without the cancellation. If the current end is not the end that the cancellation set, an
+ * administrator has set it, and the function returns it.
  */
 function ownEndOf({ id, endsAt }: EnrollmentRow, from: SaleTarget, endsBefore: EndsBefore): Date | null {
   const before = endsBefore[id];

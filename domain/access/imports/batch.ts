@@ -1,4 +1,4 @@
-/** Processes a batch of rows in one transaction: students, facts, access, invitations, the report and the cursor. */
+/** Processes a batch of rows in one transaction. It writes students, facts, access and invitations, and moves the cursor of the import. */
 import { bulk } from '../../../entities/facts/values.ts';
 import { lockSeats, requireStudents } from '../../billing/allowances.ts';
 import { StaleRead, type Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -19,7 +19,7 @@ import { grantToMany } from '../enrollments/many-grants.ts';
 /** The rows after the cursor, and the position of the cursor after these rows. */
 export interface Batch extends Pick<ReadRows, 'rows' | 'nextRow'> {
   cursor: number;
-  /** The error of the import. Set if the import cannot read the file beyond these rows. */
+  /** The error that ends the import. It is set if the import cannot read the file beyond these rows. */
   failsWith?: ImportError;
 }
 
@@ -35,8 +35,9 @@ interface ReportRow {
 }
 
 /**
- * Processes the batch, unless another step has processed it or the import has ended. The transaction locks the import's row before any
- * student. So a cancellation waits for the batch, and no transaction waits for an import while it has the lock of a student.
+ * Processes the batch, unless a different step has processed the batch or the import has ended. The transaction locks the import's row
+ * before it locks any student. So a cancellation waits for the batch, and no transaction waits for an import while it has the lock of a
+ * student.
  * @param before the import as it was when the batch was read
  * @throws StaleRead if a student was removed during the batch
  * @throws DomainError not_found, delivery_archived or invalid_request, when a delivery of the import can no longer be granted
@@ -62,8 +63,8 @@ export async function recordBatch(
     (seats) => reserveSeats(tx, lockedImport.clubId, seats, now),
     now,
   );
-  // A student may be removed while this transaction waits for the lock of the import, or before it opens the accounts. After these locks,
-  // the record of such a removal is visible.
+  // A student may be removed while this transaction waits for the lock of the import, or before it opens the accounts. Now that the
+  // transaction has both locks, it sees the record of such a removal.
   const isRemovedSince = await readRemovedAddresses(tx, vault, lockedImport.id);
   if (accepted.some(({ email }) => isRemovedSince(email))) throw new StaleRead();
   const reportedStudents = await reportedBefore(tx, lockedImport.id, accounts);

@@ -1,4 +1,4 @@
-/** The first line of an imported file: its delimiter, and the columns of e-mail and name. */
+/** Reads the first line of an imported file, and finds the delimiter and the columns with e-mail addresses and names. */
 import { CsvError, parse } from 'csv-parse/sync';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { FileFormat, ImportColumn } from '../../../entities/access/values.ts';

@@ -9,26 +9,26 @@ export function hasImportEnded(status: ImportStatus): status is EndedImportStatu
 export const importRules = {
   /** The maximum size of a file, in bytes. */
   fileBytes: 32 * 1_024 * 1_024,
-  /** The maximum number of imports of a club that have not ended. It also bounds the files of a club in the store. */
+  /** The maximum number of imports of a club that have not ended. This number also limits the number of a club's files in the store. */
   maxOpen: 10,
   /** The header line must end within this number of bytes. */
   headBytes: 64 * 1_024,
-  /** The size of one read from the store, and of the longest row. */
+  /** The number of bytes that are read from the store at a time. A row can have at most this size. */
   pieceBytes: 128 * 1_024,
-  /** The maximum number of rows of a transaction. */
+  /** The maximum number of rows that a transaction processes. */
   batchRows: 500,
-  /** The maximum number of enrollments of a transaction. A batch with many deliveries has fewer rows. */
+  /** The maximum number of enrollments that a transaction creates. So a batch has fewer rows if the import grants many deliveries. */
   batchGrants: 4_000,
-  /** The limit of the contract. It counts characters, not bytes. */
+  /** The maximum length of a name, as in the API contract. It counts characters, not bytes. */
   nameCharacters: 120,
   emailCharacters: 254,
-  /** An upload that has not ended after this time was interrupted, because the server allows 5 minutes for a body. */
+  /** If an upload has not ended after this time, it was interrupted. The server allows only 5 minutes for the body of a request. */
   uploadMs: 15 * 60_000,
-  /** If a workflow still runs, the time between two of its steps is at most this time. */
+  /** A running workflow never waits longer than this time between two of its steps. */
   silenceMs: 10 * 60_000,
   /** A waiting import checks at this interval whether it may run. An import that ends also wakes it. */
   turnMs: 30_000,
-  /** The maximum number of ignored columns that are listed, and of characters of each name. */
+  /** The maximum number of ignored columns in the answer, and the maximum number of characters of a column's name. */
   ignoredColumns: 50,
   ignoredColumnCharacters: 80,
 } as const;

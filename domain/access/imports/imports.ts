@@ -1,4 +1,4 @@
-/** Student imports as administrators see them: listing, reading, canceling. `step.ts` does the work. */
+/** Lets administrators list, read and cancel student imports. `step.ts` processes the imports. */
 import { StudentImport } from '../../../entities/access/student-import.ts';
 import { StudentImportRow } from '../../../entities/access/student-import-row.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -107,7 +107,7 @@ export async function listImportRows(
       outcome === undefined ? undefined : sql`outcome = ${outcome}`,
     ])}`,
     orderBy: [ascending('row', 'int')],
-    // Each batch updates the number of rows, so reading the total costs no more for a long report.
+    // Each batch updates a stored number of rows, so the query does not have to count the rows of a long report.
     total: outcome === undefined ? created + existing + failed : { created, existing, failed }[outcome],
   });
   return {
@@ -124,7 +124,7 @@ export async function listImportRows(
 }
 
 /**
- * Ends an import. Processed rows stay processed. It is safe to repeat this function.
+ * Cancels an import. Rows that are already processed stay in effect. A second call changes nothing.
  * @throws DomainError not_found, import_ended (it was completed or has failed)
  */
 export async function cancelImport(
@@ -157,7 +157,7 @@ export async function countOpenImports(db: Queries, clubId: Id): Promise<number>
 
 export type ImportEnd = { status: 'canceled' } | { status: 'failed'; error: ImportError };
 
-/** Ends an import that has not ended. The caller holds the lock of the import. The import's workflow then removes the file. */
+/** Ends an import that is still open. The caller holds the lock of the import. The import's workflow then removes the file. */
 export async function endImport(
   tx: Transaction,
   { id, clubId }: { id: Id; clubId: Id },
@@ -173,7 +173,10 @@ export async function endImport(
   await wakeNextImport(tx, { id, clubId }, now);
 }
 
-/** One import of a club runs at a time, in the order of creation, because a running import has locks that sign-ups need. */
+/**
+ * Only one import of a club runs at a time, because a running import holds locks that sign-ups need. The imports run in the order of their
+ * creation.
+ */
 const isUnfinished = sql`status IN ('pending', 'running')`;
 
 /** @returns whether each earlier import of the club has processed all rows */
@@ -183,7 +186,7 @@ export async function isItsTurn(db: Queries, { id, clubId, createdAt }: StoredIm
   return earlier === undefined;
 }
 
-/** Runs in the transaction that ends an import, and starts the club's next import without polling. */
+/** Wakes the club's next import in the transaction that ends the current import. So the next import does not have to poll. */
 export async function wakeNextImport(tx: Transaction, endedImport: { id: Id; clubId: Id }, now: Date): Promise<void> {
   const next = await tx.one<{ id: Id; clubId: Id }>(sql`SELECT id, club_id AS "clubId" FROM student_imports
       WHERE club_id = ${endedImport.clubId} AND ${isUnfinished} AND id <> ${endedImport.id} ORDER BY created_at, id LIMIT 1`);

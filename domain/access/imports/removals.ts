@@ -8,8 +8,8 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 /**
- * A student loses an address by a removal or a correction. This function records the lost address for every open import of the club. The
- * caller holds the lock of the student. So a batch with this address has either committed before this record, or finds this record.
+ * Records for every open import of the club that a student has lost an address, because the student was removed or the address was
+ * corrected. The caller holds the lock of the student. So a batch with this address has either committed already, or finds this record.
  */
 export async function noteAddressLeft(
   tx: Transaction,
@@ -21,7 +21,7 @@ export async function noteAddressLeft(
      ON CONFLICT DO NOTHING`);
 }
 
-/** @returns a function that tells whether the student of an address was removed during this import */
+/** @returns a function that says whether the student with the given address was removed during this import */
 export async function readRemovedAddresses(
   tx: Transaction,
   vault: Vault,
@@ -38,7 +38,7 @@ export async function readRemovedAddresses(
 /** The texts that an import stores from its file. A file name or a column name may contain the name of a person. */
 const clearedTexts = sql`file_name = NULL, ignored_columns = '{}'`;
 
-/** A condition on an ended import: it was canceled, or failed before its last row. */
+/** An SQL condition on an ended import. It is true if the import was canceled, or failed before its last row. */
 const isReadInPart = sql`status <> 'completed'`;
 
 /**
@@ -59,9 +59,9 @@ export async function forgetAddresses(db: Queries, importId: Id): Promise<void> 
 }
 
 /**
- * Runs when a student is removed. It clears the texts of each ended import whose file named the student, or may have named the student. An
- * open import loses its texts when it ends ({@link noteAddressLeft}). This transaction holds the lock of a student, so it does not wait for
- * an open import.
+ * Runs when a student is removed. It clears the texts of each ended import whose file named the student, or may have named the student. The
+ * texts of an open import are cleared when the import ends ({@link noteAddressLeft}). This transaction holds the lock of a student, so it
+ * does not wait for an open import.
  */
 export async function forgetFilesThatName(
   tx: Transaction,
@@ -76,7 +76,7 @@ export async function forgetFilesThatName(
 /** The maximum number of imports in one round of upkeep. */
 const importsPerRound = 100;
 
-/** Deletes the addresses that were recorded at the moment at which their import ended. */
+/** Deletes addresses of ended imports that are still stored, because a removal recorded them just as the import ended. */
 export async function forgetAddressesLate(db: Queries): Promise<number> {
   const late = await db.rows<{ id: Id }>(sql`
     SELECT DISTINCT import.id FROM student_import_addresses noted JOIN student_imports import ON import.id = noted.import_id

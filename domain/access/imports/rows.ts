@@ -44,8 +44,8 @@ export interface ReadRows {
 export const isQuoted = (bytes: Buffer): boolean => bytes.includes('"');
 
 /**
- * Reads whole rows from the beginning of a piece. If a row cannot be read, the function skips only the first line of the row. Otherwise an
- * unclosed quote would swallow the following rows. A piece may be too short to show whether a quote is closed. Then the function stops
+ * Reads whole rows from the beginning of a piece. If a row cannot be read, the function skips only the first line of the row. Otherwise the
+ * following rows would be lost after an unclosed quote. A piece may be too short to show whether a quote is closed. Then the function stops
  * before the row with the quote, because text inside quotes may look like rows.
  * @param nextRow the number of the first row
  * @param max the maximum number of rows to read
@@ -101,7 +101,7 @@ const tooLong = (row: number): FileRow => ({ row, fault: { code: 'row_too_long' 
 
 interface ParsedRecord {
   fields: Buffer[];
-  /** The line of the spreadsheet. The line at which parsing began is 0. */
+  /** The number of the line, counted from 0 at the line at which parsing began. */
   line: number;
   /** The end of the record, including its line break, in bytes from the position at which parsing began. */
   end: number;
@@ -167,7 +167,7 @@ function judge(column: ImportColumn, field: Buffer | undefined): string | RowFau
     return { code: 'not_utf8', column };
   }
   if (text.includes('\0')) return { code: 'invalid_character', column };
-  // The function checks an address before it folds the case, because folding turns the Kelvin sign into a plain k.
+  // An address is checked before it is converted to lower case, because the conversion turns the Kelvin sign into a plain k.
   const value = column === 'email' ? text.trim() : tidyName(text);
   const code = rules[column].find(({ breaks }) => breaks(value))?.code;
   if (code !== undefined) return { code, column };

@@ -1,4 +1,4 @@
-/** A step of an import: one batch of rows in one transaction, which also records the progress (ENG-2). */
+/** The step of an import's workflow. It processes one batch of rows in one transaction, which also records the progress (ENG-2). */
 import { StudentImport } from '../../../entities/access/student-import.ts';
 import type { ErrorCode } from '../../../platform/core/error-codes.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -19,14 +19,15 @@ export interface ImportDeps extends VaultDeps {
 }
 
 /**
- * The outcome, or the progress and the time of the next step in Unix milliseconds. If the time is absent, the next step is due immediately.
+ * The result of a step: the outcome of an ended import, or the progress with the time of the next step in Unix milliseconds. If the time is
+ * absent, the next step is due immediately.
  */
 export type ImportStep =
   | { done: true; outcome: ImportStatus }
   | { done: false; at?: number; status: ImportStatus; rowsDone: number; rowsTotal?: number };
 
 /**
- * Advances the import by one step. If a step is repeated, it finds the moved cursor and processes the next batch. So no row is processed
+ * Advances the import by one step. A repeated step finds that the cursor has moved, and processes the next batch. So no row is processed
  * twice.
  * @param now Unix milliseconds
  */
@@ -78,7 +79,7 @@ function inProgress({ status, created, existing, failed, rowsTotal }: StoredImpo
   return { done: false, status, rowsDone, ...(rowsTotal !== null && { rowsTotal }), ...(at !== undefined && { at }) };
 }
 
-/** The state of the import in Postgres. Any process can read it. */
+/** Reads the current state of the import from Postgres. */
 async function readState({ db }: ImportDeps, importId: Id): Promise<ImportStep> {
   const studentImport = await loadImport(db, importId);
   return studentImport ? inProgress(studentImport) : { done: true, outcome: 'canceled' };
@@ -87,7 +88,7 @@ async function readState({ db }: ImportDeps, importId: Id): Promise<ImportStep> 
 /** The errors that mean that a delivery cannot be granted any more. */
 const refusals: ReadonlySet<ErrorCode> = new Set(['not_found', 'delivery_archived', 'invalid_request']);
 
-/** @returns why the whole import cannot continue; undefined if it can */
+/** @returns the reason why the whole import cannot continue; undefined if the import can continue */
 async function importBatch(deps: ImportDeps, stored: StoredImport, now: Date): Promise<ImportError | undefined> {
   const batch = await readBatch(deps.storage, stored);
   if (!batch) return 'file_missing';

@@ -1,4 +1,4 @@
-/** Begins an import. The file is streamed to the store, and is never completely in memory. */
+/** Begins an import. The uploaded file is streamed to the store, so that it is never completely in memory. */
 import { StudentImport } from '../../../entities/access/student-import.ts';
 import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
@@ -32,7 +32,7 @@ type Bytes = AsyncIterable<Buffer>;
  * Uploads a file, which the import's workflow then processes. The row is written before the upload begins, so that the workflow cleans up
  * after an interrupted upload.
  * A repetition of the request starts no second import, and does not read the file.
- * @param body the file, at most 32 MB. The iteration of a larger body throws body_too_large
+ * @param body the file, at most 32 MB. If the file is larger, reading the body throws body_too_large
  * @throws DomainError invalid_request, when the header line is invalid or the cohort of a delivery has ended; not_found, when a delivery
  * does not exist; delivery_archived, when a delivery is archived; malformed_request or body_too_large, when the body cannot be read or is
  * too large; feature_not_in_plan, when the plan lacks imports; too_many_imports, when the club has too many open imports;
@@ -114,7 +114,7 @@ async function insertImport(
     looksAt: new Date(now.getTime() + importRules.uploadMs),
     createdAt: now,
   });
-  // The workflow waits for the file, or for the time after which the upload counts as interrupted.
+  // The workflow waits until the file arrives, or until the upload has taken so long that it counts as interrupted.
   await wake(tx, 'studentImport', [upload], now);
   return undefined;
 }
@@ -151,7 +151,7 @@ async function acceptFile(
   return findImport(tx, upload.clubId, upload.id);
 }
 
-/** Ends the import after its upload has failed. If the import was canceled, its workflow has already removed the upload. */
+/** Ends the import after its upload has failed. If the import was canceled, its workflow has already removed the uploaded file. */
 async function breakOff(
   db: Database,
   upload: { id: Id; clubId: Id },
@@ -167,7 +167,10 @@ async function breakOff(
   });
 }
 
-/** Reads until the position at which the header line must have ended. @returns the bytes that were read, and the rest of the body */
+/**
+ * Reads the beginning of the file, up to the position at which the header line must have ended.
+ * @returns the bytes that were read, and the rest of the body
+ */
 async function takeHead(body: Bytes): Promise<{ head: Buffer; isWhole: boolean; rest: AsyncIterator<Buffer> }> {
   const rest = body[Symbol.asyncIterator]();
   const chunks: Buffer[] = [];
@@ -181,9 +184,9 @@ async function takeHead(body: Bytes): Promise<{ head: Buffer; isWhole: boolean; 
 }
 
 interface Measured {
-  /** The size in bytes. It is valid after all bytes were read. */
+  /** The size of the file in bytes. The value is valid after all bytes were read. */
   size: () => number;
-  /** The number of non-empty lines after the header. It is the number of rows, unless quotes contain line breaks. */
+  /** The number of non-empty lines after the header. This equals the number of rows, unless quoted values contain line breaks. */
   lines: () => number;
 }
 

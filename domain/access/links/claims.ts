@@ -1,4 +1,4 @@
-/** Claiming a registration link, by a signed-in student or during a sign-up (OP-12, ACC-6). */
+/** Lets students claim a registration link, when they are signed in or during a sign-up (OP-12, ACC-6). */
 import { Club } from '../../../entities/clubs/club.ts';
 import { RegistrationLink } from '../../../entities/access/registration-link.ts';
 import { RegistrationLinkClaim } from '../../../entities/access/registration-link-claim.ts';
@@ -23,7 +23,7 @@ const openDeliveries = (now: Date) =>
   sql`registration_link_deliveries given JOIN access_deliveries delivery ON delivery.id = given.delivery_id
   AND ${grantable(now)}`;
 
-/** A condition on a row of `students`: the student has claimed a link. */
+/** Returns an SQL condition on a row of `students`. It is true if the student has claimed the link. */
 export const claimedALink = sql`EXISTS (SELECT FROM registration_link_claims claim WHERE claim.student_id = students.id)`;
 
 /** @throws DomainError not_found */
@@ -47,8 +47,8 @@ export async function requireClaimableLink(tx: Transaction, clubId: Id, code: st
 
 /**
  * Grants the link's deliveries to the student, records `access.granted` for each new delivery, and counts one use of the link. The link's
- * row is locked, so only one student gets the last use. If the student has claimed the link before, the answer is the same as before, even
- * if the link has ended.
+ * row is locked, so only one student gets the last use. If the student has claimed the link before, the function returns the same answer as
+ * before, even if the link has ended.
  * @throws DomainError not_found, registration_link_used_up
  */
 export async function claimLink(tx: Transaction, clubId: Id, studentId: Id, code: string, now: Date): Promise<Claim> {
@@ -87,7 +87,7 @@ export async function claimRegistrationLink(
 }
 
 /**
- * Deletes the claims of a student whose sign-up was never confirmed. Each claimed link then has one more free use. The caller holds the
+ * Deletes the claims of a student whose sign-up was never confirmed. Each claimed link can then be used one more time. The caller holds the
  * lock of the student.
  */
 export async function giveClaimsBack(tx: Transaction, studentId: Id): Promise<void> {

@@ -1,8 +1,8 @@
-/** Codes of registration links, and when a link can be claimed. */
+/** Checks the codes of registration links, and decides whether a link can be claimed. */
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 
-/** The case of letters does not matter in a comparison of codes. @returns undefined if the text cannot be a code */
+/** Normalizes a code, so that a comparison of codes ignores upper and lower case. @returns undefined if the text cannot be a code */
 export function foldCode(code: string): string | undefined {
   return /^[A-Za-z0-9_-]{1,64}$/.test(code) ? code.toLowerCase() : undefined;
 }
@@ -28,7 +28,10 @@ export interface LinkState {
   gives: boolean;
 }
 
-/** The error is the same for a link that is unknown, expired, revoked or without grantable deliveries. */
+/**
+ * Creates the error of a link that cannot be claimed. It is the same for an unknown, expired or revoked link, and for a link without
+ * grantable deliveries.
+ */
 export const noLink = () => notFound('registration link');
 
 /** @throws DomainError not_found, registration_link_used_up */

@@ -1,4 +1,4 @@
-/** Registration links as administrators see them. */
+/** Lets administrators create, list, change and revoke registration links. */
 import { IsNull } from 'typeorm';
 import { Club } from '../../../entities/clubs/club.ts';
 import { RegistrationLink } from '../../../entities/access/registration-link.ts';
@@ -134,9 +134,9 @@ export async function createLink(
 const codeTaken = () => new DomainError('code_taken', 'Another registration link of this club has this code.');
 
 /**
- * Changes the fields that are present. Students who have claimed the link keep its deliveries.
- * @param input.max_uses 0 removes the limit
- * @param input.expires_at the new expiry. An empty text removes the expiry, and a past time ends the link immediately
+ * Changes the fields of the link that `input` contains. Students who have claimed the link keep its deliveries.
+ * @param input.max_uses how often the link can be claimed; 0 removes the limit
+ * @param input.expires_at the new time of expiry. An empty text removes the expiry. A time in the past ends the link immediately
  * @throws DomainError not_found (no such link or delivery)
  */
 export async function updateLink(
@@ -164,7 +164,7 @@ export async function updateLink(
   });
 }
 
-/** Revokes a link, so that it cannot be claimed any more. It is safe to repeat this function. @throws DomainError not_found */
+/** Revokes a link, so that it cannot be claimed any more. A second call changes nothing. @throws DomainError not_found */
 export async function revokeLink(
   { db, ...classrooms }: DatabaseDeps & Classrooms,
   clubId: Id,

@@ -22,7 +22,7 @@ interface Ended {
   errorCode?: AnswerError | undefined;
 }
 
-/** The result of the model's stream, also of a stream that broke off. */
+/** The result of the model's stream. A stream that broke off has a result, too. */
 export interface StreamResult extends Ended {
   answerId: Id;
   callNo: number;
@@ -30,15 +30,15 @@ export interface StreamResult extends Ended {
   /** The maximum size of the answer. */
   maxTokens: number;
   text: string;
-  /** The words of the text that the log does not contain yet. */
+  /** The last part of `text`, which the log does not contain yet. */
   rest: Delta;
   citations: readonly Citation[];
   use: TokenUse;
-  /** The stream ended before the model had counted its output. */
+  /** True if the stream ended before the model had reported the number of its output tokens. */
   isCut: boolean;
 }
 
-/** The data that this process has about a stream, if another transaction has ended the answer. */
+/** The data that this process still has about a stream, after another transaction has ended the answer. */
 export interface StreamedText {
   text: string;
   /** The tokens that the model has reported; absent if its stream has not begun. */
@@ -47,7 +47,7 @@ export interface StreamedText {
   isCounted: boolean;
 }
 
-/** The text of a stream, if only the row of its call is known. */
+/** The value if this process has read nothing of the stream and knows only the row of the call. */
 export const nothingStreamed: StreamedText = { text: '', isCounted: false };
 
 /** An answer whose stream was stopped by this service, and not by the model. */
@@ -124,7 +124,7 @@ export async function settleEnded(db: Database, answer: Cut, streamed: StreamedT
   });
 }
 
-/** Marks an open call as abandoned. Its row keeps the possible cost, but the club does not pay this cost. */
+/** Marks an open call as abandoned. The call's row keeps the estimated cost, but the club does not pay this cost. */
 async function abandonCall(tx: Transaction, answer: { id: Id; callNo: number }, now: Date): Promise<void> {
   const open = { answerId: answer.id, callNo: answer.callNo, outcome: IsNull() };
   await tx.manager.update(AgentCall, open, { outcome: 'abandoned', endedAt: now });
@@ -198,8 +198,8 @@ const tokenUse = columns(AgentCall, {
 });
 
 /**
- * Charges for the tokens that the model reported. If the model reported nothing, it charges for the tokens in the call's row. Until the
- * stream begins, this row contains an estimate.
+ * Charges for the tokens that the model reported. If the model reported nothing, the function charges for the tokens in the call's row.
+ * Until the stream begins, this row contains an estimate.
  */
 async function settleCut(
   tx: Transaction,
@@ -223,8 +223,8 @@ async function settleCut(
 }
 
 /**
- * Estimates the number of output tokens from the text. The result is at least the number that the model has counted, and at most the limit
- * of the request.
+ * Estimates the number of output tokens from the text. The result is not lower than the number that the model has reported, and not higher
+ * than the limit of the request.
  */
 function outputOf(text: string, { use, model, maxTokens }: Pick<StreamResult, 'use' | 'model' | 'maxTokens'>): number {
   return Math.max(use.output, Math.min(estimatedTokens(charactersOf(text)), maxOutputTokens(model, maxTokens)));

@@ -10,14 +10,14 @@ import { listen } from '../../../platform/infra/postgres/notifications.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { answersChannel, tagOf, tagsIn } from './answers-channel.ts';
 
-/** Milliseconds between reads without a NOTIFY. A lost NOTIFY delays the text by at most this time. */
+/** If no NOTIFY arrives, the feed reads again after this number of milliseconds. So a lost NOTIFY delays the text by at most this time. */
 const pollMs = 1_000;
 /**
  * The pause between two reads for followers that already have a part of the text. Workers write at different moments, and without the pause
  * each NOTIFY would cause a read. The pause does not delay a follower that waits for its first words or for the rest of a long text.
  */
 const pauseMs = 50;
-/** The maximum size of one part: characters of an ended answer, or log entries of a running answer. */
+/** The maximum size of one part: the number of characters if the answer has ended, or of log entries if it is running. */
 const maxCharacters = 16_384;
 const maxEntries = 64;
 
@@ -32,9 +32,9 @@ export interface FeedDeps {
 export interface AnswerFeed {
   /**
    * Follows an answer to its end. Each part begins where the part before ended, without gaps and without repeats.
-   * @param from characters (code points) that the follower already has; at most the length of the answer
-   * @param departure is aborted when the follower disconnects
-   * @returns true if the answer has ended and all of it was yielded; false if the follower disconnected or the feed stopped
+   * @param from the number of characters (code points) that the follower already has; at most the length of the answer
+   * @param departure a signal that is aborted when the follower disconnects
+   * @returns true if the answer has ended and its whole text was yielded; false if the follower disconnected or the feed stopped
    */
   follow(answerId: Id, from: number, departure: AbortSignal): AsyncGenerator<string, boolean>;
   stop(): Promise<void>;
@@ -42,9 +42,9 @@ export interface AnswerFeed {
 
 interface Follower {
   answerId: Id;
-  /** Characters that the follower already has. */
+  /** The number of characters that the follower already has. */
   cursor: number;
-  /** The follower has no words yet. */
+  /** True if the follower has no words yet. */
   isFirst: boolean;
   /** The number of signals so far. A signal means that the answer may have grown. */
   signals: number;
@@ -55,9 +55,9 @@ interface Follower {
 
 interface Part {
   text: string;
-  /** The answer does not change any more. */
+  /** True if the answer has ended and does not change any more. */
   over: boolean;
-  /** More text exists than fits into this part. */
+  /** True if more text exists than fits into this part. */
   more: boolean;
 }
 
@@ -183,7 +183,7 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): 
   };
 }
 
-/** Counts code points, as Postgres does. */
+/** Returns the number of code points, because Postgres also counts code points. */
 function lengthOf(text: string): number {
   let length = 0;
   for (const _ of text) length++;
@@ -191,8 +191,8 @@ function lengthOf(text: string): number {
 }
 
 /**
- * The missing text of each follower, all from one snapshot. A running answer is read from its log, from the entry that contains the
- * follower's position. An ended answer is read from its content, because its log is removed after a while.
+ * Reads the text that each follower does not have yet, all from one snapshot. A running answer is read from its log, from the entry that
+ * contains the follower's position. An ended answer is read from its content, because its log is removed after a while.
  */
 const readParts = prepared<Part, { answerIds: readonly Id[]; cursors: readonly number[] }>(
   'answer_parts',

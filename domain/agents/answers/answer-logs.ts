@@ -1,6 +1,6 @@
 /**
- * Deletes the delta logs of answers that ended some time ago. The content of such an answer has all words, and no reader of its stream
- * connects again.
+ * Deletes the delta logs of answers that ended some time ago. The content of such an answer contains all words, and readers of its stream
+ * do not connect again.
  */
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';

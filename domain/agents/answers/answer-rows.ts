@@ -1,4 +1,4 @@
-/** The row of an answer: functions to read its state, claim a call, record the beginning of the stream, and release the row. */
+/** Reads and changes the row of an answer: reads its state, claims a call, records the beginning of the stream, and releases the row. */
 import { IsNull } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import { AgentAnswer } from '../../../entities/agents/agent-answer.ts';
@@ -25,7 +25,7 @@ export interface AnswerRow {
   begunAt: Date | null;
   looksAt: Date;
   createdAt: Date;
-  /** Milliseconds until the current lease ends; 0 if no worker holds a lease. */
+  /** The number of milliseconds until the current lease ends; 0 if no worker holds a lease. */
   leaseMs: number;
   /** The error of the last call. */
   lastError: AnswerError | null;
@@ -59,7 +59,7 @@ export async function readAnswerState(db: Queries, questionId: Id): Promise<Answ
   return row;
 }
 
-/** Claims the next call for a row that the caller has read. If another worker has claimed it since that read, this claim returns no row. */
+/** Claims the next call for a row that the caller has read. If another worker has claimed the row since then, this claim returns no row. */
 const claim = prepared<
   { callNo: number },
   Pick<AnswerRow, 'id' | 'callNo'> & { now: Date; inputTokens: number; costMicros: string }
@@ -114,8 +114,8 @@ const begin = prepared<object, TokenUse & { id: Id; callNo: number; now: Date; r
 );
 
 /**
- * Records that the model's stream has begun. From now on, the model is not called again for this answer. The call's row contains the use of
- * the prompt, so that the club can be charged even if this worker dies.
+ * Records that the model's stream has begun. From now on, the model is not called again for this answer. The call's row stores the number
+ * of prompt tokens, so that the club can be charged even if this worker dies.
  * @returns false if another call owns the answer
  */
 export async function beginAnswer(
@@ -144,7 +144,7 @@ export interface CallEnd {
   requestId: string | null;
 }
 
-/** Ends a call whose stream has not begun. The cost of an abandoned call is unknown, so the estimate remains. */
+/** Ends a call whose stream has not begun. The cost of an abandoned call is unknown, so its row keeps the estimate. */
 export async function endUnbegunCall(
   tx: Transaction,
   { id }: AnswerRow,
@@ -153,8 +153,8 @@ export async function endUnbegunCall(
   now: Date,
 ): Promise<void> {
   const estimated = outcome === 'abandoned';
-  // A deletion may have ended the answer first. Then the row must not contain the id of the request, because the model's provider could
-  // find the words of the conversation by this id.
+  // A deletion of the conversation may have ended the answer first. Then the row must not store the request's id, because the model's
+  // provider could find the deleted words by this id.
   const isOpen = await tx.one(
     sql`SELECT FROM agent_answers WHERE id = ${id} AND status = 'generating' FOR NO KEY UPDATE`,
   );

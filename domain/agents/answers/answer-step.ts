@@ -31,7 +31,7 @@ export interface AnswerDeps {
   log: DeltaLog;
   /** Notifies the API's processes that answers have ended. Called after the commit. */
   notify: (answerIds: readonly Id[]) => void;
-  /** Receives the report of each answer that has ended, once. */
+  /** Receives a report of each answer that has ended, only once for each answer. */
   onEnd: (report: AnswerReport) => void;
   /**
    * The step calls this function when the log has the first words of an answer. The argument is the number of milliseconds since the
@@ -44,15 +44,15 @@ export interface AnswerDeps {
 }
 export type AnswerFailpoint = 'answer_claimed' | 'answer_called' | 'answer_begun' | 'answer_ending' | 'answer_ended';
 
-/** The end of the answer; or the time of the next step, in Unix milliseconds, with the reason for the wait. */
+/** The result of a step: the outcome of an ended answer, or the time of the next step in Unix milliseconds with the reason for the wait. */
 export type AnswerStep =
   | { done: true; outcome: AnswerReport | { status: 'gone' } }
   | { done: false; at: number; waitingFor: 'call' | 'lease'; call: number };
 
 /**
- * Advances the answer by one step. It calls the model at most once, and never after the answer's stream has begun.
+ * Advances the answer by one step. A step calls the model at most once, and never after the answer's stream has begun.
  * @param now Unix milliseconds
- * @param signal is aborted when the worker stops. The step then ends as soon as possible
+ * @param signal a signal that is aborted when the worker stops. The step then ends as soon as possible
  */
 export async function stepAnswer(
   deps: AnswerDeps,
@@ -163,7 +163,7 @@ async function fail(
   return ended(deps, answer, failed);
 }
 
-/** @param byUs true if this step has ended the answer. It then notifies the waiting readers and counts the answer */
+/** @param byUs true if this step has ended the answer. The function then notifies the waiting readers and reports the answer */
 async function ended(deps: AnswerDeps, { id }: AnswerRow, byUs: boolean): Promise<AnswerStep> {
   if (byUs) deps.notify([id]);
   const report = await reportOn(deps.db, id);

@@ -1,4 +1,4 @@
-/** Reads the model's stream: writes its text into the log and its end into the row. */
+/** Reads the model's stream. It writes the text of the stream into the answer's log, and the end of the stream into the answer's row. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
@@ -31,28 +31,28 @@ export interface Call {
   callNo: number;
   prompt: Prompt;
   log: AnswerLog;
-  /** Aborted when the worker stops. */
+  /** A signal that is aborted when the worker stops. */
   signal: AbortSignal;
   clock: () => Date;
 }
 
-/** The pause before a failed statement is repeated. It is repeated only while the lease lasts. */
+/** The pause before a failed statement is repeated. The statement is repeated only until the lease ends. */
 const tryAgainMs = 200;
 
 export type StreamOutcome =
-  /** The stream had begun, or another call owns the answer. `ended` is true if this call has ended the answer. */
+  /** The outcome if the stream had begun, or if another call owns the answer. `ended` is true if this call has ended the answer. */
   | { ended: boolean; streamed: StreamedText }
-  /** The result if the stream had not begun. */
+  /** The outcome if the request failed before its stream began. */
   | { ended?: undefined; failure: ModelFailure | 'stopped' };
 
 interface StreamState {
   begun: boolean;
   text: string[];
   cited: ModelCitation[];
-  /** The use of tokens. Undefined until the model reports its use at the beginning of the stream. */
+  /** The number of used tokens. Undefined until the model reports it at the beginning of the stream. */
   use: TokenUse | undefined;
   stopReason: string | null;
-  /** The model has counted its output. */
+  /** True if the model has reported the number of its output tokens. */
   isCounted: boolean;
   isWhole: boolean;
 }

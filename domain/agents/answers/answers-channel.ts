@@ -1,6 +1,6 @@
 /**
- * The channel on which workers inform API processes that answers have grown or ended. Each message is a combined NOTIFY after the commit
- * (ANS-8).
+ * The channel on which workers inform API processes that answers have grown or ended. One NOTIFY after the commit announces several answers
+ * together (ANS-8).
  */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -14,7 +14,7 @@ const tagLength = 8;
 /** The maximum number of tags in one NOTIFY, whose payload must have fewer than 8,000 bytes. */
 const maxTags = 800;
 
-/** @returns the tag of an answer in a payload: the end of its random id */
+/** @returns the tag that stands for the answer in a payload: the last part of the answer's random id */
 export function tagOf(answerId: Id): string {
   return answerId.slice(-tagLength);
 }

@@ -13,16 +13,16 @@ export const answerRules = {
   beginWithinMs: 120 * second,
   /** The maximum number of requests to the model. */
   calls: 3,
-  /** The pauses before the second and the third request. The list has no third pause, because there is no fourth request. */
+  /** The pauses before the second and the third request to the model. */
   waitsMs: [1 * second, 4 * second],
   /**
-   * The lease of a worker that calls the model, by the database's clock. The worker renews the lease. When the lease of a dead worker has
-   * ended, another worker can claim the answer.
+   * The length of the lease of a worker that calls the model, measured by the database's clock. The worker renews the lease. When the lease
+   * of a dead worker has ended, another worker can claim the answer.
    */
   leaseMs: 20 * second,
   /** The longest time for which a stream may send nothing, not even a ping. */
   silenceMs: 60 * second,
-  /** The longest time for which a stream may send only pings. The model may think, but not without a limit. */
+  /** The longest time for which a stream may send only pings. The model may think during this time. */
   pingsMs: 180 * second,
   /** The longest duration of a request. It is shorter than the activity's timeout, so that a slow answer is ended and not repeated. */
   requestMs: 13 * 60 * second,
@@ -30,7 +30,7 @@ export const answerRules = {
   logMs: 3_600 * second,
 } as const;
 
-/** The error code of an answer by the failure of its last call, if this call failed before its stream began. */
+/** If the last call failed before its stream began, this table maps the failure to the error code of the answer. */
 export const errorsBeforeBegin = {
   unavailable: 'model_unavailable',
   overloaded: 'model_overloaded',
@@ -38,7 +38,7 @@ export const errorsBeforeBegin = {
   silent: 'model_unavailable',
 } as const satisfies Record<FailureKind, AnswerError>;
 
-/** The error of an answer whose stream broke off with this error. */
+/** Returns the error code of an answer whose stream broke off with the given error. */
 export function errorAfterBegin(kind: FailureKind): AnswerError {
   return kind === 'silent' ? 'model_silent' : 'interrupted';
 }
@@ -59,7 +59,7 @@ export function endOf(stopReason: string | null): End {
 }
 
 /**
- * The time of the next request after a call that failed before its stream began.
+ * Computes the time of the next request, after a call that failed before its stream began.
  * @param call the number of the failed call, from 1
  * @param acceptedAt Unix milliseconds, like `now`
  * @param retryAfterMs the wait that the model's service asked for. This wait can only make the pause longer
@@ -71,10 +71,10 @@ export function nextCallAt(call: number, acceptedAt: number, now: number, retryA
   return at < acceptedAt + answerRules.beginWithinMs ? at : undefined;
 }
 
-/** Characters per token. The number is lower than in usual prose, because an estimate must not be too small. */
+/** The number of characters per token. It is lower than in usual prose, because an estimate of tokens must not be too small. */
 const charactersAToken = 3;
 
-/** @returns estimated tokens, for an answer that the model did not count */
+/** @returns the estimated number of tokens of an answer, if the model has not reported the number */
 export function estimatedTokens(characters: number): number {
   return Math.ceil(characters / charactersAToken);
 }

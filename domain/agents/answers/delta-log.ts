@@ -1,8 +1,7 @@
 /**
- * The writer of the answers' logs, one in each process. It writes the first words of an answer immediately. It writes the later words of
- * all answers together in one statement, about ten times a second. The statement checks the fencing token of each answer. The writer also
- * renews the leases of these answers. If Postgres is too slow, the reader of a stream waits, so that memory stays bounded and no words
- * are lost.
+ * Writes the logs of answers. Each process has one writer. It writes the first words of an answer immediately. About ten times a second, it
+ * writes the later words of all answers in one statement. The statement checks the fencing token of each answer. The writer also renews the
+ * leases of these answers. If Postgres is too slow, the reader of a stream waits, so that memory stays bounded and no words are lost.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -24,8 +23,8 @@ const renewEveryMs = 5_000;
 const maxWaiting = 4_096;
 
 /**
- * The error if this call does not own the answer any more. Either another transaction ended the answer, or Postgres was unreachable for
- * longer than the lease.
+ * The error that is thrown if this call does not own the answer any more. Either another transaction ended the answer, or Postgres was
+ * unreachable for longer than the lease.
  */
 export class AnswerLost extends Error {
   override name = 'AnswerLost';
@@ -41,7 +40,10 @@ export interface Delta {
 export interface AnswerLog {
   /** Aborted with AnswerLost. */
   readonly lost: AbortSignal;
-  /** Adds words after the words that were added before. @returns resolves when the writer has space for more words @throws AnswerLost */
+  /**
+   * Adds words after the words that were added before.
+   * @returns a promise that resolves when the writer has space for more words @throws AnswerLost
+   */
   append(text: string): Promise<void>;
   /** Stops accepting words and waits for the running write. @returns the words that the log does not contain yet @throws AnswerLost */
   rest(): Promise<Delta>;
@@ -51,12 +53,12 @@ export interface AnswerLog {
 
 export interface DeltaLog {
   /**
-   * @param callNo the number of the call that produces these words. It is the fencing token. The caller has just claimed the answer with
-   * this number
-   * @param onFirstWords called when the log has the first words
+   * @param callNo the number of the call that produces these words. This number is the fencing token with which the caller has just claimed
+   * the answer
+   * @param onFirstWords a function that is called when the log has the first words
    */
   open(answerId: Id, callNo: number, onFirstWords: () => void): AnswerLog;
-  /** Stops the timers. All open answers then count as lost. */
+  /** Stops the timers. Every open answer then fails with `AnswerLost`. */
   close(): void;
 }
 
@@ -84,7 +86,7 @@ interface Entry {
   isFirst: boolean;
   onFirstWords: () => void;
   isClosed: boolean;
-  /** The end of the lease by this process's own clock. Before this time no other worker can have the lease. */
+  /** The end of the lease, measured by this process's own clock. Before this time, no other worker can have the lease. */
   leaseEnds: number;
   lost: AbortController;
   /** Resolves when a write has succeeded, or when another call owns the answer. */

@@ -6,7 +6,7 @@ import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 
-/** `held`: another transaction has locked the answer's row. `lost`: the answer has ended, or a newer call owns it. */
+/** `held`: another transaction has locked the answer's row. `lost`: the answer has ended, or a newer call owns the answer. */
 export type Outcome = 'written' | 'held' | 'lost';
 
 interface Fenced {

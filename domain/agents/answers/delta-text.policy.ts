@@ -1,6 +1,6 @@
 /**
- * Converts the model's text to a form that Postgres stores: no NUL, and no half of a surrogate pair. A stream may split a pair between
- * two chunks. The first half is held back until the next chunk contains the second half.
+ * Converts the model's text to a form that Postgres can store: without NUL, and without halves of surrogate pairs. A stream may split a
+ * pair between two chunks. Then the first half is kept until the next chunk brings the second half.
  */
 
 import { createMarkdownStripper } from '../../../platform/core/text/safe-markdown.policy.ts';
@@ -8,9 +8,9 @@ import { createMarkdownStripper } from '../../../platform/core/text/safe-markdow
 const replacement = '\uFFFD';
 
 export interface TextCleaner {
-  /** @returns the part of the text that can be written now; may be empty */
+  /** @returns the part of the text that can be written now. This part may be empty */
   push(chunk: string): string;
-  /** Ends the stream. @returns the text that was held back */
+  /** Ends the stream. @returns the text that was kept for the next chunk */
   end(): string;
 }
 
@@ -48,7 +48,7 @@ export function createAnswerText(): TextCleaner {
   };
 }
 
-/** @returns the number of characters: code points, like the positions in answers */
+/** @returns the number of code points, because positions in answers also count code points */
 export function charactersOf(text: string): number {
   let count = 0;
   for (const _ of text) count++;

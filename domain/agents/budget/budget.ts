@@ -1,7 +1,7 @@
 /**
- * A club's AI budget of a month in the club's time zone. When a question is accepted, the budget reserves the highest possible cost of its
- * answer. When the answer has ended, the real cost replaces this reserve once. Amounts are millionths of a US dollar. A transaction locks
- * the month's row after all other rows (ENG-6, docs/explanation/architecture.md#locks).
+ * Manages a club's AI budget of each month (in the club's time zone). When a question is accepted, the budget reserves the highest possible
+ * cost of its answer. When the answer has ended, the real cost replaces this reserve once. Amounts are millionths of a US dollar. A
+ * transaction locks the month's row after all other rows (ENG-6, docs/explanation/architecture.md#locks).
  */
 import { AgentCharge } from '../../../entities/agents/agent-charge.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
@@ -21,7 +21,7 @@ export interface Budget {
   turnsAt: Date;
   /** The allowance of the plan plus the add-ons that were bought for the month, in cents. */
   allowed: number;
-  /** The club's own lower limit, in cents. */
+  /** The lower limit that the club itself has set, in cents. */
   own: number | null;
   /** The lower of the two limits. */
   limitMicros: bigint;
@@ -29,7 +29,7 @@ export interface Budget {
   reservedMicros: bigint;
 }
 
-/** @returns the budget of the month that `now` is in @throws Error if there is no such club */
+/** @returns the budget of the month that contains `now` @throws Error if there is no such club */
 export async function budgetOf(db: Queries, clubId: Id, now: Date): Promise<Budget> {
   const month = await readClubMonth(db, clubId, now);
   const row = await db.one<{
@@ -59,7 +59,7 @@ export async function budgetOf(db: Queries, clubId: Id, now: Date): Promise<Budg
   };
 }
 
-/** Reserves of running answers fill the rest of the budget. A part of the budget is free again when these answers end. */
+/** The error if the reserves of running answers fill the rest of the budget. When these answers end, a part of the budget is free again. */
 export class BudgetReserved extends Error {
   override name = 'BudgetReserved';
   code = 'budget_reserved';
@@ -73,7 +73,8 @@ export function isSpent({ spentMicros, limitMicros }: Pick<Budget, 'spentMicros'
 /**
  * Reserves the possible cost of an answer in the transaction that accepts its question. A question is accepted while the sum of the spent
  * and reserved amounts is below the budget. So only the last accepted answer can exceed the budget (ANS-5).
- * @throws DomainError club_budget_exhausted if the budget is spent @throws BudgetReserved
+ * @throws DomainError club_budget_exhausted if the budget is spent
+ * @throws BudgetReserved
  */
 export async function reserveBudget(
   tx: Transaction,
@@ -102,9 +103,9 @@ function whyNotReserved(budget: Budget): Error {
 }
 
 /**
- * Replaces the reserve of an answer by its real cost, in the month of the question. Only the first call does so, and later calls change
- * nothing. The function also adds the answer to the agent's counts of the month. So call it only after the same transaction has written the
- * end of the answer and of its last call.
+ * Replaces the reserve of an answer by its real cost, in the month of the question. Only the first call for an answer replaces the reserve,
+ * and later calls change nothing. The function also adds the answer to the agent's counts of the month. So call it only after the same
+ * transaction has written the end of the answer and of its last call.
  */
 export async function settleBudget(tx: Transaction, answerId: Id, costMicros: bigint, now: Date): Promise<void> {
   const charge = await tx.one<{

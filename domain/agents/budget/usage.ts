@@ -1,4 +1,4 @@
-/** The use and cost of a club's agents per month in the club's time zone, and the club's own limit. */
+/** Reads the use and the cost of a club's agents for each month in the club's time zone, and changes the club's own limit. */
 import { Agent } from '../../../entities/agents/agent.ts';
 import { AgentMonth } from '../../../entities/agents/agent-month.ts';
 import { Club } from '../../../entities/clubs/club.ts';
@@ -14,7 +14,7 @@ import { budgetOf } from './budget.ts';
 
 const microsACent = 10_000;
 
-/** @returns the budget of the month that `now` is in */
+/** @returns the budget of the month that contains `now` */
 export async function readAiBudget(db: Queries, clubId: Id, now: Date): Promise<RecordOf<'AiBudget'>> {
   const budget = await budgetOf(db, clubId, now);
   return {

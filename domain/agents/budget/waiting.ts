@@ -1,6 +1,6 @@
 /**
- * Reserves of running answers may fill a budget that is not spent. A new question then waits until some of these answers have ended and
- * have released their reserves (ANS-5).
+ * Lets a question wait if the reserves of running answers fill a budget that is not spent. The question waits until some of these answers
+ * have ended and have released their reserves (ANS-5).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -14,17 +14,17 @@ export interface Patience {
   everyMs: number;
 }
 
-/** Most answers take less time than this limit. Clients and proxies wait longer than this limit. */
+/** This limit is longer than most answers take, and shorter than the time for which clients and proxies wait. */
 const usualPatience: Patience = { waitMs: 10_000, everyMs: 250 };
 
 /**
- * For each club, the last question that waits in this process. The questions of a club wait one behind another. Only the first of them
- * tries to reserve the budget.
+ * For each club, the last question that waits in this process. The questions of a club wait in a queue. Only the first question in the
+ * queue tries to reserve the budget.
  */
 const lines = new Map<Id, Promise<unknown>>();
 
 /**
- * Runs the attempt immediately. If reserves fill the budget, it runs the attempt again after the pauses of `patience`, until the limit of
+ * Runs the attempt immediately. If reserves fill the budget, the function repeats the attempt with the pauses and up to the time limit of
  * `patience`.
  * @param attempt the transaction to run. It must write nothing if it throws
  * @throws DomainError rate_limited when the time is over; any other error of `attempt`

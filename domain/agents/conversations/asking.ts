@@ -1,6 +1,7 @@
 /**
- * Accepts a question (OP-1). One transaction makes every check that can fail before generation, in the order of AGT-6 to AGT-12. A
- * refused question writes nothing. Constraints ensure that an id is used once and that a conversation answers one question at a time.
+ * Accepts a question (OP-1). One transaction makes every check that can fail before generation, in the order of AGT-6 to AGT-12. A refused
+ * question writes nothing. Database constraints ensure that an id is used only once, and that a conversation has only one unfinished answer
+ * at a time.
  */
 import { Agent } from '../../../entities/agents/agent.ts';
 import { AgentQuestionImage } from '../../../entities/agents/agent-question-image.ts';
@@ -35,7 +36,7 @@ export interface AskingDeps {
 export interface AskedModel {
   /** If this function returns false, no question is accepted. */
   configured: boolean;
-  /** The model of agents that name no model. */
+  /** The model for agents that have no model of their own. */
   defaultModel: string;
 }
 
@@ -177,7 +178,9 @@ async function openConversation(tx: Transaction, turn: NewTurn, now: Date): Prom
   return conversation;
 }
 
-/** @throws DomainError not_found: the same answer for an unknown or deleted conversation, and for one of another agent or student */
+/**
+ * @throws DomainError not_found: the same answer for an unknown or deleted conversation, and for a conversation of another agent or student
+ */
 async function continueConversation(
   tx: Transaction,
   turn: NewTurn,

@@ -1,4 +1,4 @@
-/** Students' conversations with an agent, for the club's administrators. */
+/** Lets the club's administrators read students' conversations with an agent. */
 import { Student } from '../../../entities/identity/student.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -13,7 +13,10 @@ import { conversationColumns, messagesOf, presentConversation } from './messages
 
 type Review = RecordOf<'AgentConversationReview'>;
 
-/** The conversations of a removed student are deleted, so each reviewed conversation has the name and the e-mail address of a student. */
+/**
+ * Selects the conversations that administrators can read. Conversations of removed students are deleted, so each selected conversation has
+ * a student with a name and an e-mail address.
+ */
 const reviewed = (clubId: Id, agentId: Id) => sql`
   FROM agent_conversations conversation JOIN students student ON student.id = conversation.student_id
  WHERE conversation.agent_id = ${agentId} AND conversation.club_id = ${clubId} AND conversation.deleted_at IS NULL`;

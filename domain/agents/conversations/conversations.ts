@@ -1,4 +1,7 @@
-/** A student's conversations with agents. They stay readable after access has ended, but new questions are refused. */
+/**
+ * Lists, reads and changes a student's conversations with agents. After access has ended, the student can still read them, but cannot ask
+ * new questions.
+ */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -23,7 +26,7 @@ import {
   type ConversationRow,
 } from './messages.ts';
 
-/** A condition on `agent_conversations conversation`. */
+/** An SQL condition on `agent_conversations conversation`: the student owns the conversation, and it is not deleted. */
 const ownedBy = (studentId: Id) => sql`conversation.student_id = ${studentId} AND conversation.deleted_at IS NULL`;
 
 /** @returns the agent and the student's remaining questions @throws DomainError not_found (also if unpublished), not_entitled */
@@ -49,7 +52,7 @@ export async function openAgent(
 
 /**
  * @returns a page of the student's conversations with the agent, newest message first
- * @throws DomainError not_found for an agent that is not published, unless the student has talked to it
+ * @throws DomainError not_found for an agent that is not published, unless the student has a conversation with the agent
  */
 export async function listConversations(
   db: Queries,
@@ -73,7 +76,7 @@ export async function listConversations(
   return { rows: rows.map(presentConversation), total, next };
 }
 
-/** @throws DomainError not_found: the same answer for another student's, a deleted and an unknown conversation */
+/** @throws DomainError not_found: the same answer for an unknown or deleted conversation, and for a conversation of another student */
 async function findConversation(db: Queries, student: Reader, conversationId: Id): Promise<ConversationRow> {
   const conversation = await db.one<ConversationRow>(
     sql`SELECT ${conversationColumns} FROM agent_conversations conversation
@@ -135,7 +138,7 @@ export async function removeConversation(
 /**
  * Finds an answer that the caller wants to follow, starting at a position.
  * @param messageId the id of the answer or of its question
- * @param from characters (code points) that the caller already has
+ * @param from the number of characters (code points) that the caller already has
  * @returns the answer's id
  * @throws DomainError not_found; invalid_request for a position beyond the written text
  */

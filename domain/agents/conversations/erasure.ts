@@ -1,7 +1,6 @@
 /**
  * Deletes the text of conversations. Their rows stay without text, because the questions still count, and because their ids must not be
- * used again. An answer that is being generated becomes `failed`. The function wakes the run of this answer. The run then ends, and charges
- * the cost.
+ * used again. An answer that is being generated becomes `failed`. Its run is woken, charges the cost and then ends.
  */
 import { AgentAnswer } from '../../../entities/agents/agent-answer.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -11,7 +10,10 @@ import { wake } from '../../../platform/engine/wakes.ts';
 import { removeImagesOf } from './images.ts';
 import type { AnswerError } from '../agents.policy.ts';
 
-/** The caller has locked the student's row. @param errorCode the error of a running answer */
+/**
+ * Deletes the text of the given conversations. The caller has locked the student's row.
+ * @param errorCode the error code for answers that are still running
+ */
 export async function eraseConversations(
   tx: Transaction,
   conversationIds: readonly Id[],
@@ -23,8 +25,8 @@ export async function eraseConversations(
   await tx.run(
     sql`UPDATE agent_conversations SET title = '', deleted_at = coalesce(deleted_at, ${now}) WHERE id = ANY (${conversationIds})`,
   );
-  // Ends the answers before it deletes words. A process that writes words later locks the answer's row, and finds that the answer has
-  // ended.
+  // Ends the running answers before it deletes words. A process that still wants to write words locks the answer's row first, and finds
+  // that the answer has ended.
   const stopped = await tx.rows<Pick<AgentAnswer, 'questionId' | 'clubId' | 'agentId'>>(
     sql`UPDATE agent_answers SET status = 'failed', error_code = ${errorCode}, completed_at = ${now}
          WHERE ${ofThem} AND status = 'generating'

@@ -1,4 +1,4 @@
-/** The images that students show to agents in questions. This file presents them, reads them for the model, and removes them. */
+/** Handles the images that students add to their questions: presents them in the API, reads them for the model, and removes them. */
 import { AgentQuestionImage } from '../../../entities/agents/agent-question-image.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -12,7 +12,7 @@ import { mediaColumns, presentMedia, type StoredMedia } from '../../media/media.
 const shownColumns = columns(AgentQuestionImage, ['questionId'], 'shown');
 const imagesOf = sql`agent_question_images shown JOIN media ON media.id = shown.media_id AND media.removed_at IS NULL`;
 
-/** For AgentMessage.images. @returns the images of each question in their order. A question without images is absent */
+/** For AgentMessage.images. @returns for each question, its images in their order. The result has no entry for a question without images */
 export async function presentImages(
   db: Queries,
   storage: ObjectStore,
@@ -29,7 +29,7 @@ export async function presentImages(
 }
 
 /**
- * Reads the images of a question for the model. It reads from the store, so it must not be called in a transaction.
+ * Reads the images of a question for the model. The function reads from the object store, so it must not be called in a transaction.
  * @returns the images in their order; an empty list for a removed student
  * @throws Error if the store lacks a ready file
  */
@@ -52,11 +52,11 @@ export async function readImages(
 }
 
 /**
- * Removes the images that no conversation shows any more, because the conversations were deleted. The caller holds the student's row.
- * Upkeep erases the files.
+ * Removes the images that no conversation shows any more, because the conversations were deleted. The caller holds the lock of the
+ * student's row. Upkeep erases the files.
  */
 export async function removeImagesOf(tx: Transaction, conversationIds: readonly Id[], now: Date): Promise<void> {
-  // The first statement finds the ids of the images. So the second statement can find each image by an index, even if the clubs have many
+  // The first statement finds the ids of the images. So the second statement can find each image by an index, even in a table with many
   // images.
   const images = await tx.rows<{ id: Id }>(sql`SELECT DISTINCT image.media_id AS id
        FROM agent_questions question JOIN agent_question_images image ON image.question_id = question.id

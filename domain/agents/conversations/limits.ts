@@ -1,4 +1,6 @@
-/** A student's remaining questions: the cap of 24 hours and the club's budget (AGT-24, LIM-12, LIM-13). */
+/**
+ * Computes how many questions a student may still ask, from the agent's limit for 24 hours and the club's budget (AGT-24, LIM-12, LIM-13).
+ */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -16,14 +18,14 @@ const windowMs = 24 * 3_600_000;
 export interface AgentTerms {
   id: Id;
   instructions: string;
-  /** The model that answers: the agent's own or the environment's. */
+  /** The model that answers: the agent's own model, or the default model of the environment. */
   model: string;
   dailyLimit: number;
   answerMaxTokens: number;
 }
 
 export interface Used {
-  /** The questions of the last 24 hours. Questions of deleted conversations count too. */
+  /** The number of questions in the last 24 hours. Questions of deleted conversations count, too. */
   questions: number;
   /** The time at which the oldest of these questions is 24 hours old. */
   resetsAt: Date | undefined;
@@ -46,8 +48,8 @@ export async function countQuestions(
 
 /**
  * @param used the number of questions, including the current question
- * @throws DomainError daily_limit_reached, when the student has used up the limit. It has the seconds until the student can ask again, but
- * not if the limit is 0
+ * @throws DomainError daily_limit_reached, when the student has used up the limit. The error contains the seconds until the student can ask
+ * again, unless the limit is 0
  */
 export async function requireWithinLimit(
   tx: Transaction,
@@ -59,8 +61,8 @@ export async function requireWithinLimit(
   if (questions <= dailyLimit) return;
   const words: RefusalWords = ({ say }) => say('refusal.daily_limit_reached', { count: dailyLimit });
   if (dailyLimit === 0) throw new RefusalToPerson('daily_limit_reached', words);
-  // If the limit was lowered, the student may have asked several questions more than the new limit. All these questions must become older
-  // than 24 hours before the student can ask again.
+  // If the limit was lowered, the student may have asked several questions more than the new limit. The student can ask again only after
+  // all these extra questions are older than 24 hours.
   const leaving = await tx.one<{
     at: Date;
   }>(sql`SELECT asked_at AS at FROM agent_questions WHERE agent_id = ${agentId} AND student_id = ${studentId} AND asked_at > ${new Date(now.getTime() - windowMs)}
@@ -70,7 +72,9 @@ export async function requireWithinLimit(
   throw new RefusalToPerson('daily_limit_reached', words, { retryAfterSeconds });
 }
 
-/** @returns the remaining questions as a record. The cap may be lower than the number of used questions */
+/**
+ * @returns the remaining questions as a record. They are at least 0, even if the limit is lower than the number of questions already asked
+ */
 export function presentLimits(
   agent: AgentTerms,
   { questions, resetsAt }: Used,

@@ -1,4 +1,4 @@
-/** Conversations, questions, answers and citations as API callers see them (AGT-19, AGT-20, AGT-22). */
+/** Builds the conversations, questions, answers and citations that the API returns (AGT-19, AGT-20, AGT-22). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
@@ -35,7 +35,7 @@ function presentQuestion({ id, content, askedAt }: QuestionRow, images: Message[
   return { id, role: 'user', content, status: 'complete', images, citations: [], created_at: askedAt.toISOString() };
 }
 
-/** The columns of `agent_answers answer`. While an answer is generated, its text is read from its log. */
+/** The columns of `agent_answers answer`. While an answer is being generated, its text is read from its log. */
 const answerColumns = columns(
   AgentAnswer,
   ['id', 'questionId', 'status', 'errorCode', 'createdAt', 'completedAt'],
@@ -61,7 +61,7 @@ function presentAnswer(row: AnswerRow, citations: Message['citations']): Message
   };
 }
 
-/** @returns the answers by question id: each with its current text, and with citations if it has ended */
+/** @returns the answers by the ids of their questions. Each answer has its current text, and an ended answer also has its citations */
 async function answersTo(db: Queries, questionIds: readonly Id[]): Promise<Map<Id, Message>> {
   const rows = await db.rows<AnswerRow>(
     sql`SELECT ${answerColumns} FROM agent_answers answer WHERE answer.question_id = ANY (${questionIds})`,
@@ -107,7 +107,8 @@ export async function messagesOf(
   page: PageRequest,
 ): Promise<{ messages: Message[]; total: number }> {
   const { limit, offset } = windowOf(page);
-  // Every question has an answer, so the function counts pairs of messages from the end. A page can begin or end inside a pair.
+  // Every question has an answer, so the function counts pairs of messages from the end of the conversation. A page can begin or end
+  // between a question and its answer.
   const firstPair = Math.floor(offset / 2);
   const pairs = Math.ceil((offset + limit) / 2) - firstPair;
   const questions =

@@ -1,4 +1,4 @@
-/** The title of a conversation until the student renames it. */
+/** Makes the first title of a conversation, which stays until the student renames the conversation. */
 import { hasVisible, tidyName } from '../../../platform/core/text/text.policy.ts';
 import { untagged } from '../../../platform/core/text/written-text.ts';
 
@@ -7,8 +7,8 @@ export const longestTitle = 120;
 const untitled = '…';
 
 /**
- * The specification says: "Its title comes from the first line of the question." This is the first line with a visible character, cut to
- * the longest title. A grapheme is cut only if it is longer than a title.
+ * The specification says: "Its title comes from the first line of the question." The function uses the first line that has a visible
+ * character. It cuts the line to the maximum length of a title. A grapheme is cut only if this one grapheme is longer than a title.
  */
 export function titleOf(question: string): string {
   const line = question.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/).find(hasVisible) ?? '';

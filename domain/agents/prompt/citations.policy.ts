@@ -1,6 +1,6 @@
 /**
  * Converts the model's citations to stored citations. The model cites a range of blocks of a search result. A stored citation has a source,
- * pages and words.
+ * pages and the cited words.
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ModelCitation } from '../../../platform/infra/model/model.ts';
@@ -36,7 +36,7 @@ export interface Citation {
 }
 
 /**
- * The words always come from the blocks of the prompt. The model repeats the words too, but its copy is not used.
+ * Takes the cited words from the blocks of the prompt. The model also repeats the words, but the function ignores this copy.
  * @returns the citations in the order of the text. Each range of a source occurs only once. `dropped` is the number of citations whose
  * passage is not in the prompt
  */

@@ -9,8 +9,8 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { promptBounds, turnsThatFit, type Turn } from './prompt.policy.ts';
 
 /**
- * Omits refused and failed turns, and turns whose words were deleted.
- * @returns the newest turns that fit into a prompt, oldest first; without a running turn
+ * Leaves out refused and failed turns, and turns whose words were deleted.
+ * @returns the newest finished turns that fit into a prompt, oldest first
  */
 export async function historyOf(db: Queries, conversationId: Id): Promise<Turn[]> {
   const newestFirst = await db.rows<Turn>(

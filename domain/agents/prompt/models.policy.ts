@@ -1,8 +1,7 @@
 /**
- * The settings of a request for each model. They ensure that the text of the answer arrives soon, and that the model's thinking does not
- * use all tokens of the answer. The provider's documentation (platform.claude.com, Thinking) lists the settings that each model accepts.
- * The
- * provider answers 400 to other settings.
+ * Lists the request settings for each model. The settings ensure that the text of the answer arrives soon, and that the model's thinking
+ * does not use all tokens of the answer. The provider's documentation (platform.claude.com, Thinking) lists the settings that each model
+ * accepts. The provider answers 400 to other settings.
  */
 import { isPriced, type PricedModel } from './prices.policy.ts';
 
@@ -11,7 +10,7 @@ interface Asking {
   thinking?: { type: 'disabled' } | { type: 'between_tools' } | { type: 'adaptive' };
   /** Limits the thinking of a model that always thinks. */
   output_config?: { effort: 'low' };
-  /** Tokens for thinking in addition to the answer's own tokens, because one limit counts both. */
+  /** The number of tokens for thinking. It is added to the answer's own limit, because the request has only one limit for both. */
   thoughtTokens: number;
 }
 
@@ -40,7 +39,7 @@ export function askingOf(model: string): Asking {
   return askings[model];
 }
 
-/** @param cap the size cap of the answer in tokens @returns the most tokens that the model may produce */
+/** @param cap the maximum size of the answer in tokens @returns the maximum number of tokens that the model may produce */
 export function maxOutputTokens(model: string, cap: number): number {
   return cap + askingOf(model).thoughtTokens;
 }

@@ -1,6 +1,6 @@
 /**
- * The prices of models by date, in US dollars per million tokens, from the provider's price list (platform.claude.com, Pricing). A club can
- * choose only a model that has a price here, because the answers of other models could not be charged.
+ * Lists the prices of models by date, in US dollars per million tokens, from the provider's price list (platform.claude.com, Pricing). A
+ * club can choose only a model that has a price here, because the answers of other models could not be charged.
  */
 import type { TokenUse } from '../../../platform/infra/model/model.ts';
 
@@ -13,9 +13,9 @@ interface Rates {
 }
 
 interface Price extends Rates {
-  /** The first day of the price, in UTC. The latest row whose day is not in the future applies. */
+  /** The first day of the price, in UTC. The latest row whose first day is not in the future applies. */
   since: string;
-  /** The price of every token of a request whose prompt has more than `above` tokens. */
+  /** The prices for a request whose prompt has more than `above` tokens. These prices apply to all tokens of the request. */
   longPrompt?: Rates & { above: number };
 }
 
@@ -67,7 +67,8 @@ export function costOf(model: string, use: TokenUse, at: Date): bigint {
 }
 
 /**
- * @param promptTokens the maximum size of the prompt in tokens @param maxTokens the maximum size of the answer in tokens
+ * @param promptTokens the maximum size of the prompt in tokens
+ * @param maxTokens the maximum size of the answer in tokens
  * @returns the highest cost of one request, in millionths of a US dollar
  */
 export function worstCost(model: string, promptTokens: number, maxTokens: number, at: Date): bigint {

@@ -52,11 +52,11 @@ export interface Prompt {
   request: MessageCreateParamsNonStreaming;
   /** The search results in their order. The numbers in a citation refer to them. */
   sent: SentResult[];
-  /** Characters of all texts in the request, for an estimate of its tokens. */
+  /** The number of characters of all texts in the request, which serves to estimate the number of its tokens. */
   characters: number;
 }
 
-/** The next request begins with the same text up to this point. The model's service reads that text from its cache. */
+/** The next request begins with the same text up to this block. The model's service can then read this text from its cache. */
 const cached = { cache_control: { type: 'ephemeral' } } as const;
 
 const rules = `You are an assistant of an online club. You answer the questions of its students from the club's material.
@@ -134,7 +134,7 @@ type Result = SentResult & { headings: readonly string[] };
 function resultsOf(passages: readonly FoundPassage[]): Result[] {
   const groups: FoundPassage[][] = [];
   for (const passage of passages) {
-    // A passage can be a neighbour of two groups. The passage then joins them into one group.
+    // A passage can be a neighbour of two groups. The two groups then become one group.
     const beside = groups.filter((group) => group.some((other) => areNeighbours(other, passage)));
     const [first, ...others] = beside;
     if (!first) {
@@ -162,8 +162,8 @@ function resultOf(group: readonly FoundPassage[]): Result {
 }
 
 /**
- * The model's service refuses a block that contains only white space, so this block is joined to the previous block. Blocks beyond the
- * limit are omitted.
+ * Cuts a passage into blocks for the prompt. The model's service refuses a block that contains only white space, so the function joins such
+ * a block to the previous block. It leaves out blocks beyond the size limit.
  */
 function blocksOf({ blocks, page, fromSeconds, toSeconds }: FoundPassage): SentBlock[] {
   const keptBlocks: SentBlock[] = [];

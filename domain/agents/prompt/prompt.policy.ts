@@ -1,5 +1,6 @@
 /**
- * The limits of a prompt, and an estimate of its tokens. The building of a prompt and the reservation of its cost use the same limits.
+ * Defines the limits of a prompt, and estimates the number of its tokens. The code that builds a prompt and the code that reserves its cost
+ * use the same limits.
  */
 
 export const promptBounds = {
@@ -13,25 +14,30 @@ export const promptBounds = {
   images: 2,
 } as const;
 
-/** Estimated tokens of parts that are not text, or whose length is unknown. The estimates are intentionally a little too high. */
+/**
+ * The estimated numbers of tokens of parts that are not text, or whose length is unknown. The estimates are intentionally a little too
+ * high.
+ */
 const tokens = {
-  /** The platform's instructions and the agent's name. */
+  /** The estimate for the platform's instructions and the agent's name. */
   frame: 1_500,
-  /** The name of the role of a question or an answer. */
+  /** The estimate for the role name of a question or an answer. */
   message: 20,
   image: 5_000,
-  /** Separators between the blocks of a passage. */
+  /** The estimate for the separators between the blocks of a passage. */
   passageFrame: 100,
 } as const;
 
-/** Characters per token. The number is lower than in usual prose, so that an estimate of tokens is more often too high than too low. */
+/**
+ * The number of characters per token. It is lower than in usual prose, so that an estimate of tokens is more often too high than too low.
+ */
 const charactersAToken = 3;
 /**
- * For characters beyond ASCII, two bytes count as one token. So a letter with an accent is one token, and a Chinese character is one and a
- * half.
+ * For characters beyond ASCII, two bytes count as one token. So a letter with an accent counts as one token, and a Chinese character as one
+ * and a half tokens.
  */
 const bytesAToken = 2;
-/** The characters per token of passages, whose language is unknown. */
+/** The number of characters per token in passages. The language of a passage is unknown. */
 const charactersATokenOfPassages = 2;
 
 /** A question and its answer. */
@@ -42,7 +48,7 @@ export interface Turn {
 
 /**
  * @param newestFirst the questions and answers of a conversation, newest first. The list may be longer than {@link promptBounds} allows
- * @returns the turns that fit into these bounds; the oldest is first
+ * @returns the newest turns that fit into these bounds, oldest first
  */
 export function turnsThatFit<T extends Turn>(newestFirst: readonly T[]): T[] {
   const fittingTurns: T[] = [];

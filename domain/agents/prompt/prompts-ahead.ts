@@ -1,6 +1,6 @@
 /**
- * Prepares the prompt for the first call of an answer while the engine still starts the run of the answer. The step of the run reads and
- * claims its row as usual. A prepared prompt only saves time, and no decision depends on it.
+ * Prepares the prompt for the first call of an answer while Temporal still starts the run of the answer. The step of the run reads and
+ * claims its row as usual. A prepared prompt only saves time: no decision depends on it.
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import { readAnswerState, type AnswerRow } from '../answers/answer-rows.ts';
@@ -11,8 +11,8 @@ export interface PromptsAhead {
   /** Begins to prepare the prompt. It is called when the run of the question is about to start in this process. */
   begin(questionId: Id): void;
   /**
-   * @returns the prepared prompt of the answer. It is undefined if the prompt was already taken, if it is too old, or if the answer has
-   * changed since
+   * @returns the prepared prompt of the answer. The result is undefined if the prompt was already taken or is too old, or if the answer has
+   * changed since the preparation
    */
   take(answer: AnswerRow): Promise<Prompt | undefined>;
 }
@@ -56,7 +56,7 @@ export function createPromptsAhead(deps: PromptDeps): PromptsAhead {
   };
 }
 
-/** Whether two rows of an answer lead to the same prompt. */
+/** Whether two versions of an answer's row lead to the same prompt. */
 function isOfSame(one: AnswerRow, other: AnswerRow): boolean {
   const inputsOf = ({ id, callNo, model, maxTokens, agentName, instructions, question }: AnswerRow) =>
     JSON.stringify([id, callNo, model, maxTokens, agentName, instructions, question]);

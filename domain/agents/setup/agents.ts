@@ -1,4 +1,4 @@
-/** The administrators' operations on a club's AI agents: creating, listing, reading, changing, archiving. */
+/** Lets administrators create, list, read, change and archive a club's AI agents. */
 import { Agent } from '../../../entities/agents/agent.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
@@ -54,7 +54,7 @@ export async function createAgent(
   });
 }
 
-/** @returns a page of the club's agents, newest first; without instructions, because they may be long */
+/** @returns a page of the club's agents, newest first. The records have no instructions, because instructions may be long */
 export async function listAgents(
   db: Queries,
   clubId: Id,
@@ -86,7 +86,7 @@ export async function requireAgent(db: Queries, clubId: Id, agentId: Id): Promis
 }
 
 /**
- * Locks the agent's row until the transaction ends: changes of the agent and its material run one at a time.
+ * Locks the agent's row until the transaction ends, so that changes of the agent and of its material run one at a time.
  * @throws DomainError not_found
  */
 export async function lockAgent(tx: Transaction, clubId: Id, agentId: Id): Promise<{ status: AgentStatus }> {
@@ -98,8 +98,8 @@ export async function lockAgent(tx: Transaction, clubId: Id, agentId: Id): Promi
 }
 
 /**
- * Changes the given fields. The material of an archived agent leaves the index.
- * @param input.model `default` stands for the environment's model
+ * Changes the fields of the agent that `input` contains. If the agent is archived, its material leaves the index.
+ * @param input.model the name of a model; `default` stands for the environment's model
  * @throws DomainError not_found, feature_not_in_plan (only if the agent is published), public_id_taken
  */
 export async function updateAgent(

@@ -1,4 +1,4 @@
-/** Agents as a student sees them: published agents that the student has access to now. */
+/** Lists agents for a student: the published agents that the student has access to now. */
 import { Agent } from '../../../entities/agents/agent.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { hasAccessToAgent } from '../../access/enrollments/entitlement.ts';

@@ -1,4 +1,4 @@
-/** An agent's material: the courses, lessons and files that administrators name for it. */
+/** Reads and replaces an agent's material: the courses, lessons and files from which the agent answers. */
 import { AgentMaterial } from '../../../entities/agents/agent-material.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -14,7 +14,7 @@ import { syncSources } from '../../knowledge/sources.ts';
 type Material = RecordOf<'AgentMaterial'>;
 type Field = keyof Material;
 
-/** Each field of the material: its column, and the rows that it can name. */
+/** For each field of the material, the kind of its ids and the rows that these ids can name. */
 const fields: Record<Field, { kind: MaterialKind; noun: string; named: string }> = {
   course_ids: { kind: 'course', noun: 'course', named: 'courses named WHERE true' },
   lesson_ids: { kind: 'lesson', noun: 'lesson', named: 'lessons named WHERE named.removed_at IS NULL' },
@@ -26,7 +26,7 @@ const fields: Record<Field, { kind: MaterialKind; noun: string; named: string }>
 };
 const fieldNames = Object.keys(fields) as Field[];
 
-/** @returns the material in the order in which it was named, without removed items @throws DomainError not_found */
+/** @returns the material in the order of the request that set it, without removed items @throws DomainError not_found */
 export async function findMaterial(db: Queries, clubId: Id, agentId: Id): Promise<Material> {
   await requireAgent(db, clubId, agentId);
   const idsOf = (field: Field) => {

@@ -1,4 +1,4 @@
-/** The sources in the club's index that come from an agent's material: listing them and requesting a new indexing. */
+/** Lists the sources in the club's index that come from an agent's material, and requests a new indexing of a source. */
 import { AgentSource } from '../../../entities/knowledge/agent-source.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';

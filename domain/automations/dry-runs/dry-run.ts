@@ -1,6 +1,6 @@
 /**
- * Predicts what a run would do, and when. It uses the same looks, decisions and waits as real runs. It applies them to the student's
- * records and to the facts that the caller supposes. It writes nothing, locks no row, and keeps no transaction open (AUTO-19).
+ * Predicts what a run would do, and when. A dry run uses the same code as a real run. Its data are the student's records together with the
+ * facts that the caller supposes. It writes nothing, locks no row, and keeps no transaction open (AUTO-19).
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -27,8 +27,8 @@ type PathStep = DryRun['path'][number];
 type Because = DryRun['looks'][number]['because'];
 
 /**
- * The maximum number of looks of one dry run. A run with 200 steps needs at most two looks for each step, and one look for each of 100
- * facts. More looks are needed if access begins or ends. The dry run stops at this limit.
+ * A dry run stops after it has evaluated its state this many times. A run with 200 steps and 100 supposed facts needs at most two
+ * evaluations for each step and one for each fact. Further evaluations are needed only when access begins or ends.
  */
 const mostLooks = 500;
 
@@ -80,11 +80,11 @@ async function findRecipient(
   return recipient;
 }
 
-/** The state of the predicted run: its row, its path, and its looks. */
+/** The state of the predicted run: its row, its path so far, and its current time. */
 interface Play {
   run: Standing;
   world: World;
-  /** Supposed facts that have not happened yet. */
+  /** The supposed facts whose time has not come yet. */
   ahead: Supposed['facts'];
   at: Date;
   /** Whether the path already contains the step. */
@@ -145,7 +145,7 @@ function withMail(step: PathStep, { mails }: World): PathStep {
   };
 }
 
-/** Applies every supposed fact that is due. @returns the types of the applied facts. Such a fact may wake the run */
+/** Applies every supposed fact that is due. @returns the types of the applied facts, which may wake the run */
 function applyDueFacts(play: Play): Waking[] {
   const wakings: Waking[] = [];
   for (let next = play.ahead[0]; next && next.at <= play.at; next = play.ahead[0]) {
@@ -157,7 +157,7 @@ function applyDueFacts(play: Play): Waking[] {
 
 type Ending = Pick<DryRun, 'status' | 'exit_reason' | 'error_code'>;
 
-/** Makes the run look at its row once, and then moves the time to the next look. @returns the ending, if the run has ended */
+/** Evaluates the run once at the current time, and then moves the time to the next evaluation. @returns the ending, if the run has ended */
 async function takeLook(scene: Scene, play: Play): Promise<Ending | undefined> {
   const { deps, version, student } = scene;
   const { run, at } = play;
@@ -237,7 +237,7 @@ function leave(play: Play, { id, kind }: Step, result: Pick<PathStep, 'outcome' 
 interface Onwards {
   to: string | null;
   look: Look;
-  /** The types of the facts that the step has recorded. */
+  /** The types of the facts that the completed step has recorded. */
   factTypes: readonly EventType[];
 }
 
@@ -256,7 +256,9 @@ function advance(scene: Scene, play: Play, { to, look, factTypes }: Onwards): En
   return undefined;
 }
 
-/** Advances the time to the next look: the end of the wait, a change of access by time, or a fact that the run watches. */
+/**
+ * Advances the time to the next evaluation: to the end of the wait, to the beginning or end of access, or to a fact that the run watches.
+ */
 function sleep(
   { version }: Scene,
   play: Play,

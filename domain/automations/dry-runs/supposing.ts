@@ -1,4 +1,4 @@
-/** Reads the supposed facts of a dry run. Each fact has the fields of its kind, and its ids belong to the club (AUTO-19). */
+/** Reads the supposed facts of a dry run. Each fact must have the fields of its kind, and all its ids must belong to the club (AUTO-19). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { AccessKind, ReferredKind } from '../../../entities/automations/values.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
@@ -47,7 +47,10 @@ const namedBy = {
   cohort_id: 'cohort',
 } as const satisfies Partial<Record<Field, ReferredKind>>;
 
-/** Limits deadlines to years of four digits, because Postgres and API callers cannot write longer years. */
+/**
+ * The longest time from now to a supposed date. It keeps every year at four digits, because Postgres and API callers cannot write longer
+ * years.
+ */
 const maxDistanceMs = 10 * 366 * 86_400_000;
 
 export interface Supposed {
@@ -55,13 +58,13 @@ export interface Supposed {
   begins: Date;
   /** The facts in the order of their times. Facts with the same time are in the order of the request. */
   facts: SupposedFact[];
-  /** The access that the trigger named. */
+  /** The access that the trigger of the supposed run names. */
   access: { kind: AccessKind; id: Id } | undefined;
 }
 
 /**
- * @throws DomainError invalid_request, when a fact has a field of another kind, its step sends no e-mail, or its time is too far away.
- * DomainError not_found, when an id does not exist
+ * @throws DomainError invalid_request, when a fact has a field that its kind cannot have, its step sends no e-mail, or its time is too far
+ * away; not_found, when an id does not exist
  */
 export async function readSupposed(
   db: Queries,

@@ -1,6 +1,6 @@
 /**
- * The world of a dry run: the student's records together with supposed facts and the effects of steps. Nothing is written. The rules use
- * the usual statements with shadowed tables (AUTO-19).
+ * Holds the world of a dry run: the student's records together with supposed facts and the effects of steps. Nothing is written. The rules
+ * run their usual SQL statements, in which `WITH` expressions hide the real tables (AUTO-19).
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -21,10 +21,10 @@ export interface World {
   lessons: Map<Id, boolean>;
   products: Map<Id, boolean>;
   courses: Set<Id>;
-  /** Deliveries to which the student lost access. */
+  /** The deliveries to which the student has lost access in this world. */
   lostDeliveries: Set<Id>;
   granted: { deliveryId: Id; cohortId: Id | null; startsAt: Date; endsAt: Date | null }[];
-  /** The e-mails that the run has sent, by step. */
+  /** The e-mails that the predicted run has sent, by step. */
   mails: Map<string, { openedAt: Date | null; clickedAt: Date | null }>;
 }
 
@@ -43,8 +43,8 @@ export type Waking = EventType | 'always' | undefined;
 
 /**
  * Applies a supposed fact.
- * @returns the type of the fact, which may wake the run. It is undefined if the fact has no effect, for example if the opened e-mail was
- * not sent
+ * @returns the type of the fact, which may wake the run. The result is undefined if the fact has no effect. For example, the student cannot
+ * open an e-mail that was not sent
  */
 export function suppose(world: World, fact: SupposedFact): Waking {
   const {

@@ -1,4 +1,4 @@
-/** Facts start runs of automations, and make waiting runs look again (AUTO-18, AUTO-12). */
+/** Starts runs of automations because of facts, and wakes waiting runs so that they evaluate their rules again (AUTO-18, AUTO-12). */
 import { triggerKinds, type AccessKind, type TriggerKind } from '../../../entities/automations/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { togetherWaitsMs, type ClaimedFact, type FactResult } from '../../../platform/engine/facts.ts';
@@ -17,10 +17,11 @@ import { enter, shareOpen } from './entering.ts';
 
 /**
  * Starts the runs that facts cause, and wakes the runs that the facts concern. Each fact has its own transaction, and the transactions run
- * in parallel. For all facts of clubs without automations, the function needs only one query. A repeated fan-out of a fact starts nothing.
- * If the call has several facts, each fact waits only briefly for a lock. A fact that would have to wait longer is `blocked`.
+ * in parallel. For all facts of clubs without automations, the function needs only one query in total. A repeated fan-out of a fact starts
+ * nothing. If the function is called with several facts, each fact waits only briefly for a lock. A fact that would have to wait longer is
+ * `blocked`.
  * @param options.waitSpeed the factor by which waits are shortened; 1 if absent
- * @returns the result of each fact. It names no run for the relay to start, because the transactions write wakes instead
+ * @returns the result of each fact. A result names no run for the relay to start, because the transactions write wakes instead
  */
 export async function enrollByFacts(
   db: Database,
@@ -47,7 +48,7 @@ export async function enrollByFacts(
 
 const kindOf = ({ type }: Pick<ClaimedFact, 'type'>) => type.replace('.', '_') as TriggerKind;
 
-/** @returns the facts that may start or wake runs. Each fact has the automations whose trigger is the type of the fact */
+/** @returns the facts that may start or wake runs, each with the automations whose trigger has the type of the fact */
 async function concerned(
   db: Queries,
   facts: readonly ClaimedFact[],
@@ -64,8 +65,8 @@ async function concerned(
   });
 }
 
-// This query runs for every fact of every club. It uses `LIMIT` instead of EXISTS, because Postgres may plan EXISTS so that it reads all
-// active runs.
+// This query runs for every fact of every club. The query uses `LIMIT` instead of EXISTS, because for EXISTS Postgres may choose a plan
+// that reads all active runs.
 const selectConcerned = prepared<
   { place: number; automationIds: Id[] | null; hasRuns: boolean },
   { clubIds: readonly Id[]; kinds: readonly string[]; studentIds: readonly Id[] }
@@ -86,8 +87,8 @@ async function enterAndWake(
   { automationIds, waitSpeed }: { automationIds: readonly Id[]; waitSpeed: number | undefined },
   now: Date,
 ): Promise<void> {
-  // The student is locked before any other row is read. So the counts of the student's runs stay valid, and a removal runs before or
-  // after this transaction.
+  // Locks the student before any other row is read. So the counts of the student's runs stay valid, and the student cannot be removed
+  // during this transaction.
   const student = await tx.one(
     sql`SELECT 1 FROM students WHERE id = ${fact.studentId} AND removed_at IS NULL FOR NO KEY UPDATE`,
   );
@@ -114,7 +115,10 @@ async function enterAndWake(
 
 type Ids = Partial<Record<TriggerList, Id | null>>;
 
-/** An absent or empty list matches everything. A list matches if the fact has one id of the list, and every list must match. */
+/**
+ * Whether a fact with these ids fits the trigger. Every list of the trigger must match. A list matches if it contains the fact's id of this
+ * kind. An absent or empty list matches every fact.
+ */
 function fits(trigger: Trigger, ids: Ids): boolean {
   return (['delivery_ids', 'product_ids', 'course_ids', 'lesson_ids', 'tag_ids', 'level_ids'] as const).every(
     (list) => {
@@ -127,11 +131,11 @@ function fits(trigger: Trigger, ids: Ids): boolean {
 
 interface About {
   ids: Ids;
-  /** The access to which the run belongs. */
+  /** The access for which the run is started. */
   access: { kind: AccessKind; id: Id } | undefined;
 }
 
-/** @returns the ids of the records that a fact is about. They are read from the current row of the fact's subject */
+/** @returns the ids of the records that the fact is about, as the current row of the fact's subject names them */
 async function subjectOf(tx: Queries, fact: ClaimedFact): Promise<About> {
   const { subjectId } = fact;
   const read = async (statement: Sql) => (await tx.one<Record<string, Id | null>>(statement)) ?? {};

@@ -1,4 +1,4 @@
-/** How students enter an automation: the keys of runs, and the rules of reentry (AUTO-18). */
+/** Lets students enter an automation: creates the keys of runs, and applies the rules of reentry (AUTO-18). */
 import type { AccessKind, Reentry } from '../../../entities/automations/values.ts';
 import type { Priority } from '../../../entities/facts/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -19,7 +19,10 @@ const maxActive = 20;
 /** A student who is about to enter. */
 export interface Entrant {
   studentId: Id;
-  /** The id of the fact, or an id that the caller chose. In one automation, a cause starts at most one run of a student. */
+  /**
+   * Identifies the cause: the id of the fact, or an id that the caller chose. In one automation, a cause starts at most one run of a
+   * student.
+   */
   causeId: Id;
   priority: Priority;
   access: { kind: AccessKind; id: Id } | undefined;
@@ -65,8 +68,8 @@ async function isInPlan(tx: Transaction, clubId: Id): Promise<boolean> {
 }
 
 /**
- * Starts a run for each entrant whom the reentry rule admits. A repetition with the same causes starts nothing. The caller holds the
- * locks of the students, so that counts stay valid, and a shared lock on the automation.
+ * Starts a run for each entrant whom the reentry rule admits. A second call with the same causes starts nothing. The caller holds a shared
+ * lock on the automation, and the locks of the students, so that their counts of runs stay valid.
  * @param entrants distinct students
  * @returns the result for each student, and the runs to start
  */
@@ -113,7 +116,7 @@ export async function enter(
   return { entries, runs: newRuns.filter(({ active }) => active).map((run) => runOf('automationRun', run)) };
 }
 
-/** @returns whether the reentry rule lets a student enter now for a new cause. The value also names the reason for a refusal */
+/** @returns whether the reentry rule lets a student enter now for a new cause. If not, the value names the reason */
 export async function entryOf(db: Queries, automationId: Id, reentry: Reentry, studentId: Id): Promise<NewEntry> {
   const earlierRuns = await runsBefore(db, automationId, [{ studentId, causeId: newId() }]);
   return judge(reentry, earlierRuns.get(studentId));
@@ -131,7 +134,7 @@ interface Before {
   same: boolean;
 }
 
-/** @returns the number of each student's runs in this automation, and whether one of these runs has the same cause */
+/** @returns for each student, the number of runs in this automation, and whether one of these runs has the given cause */
 async function runsBefore(
   db: Queries,
   automationId: Id,

@@ -1,6 +1,6 @@
 /**
- * The effects of steps on a student: tags and points. They happen in the transaction that moves the run to its next step (AUTO-13).
- * `mailing.ts` sends e-mails.
+ * Applies the effects of steps on a student: tags and points. An effect is written in the transaction that moves the run to its next step
+ * (AUTO-13). `mailing.ts` sends e-mails.
  */
 import { bulk } from '../../../entities/facts/values.ts';
 import type { FactOptions } from '../../../platform/engine/facts.ts';

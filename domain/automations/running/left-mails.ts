@@ -1,6 +1,6 @@
 /**
- * Records an outcome for e-mails whose worker died during the transfer and whose run has ended. An ended run does not look at its row
- * again, so the run itself can no longer record this outcome (AUTO-13).
+ * Records an outcome for e-mails whose worker died during the transfer and whose run has ended. The steps of an ended run are over, so the
+ * run itself can no longer record this outcome (AUTO-13).
  */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -11,7 +11,7 @@ const mailsPerBatch = 500;
 
 /**
  * Marks a batch of these e-mails as failed with an unknown outcome. If a report of the provider has proven that an e-mail was delivered,
- * this e-mail counts as sent. It is safe to repeat this function.
+ * this e-mail counts as sent. A recorded outcome does not change if the function is called again.
  */
 export async function settleLeftMails(db: Database): Promise<{ rows: { mailsLeft: number }; more: boolean }> {
   const settledCount = await db.run(sql`

@@ -1,4 +1,7 @@
-/** One look at a run: the queries to Postgres, and the decision of the interpreter. Runs and dry runs use it (AUTO-10, AUTO-19). */
+/**
+ * Reads the data of a run from Postgres, and lets the interpreter decide what the run does. Real runs and dry runs both use this code
+ * (AUTO-10, AUTO-19).
+ */
 import type { AccessKind, AutomationStatus } from '../../../entities/automations/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -9,7 +12,7 @@ import { languageOfToday, type PlacedStep } from '../versions/definition.policy.
 import { asksCondition, combine, decide, watchOf, type Decision } from '../interpreter.policy.ts';
 import type { ReadVersion } from './version-cache.ts';
 
-/** The values of a run when it looks at its row. */
+/** The values of a run's row that the decision needs. */
 export interface Standing {
   id: Id;
   studentId: Id;
@@ -17,7 +20,7 @@ export interface Standing {
   deadline: Date | null;
   accessKind: AccessKind | null;
   accessId: Id | null;
-  /** Whether the student had the access of the run at an earlier look. */
+  /** Whether, at an earlier evaluation, the student had the access for which the run was started. */
   wasOpen: boolean;
 }
 
@@ -26,7 +29,7 @@ export interface Look {
   /** The condition of the step. Absent if the step has no condition to evaluate. */
   condition: Condition | undefined;
   answers: Answers;
-  /** Whether the student had the access of the run at this look or at an earlier look. */
+  /** Whether, at this evaluation or an earlier one, the student had the access for which the run was started. */
   wasOpen: boolean;
   decision: Decision;
 }

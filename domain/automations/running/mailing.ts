@@ -1,6 +1,6 @@
 /**
- * The e-mail of a step, sent at most once for each run and step. A separate transaction claims the row immediately before the e-mail is
- * given to the mail server. The outcome is recorded with the run's next step (CAMP-6, AUTO-13).
+ * Sends the e-mail of a step, at most once for each run and step. A separate transaction claims the row immediately before the e-mail goes
+ * to the mail server. The transaction that moves the run to its next step records the outcome (CAMP-6, AUTO-13).
  */
 import { Club } from '../../../entities/clubs/club.ts';
 import { MailSender } from '../../../entities/mail/mail-sender.ts';
@@ -29,7 +29,7 @@ export interface MailingDeps {
   smtp: Pick<SmtpHandOver, 'onConnectionWithin' | 'handOver'>;
   /** The platform's own address. Clubs without their own domain send from this address. */
   fromAddress: string;
-  /** The number of mails that a new club, and a new domain, may send in a day. */
+  /** The numbers of mails that a new club and a new mail domain may send in a day. */
   warmUps: WarmUps;
   /** The URL at which callers reach the API, without a slash at the end. */
   publicUrl: string;
@@ -37,7 +37,8 @@ export interface MailingDeps {
 }
 
 /**
- * The lease of an e-mail. It is longer than the SMTP client's limit for a message (60 s), so that a running sender never loses its lease.
+ * The lease of an e-mail. It is longer than the SMTP client's time limit for a message (60 s), so that a running sender never loses its
+ * lease.
  */
 const leaseSeconds = 90;
 
@@ -54,7 +55,7 @@ interface MailRow {
 
 /** The state of a step's e-mail. */
 export type MailState =
-  /** The e-mail is in a final state, and the run continues. Every outcome lets the run continue. */
+  /** The e-mail is in a final state. The run continues after every outcome. */
   | { kind: 'settled'; outcome: string }
   /** The e-mail can be claimed now. */
   | { kind: 'due'; mailId: Id }
@@ -100,7 +101,7 @@ export async function prepareMail(
   return { kind: 'due', mailId: mail.id };
 }
 
-/** Gives back the allowance of an e-mail that was due but was not claimed. */
+/** Returns the reserved allowance of one e-mail that was due but was not claimed. */
 export async function returnOneAllowance(tx: Queries, clubId: Id, now: Date): Promise<void> {
   await returnAllowance(tx, clubId, 1);
   await returnMailsOfDay(tx, clubId, 1, now);
@@ -117,7 +118,7 @@ function nextAttemptOf({ createdAt }: MailRow, nextInMs: number, now: Date): Dat
   return new Date(now.getTime() + Math.max(1_000, nextInMs) + Math.random() * Math.min(maxPauseMs, 2_000 + waited));
 }
 
-/** Defers a due e-mail for which no connection to the server was free. @returns the time at which it is due again */
+/** Defers a due e-mail for which no connection to the server was free. @returns the time at which the e-mail is due again */
 export async function deferMail(tx: Transaction, run: RunRow, stepId: string, now: Date): Promise<Date> {
   await returnOneAllowance(tx, run.clubId, now);
   const mail = await findMail(tx, run, stepId);
@@ -186,8 +187,8 @@ export async function claimMail(
 }
 
 /**
- * Records the outcome of the e-mail. For a removed student, the server's answer is not recorded. An acceptance counts even after the end of
- * the lease.
+ * Records the outcome of the e-mail. For a removed student, the server's answer is not recorded. If the server accepted the e-mail, this
+ * outcome counts even after the end of the lease.
  * @returns the outcome with which the run continues
  */
 export async function recordMail(

@@ -1,4 +1,4 @@
-/** The changes of a run's row: the run continues, waits, is held, or ends. The caller holds the lock of the row (AUTO-10). */
+/** Changes a run's row, so that the run continues, waits, is held, or ends. The caller holds the lock of the row (AUTO-10). */
 import { v5 } from 'uuid';
 import { AutomationRun } from '../../../entities/automations/automation-run.ts';
 import type { ExitReason } from '../../../entities/automations/values.ts';
@@ -43,7 +43,7 @@ export async function lockRun(tx: Transaction, runId: Id): Promise<RunRow | unde
   return tx.one<RunRow>(sql`SELECT ${runColumns} FROM automation_runs run WHERE run.id = ${runId} FOR NO KEY UPDATE`);
 }
 
-/** The student of the run. The caller holds the lock. */
+/** The student of the run, whose row the caller has locked. */
 export interface Recipient {
   name: string;
   email: string;
@@ -52,7 +52,7 @@ export interface Recipient {
   pending: boolean;
 }
 
-/** The rows that a run reads when it looks. All of them are locked. */
+/** The rows that a run reads before it decides. All these rows are locked. */
 export interface LockedLook {
   run: RunRow;
   /** The student of the run. Undefined if the student was removed. */
@@ -107,7 +107,7 @@ export async function lockLook(tx: Transaction, runId: Id): Promise<LockedLook |
   };
 }
 
-/** The idempotency key of a step's effect in a run. */
+/** Returns the idempotency key for the effect of a step in a run. */
 export const effectKey = ({ id }: Pick<RunRow, 'id'>, stepId: string): Id => v5(stepId, id);
 
 /** The result of a step. */
@@ -126,7 +126,7 @@ export async function passStep(tx: Transaction, run: RunRow, passed: Passed, now
     ON CONFLICT (run_id, step_id) DO UPDATE SET left_at = excluded.left_at, outcome = excluded.outcome, answers = excluded.answers`);
 }
 
-/** Adds a step at which the run waits to its path. */
+/** Adds to the run's path the step at which the run now waits. */
 export async function enterStep(
   tx: Transaction,
   run: RunRow,
@@ -139,7 +139,7 @@ export async function enterStep(
     ON CONFLICT (run_id, step_id) DO UPDATE SET deadline = excluded.deadline, outcome = excluded.outcome`);
 }
 
-/** The time of the run's next look. */
+/** The time at which the run must be evaluated again. */
 export interface Rest {
   looksAt: Date;
   waiting: boolean;
@@ -153,8 +153,8 @@ export interface Scene extends WaitClock {
 }
 
 /**
- * Moves the cursor from the completed step to the next step, and returns the time of the next look. If the next step is a simple wait, the
- * run enters it immediately. A step with a condition needs a look first.
+ * Moves the cursor from the completed step to the next step, and returns the time at which the run must be evaluated again. If the next
+ * step is a simple wait, the run enters it immediately. A step with a condition must be evaluated first.
  * @param to null completes the run
  */
 export async function advance(
@@ -213,12 +213,12 @@ async function settle(
   return next;
 }
 
-/** Records that the student has the access of the run. The caller uses this function if the look does not move the run. */
+/** Records that the student has the access for which the run was started. The caller uses this function if the run does not move. */
 export async function noteOpen(tx: Transaction, { id }: RunRow): Promise<void> {
   await tx.run(sql`UPDATE automation_runs SET was_open = true WHERE id = ${id}`);
 }
 
-/** Holds the run during the pause of its automation. The gate releases the run. */
+/** Holds the run while its automation is paused. When the automation is resumed, the gate releases the run. */
 export async function holdRun(tx: Transaction, run: RunRow, now: Date): Promise<void> {
   await tx.run(sql`UPDATE automation_runs SET looks_at = NULL, parked_at = coalesce(parked_at, ${now}), was_open = ${run.wasOpen}
     WHERE id = ${run.id} AND status = 'active'`);
@@ -229,7 +229,7 @@ export type Ending =
   | { status: 'exited'; reason: ExitReason }
   | { status: 'failed'; code: string };
 
-/** Ends an active or failed run. Its unsent e-mail is not sent. The workflow notices the end at its next look. */
+/** Ends an active or failed run. Its unsent e-mail is not sent. The workflow notices the end when it next reads the row. */
 export async function endRun(tx: Transaction, run: RunRow, ending: Ending, now: Date): Promise<void> {
   const reason = ending.status === 'exited' ? ending.reason : null;
   const code = ending.status === 'failed' ? ending.code : null;
@@ -265,8 +265,8 @@ export interface AutomationState {
 }
 
 /**
- * Takes a shared lock on the automation. A transaction that pauses or archives the automation waits for this lock. The next look sees the
- * change.
+ * Takes a shared lock on the automation. A transaction that pauses or archives the automation waits for this lock. The next step of the run
+ * sees the change.
  */
 export async function shareAutomation(tx: Queries, automationId: Id): Promise<AutomationState> {
   const automation = await tx.one<AutomationState>(sql`SELECT automation.status, club.time_zone AS "timeZone"

@@ -1,6 +1,6 @@
 /**
- * The step of `automation-run/<id>`: one look. One transaction, which has locked the student, reads the run, decides, applies the step and
- * moves the cursor. An e-mail is claimed before it is given to the mail server, and its outcome is recorded afterwards (AUTO-10).
+ * The step of the workflow `automation-run/<id>`. One transaction locks the student, reads the run, decides, applies the effect and moves
+ * the cursor. An e-mail is claimed before it goes to the mail server, and its outcome is recorded afterwards (AUTO-10).
  */
 import type { RunStatus } from '../../../entities/automations/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -46,8 +46,8 @@ export interface RunDeps extends MailingDeps {
   /** The factor by which waits are shortened; 1 if absent. */
   waitSpeed?: number;
   /**
-   * The step calls this function after each look. `completedKind` is the kind of the step that the run has completed. `ended` is the status
-   * of a run that has ended.
+   * This function is called after each evaluation of a run. `completedKind` is the kind of the automation's step that the run has
+   * completed. `ended` is the status of a run that has ended.
    */
   onStep: (step: { completedKind?: string; ended?: RunStatus }) => void;
   /** A hook at which tests stop the process. */
@@ -56,7 +56,7 @@ export interface RunDeps extends MailingDeps {
 
 /**
  * At `run_step_decided` nothing is written yet. At `run_step_done` the effect is written but the cursor is not, and nothing is committed.
- * At `run_step_recorded` the effect and the cursor are committed, but the workflow does not know it yet.
+ * At `run_step_recorded` the effect and the cursor are committed, but the workflow does not know the result yet.
  */
 export type RunFailpoint =
   | 'run_step_decided'
@@ -71,14 +71,17 @@ export type RunStep =
       done: false;
       /** The time of the next step, in Unix milliseconds. Absent if the next step is due immediately. */
       at?: number;
-      /** The position of the step in its version, from 1, the number of steps, and the step's kind. Shown in the Temporal UI. */
+      /**
+       * The position of the step in its version, counted from 1. The Temporal UI shows it together with the number of steps and the step's
+       * kind.
+       */
       number: number;
       steps: number;
       kind: string;
       held: boolean;
     };
 
-/** The gate wakes a paused run. Its workflow still looks again at this interval. */
+/** The gate wakes a held run. In case this wake is lost, the run's workflow also reads the row at this interval. */
 const heldLooksMs = 7 * 24 * 3_600_000;
 /** A run fails after it had internal errors for this time, so that an administrator sees it. */
 const faultyMs = 24 * 3_600_000;
@@ -113,7 +116,7 @@ interface Answered {
   answer: RunStep;
   /** The kind of the completed step. */
   completedKind?: string;
-  /** The status of the run, if this look has ended the run. */
+  /** The status of the run, if this evaluation has ended the run. */
   ended?: RunStatus;
 }
 type Looked = Answered | MailToSend;
@@ -202,7 +205,10 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
   });
 }
 
-/** A record that a step names may have been deleted in spite of the checks. Then the run fails at this step. */
+/**
+ * Applies the effect of the step. The record that the step names may have been deleted in spite of the checks. Then the function returns an
+ * error code, and the run fails at this step.
+ */
 async function effectOf(
   tx: Transaction,
   run: RunRow,
@@ -236,8 +242,8 @@ async function finish(
 
 /**
  * Returns the answer of the step to its workflow. If the run waits, the answer always has a time, even if this time has passed. Without a
- * time, the workflow calls the step again immediately. If the database's clock is behind, the lease for which the run waits is then still
- * valid, and the workflow would loop.
+ * time, the workflow would call the step again immediately. If the database's clock is behind, the lease that the run waits for is still
+ * valid. Then the workflow would call the step in a loop.
  */
 function resting(
   version: ReadVersion,
@@ -271,7 +277,7 @@ async function sendOrDefer(deps: RunDeps, mail: MailToSend, now: Date): Promise<
   return result ?? deferSending(deps, mail, now);
 }
 
-/** Leaves the e-mail unclaimed. The run looks again later. */
+/** Leaves the e-mail unclaimed, and lets the run try again later. */
 async function deferSending(
   { db }: RunDeps,
   { run, version, placed, scene }: MailToSend,
@@ -290,8 +296,8 @@ async function deferSending(
 }
 
 /**
- * While this step sent the e-mail, Temporal may have considered the worker dead, and a second look may have parked the run. A parked run
- * waits for the gate of its automation. But this step has now moved the run, so it wakes the run.
+ * While this step sent the e-mail, Temporal may have considered the worker dead. A second execution of the step may then have parked the
+ * run until the gate of its automation releases it. But this step has now moved the run, so it wakes the run.
  * @param current the run as it was read
  */
 async function wakeParked(tx: Transaction, { id, parkedAt }: RunRow, now: Date): Promise<void> {
@@ -328,7 +334,7 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Ans
     await returnOneAllowance(tx, run.clubId, now);
     return undefined;
   });
-  // The automation was paused or archived, or the run ended. The next look handles this.
+  // The automation was paused or archived, or the run ended. The next step of the run handles this change.
   if (!mailToSend) return resting(version, run.cursor, { looksAt: now, waiting: false }, now);
   await deps.failpoint('run_mail_claimed');
   const answer = await deps.smtp.handOver(mailToSend.message);

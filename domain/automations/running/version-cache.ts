@@ -1,4 +1,4 @@
-/** A cache of version definitions, which never change. */
+/** Caches the definitions of versions, which never change. */
 import { AutomationVersion } from '../../../entities/automations/automation-version.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -35,8 +35,9 @@ export async function readVersion(db: Queries, versionId: Id): Promise<ReadVersi
 }
 
 /**
- * @param number 0 for a draft @returns the definition, and its steps by id. If the definition has another language number, the list of
- * steps is empty, and the runs fail
+ * @param number the number of the version; 0 for a draft
+ * @returns the definition, and its steps by id. If the definition has a language number that this code does not know, the steps are empty,
+ *   and the runs fail
  */
 export function readDefinition({
   language = languageOfToday,

@@ -1,12 +1,14 @@
 /**
- * Definitions of automations in the form of the contract, and the order of their steps. They are stored and returned in this form, so
- * their field names are wire names. The functions are pure.
+ * Defines the form of an automation's definition, and the order of its steps. A definition is stored and returned in the form of the API
+ * contract, so its fields have the names of the contract. The functions are pure.
  */
 import type { Reentry, TriggerKind } from '../../../entities/automations/values.ts';
 import type { Condition } from '../../conditions/conditions.ts';
 import type { EmailContent } from '../../mail/content/email-content.ts';
 
-/** The number of the language in which definitions are written today. The code does not read a version with another number (AUTO-9). */
+/**
+ * The number of the language in which definitions are written today. The code refuses to read a version with a different number (AUTO-9).
+ */
 export const languageOfToday = 1;
 
 export const stepKinds = ['send_email', 'wait', 'condition', 'add_tag', 'remove_tag', 'award_points', 'exit'] as const;
@@ -61,7 +63,7 @@ export type Branch = (typeof branches)[number];
 /** A step, and the position of this step in the definition. */
 export interface PlacedStep {
   step: Step;
-  /** Its JSON path: `$.steps[1].then[0]`. */
+  /** The JSON path of the step, such as `$.steps[1].then[0]`. */
   path: string;
   /** The number of the step in reading order, from 1. A run passes its steps in this order. */
   number: number;
@@ -71,12 +73,12 @@ export interface PlacedStep {
   following: string | null;
 }
 
-/** @returns the e-mails of a definition, including e-mails in steps of a kind that sends no e-mail */
+/** @returns the e-mails of a definition. They include e-mails in steps whose kind sends no e-mail */
 export function emailsOf(definition: Pick<Definition, 'steps'>): EmailContent[] {
   return placedSteps(definition).flatMap(({ step }) => step.email ?? []);
 }
 
-/** @returns every step in reading order. The function is not recursive. A saved draft has a limited depth */
+/** @returns every step in reading order. The function uses a loop and no recursion */
 export function placedSteps({ steps }: Pick<Definition, 'steps'>): PlacedStep[] {
   const placed: PlacedStep[] = [];
   interface Open {
@@ -113,7 +115,7 @@ export function placedSteps({ steps }: Pick<Definition, 'steps'>): PlacedStep[] 
   return placed;
 }
 
-/** @returns the first step of this branch, or the step after the condition if the branch is empty; null at the end */
+/** @returns the first step of this branch; if the branch is empty, the step after the condition; null at the end of the definition */
 export function firstOf({ step, following }: PlacedStep, branch: Branch): string | null {
   return step[branch]?.[0]?.id ?? following;
 }

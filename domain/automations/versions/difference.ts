@@ -1,4 +1,4 @@
-/** The difference between two definitions, by the ids of steps. */
+/** Compares two definitions, whose steps are matched by their ids. */
 import { isDeepStrictEqual } from 'node:util';
 import { placedSteps, type Definition, type PlacedStep } from './definition.policy.ts';
 
@@ -8,15 +8,15 @@ export interface StepDifference {
 }
 
 export interface Difference {
-  /** Changed fields outside the steps: `trigger`, `reentry`, `exit_on_access_lost`, `exit_when`. */
+  /** The changed fields outside the steps: `trigger`, `reentry`, `exit_on_access_lost`, `exit_when`. */
   changed_fields: string[];
   added: StepDifference[];
   removed: StepDifference[];
-  /** Steps that have moved to another branch or behind another step. */
+  /** The steps that have moved to a different branch or behind a different step. */
   moved: StepDifference[];
   /**
-   * Steps with changed fields. If steps inside a branch have changed, the list has these inner steps, and not the step that contains the
-   * branch.
+   * The steps with changed fields. If only steps inside a branch have changed, the list has these inner steps, and not the step that
+   * contains the branch.
    */
   changed: (StepDifference & { fields: string[] })[];
 }
@@ -25,7 +25,7 @@ const settings = ['trigger', 'reentry', 'exit_on_access_lost', 'exit_when'] as c
 const ofBranches = ['id', 'then', 'else'];
 
 /**
- * @returns the changes that turn `before` into `after`. Removed steps have the order of `before`, and all other steps have the order of
+ * @returns the changes that turn `before` into `after`. Removed steps are in the order of `before`, and all other steps in the order of
  * `after`
  */
 export function differenceOf(before: Definition, after: Definition): Difference {
@@ -46,7 +46,7 @@ export function differenceOf(before: Definition, after: Definition): Difference 
   };
 }
 
-/** In a draft several steps may have the same id. Then the first of these steps counts. */
+/** Maps the steps by their ids. In a draft, several steps may have the same id. Then the map has the first of these steps. */
 const byId = (steps: readonly PlacedStep[]) => new Map(steps.toReversed().map((one) => [one.step.id, one]));
 
 function fieldsChanged(before: PlacedStep | undefined, after: PlacedStep): string[] {
@@ -56,8 +56,8 @@ function fieldsChanged(before: PlacedStep | undefined, after: PlacedStep): strin
 }
 
 /**
- * A step has moved if it is now in another step or branch. Within one list, the longest part that kept its order has not moved, and the
- * other steps have moved.
+ * A step has moved if it is now inside a different step or branch. Within one list, the longest sequence of steps that kept its order has
+ * not moved, and the other steps have moved.
  */
 function movedOf(before: readonly PlacedStep[], after: readonly PlacedStep[]): Set<string> {
   const listOf = ({ parent }: PlacedStep) => (parent ? `${parent.branch} ${parent.id}` : '');
@@ -78,7 +78,7 @@ function movedOf(before: readonly PlacedStep[], after: readonly PlacedStep[]): S
   return moved;
 }
 
-/** @returns the indexes of a longest rising subsequence */
+/** @returns the indexes of a longest increasing subsequence */
 function longestRising(numbers: readonly number[]): Set<number> {
   const best: { length: number; before: number }[] = [];
   let end = -1;

@@ -1,4 +1,4 @@
-/** Drafts of automations: listing, creating, changing and copying (AUTO-8). */
+/** Lists, creates, changes and copies drafts of automations (AUTO-8). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { Automation } from '../../../entities/automations/automation.ts';
 import { Club } from '../../../entities/clubs/club.ts';
@@ -90,7 +90,7 @@ async function insertDraft(
 }
 
 /**
- * Changes the name or the draft, if present. A new draft replaces the whole old one.
+ * Changes the name, the draft or both, as `input` says. A new draft replaces the whole old draft.
  * @param ifMatch the header `If-Match`, which names the revisions that the caller has seen
  * @throws DomainError not_found, malformed_request (the header `If-Match` is missing), draft_changed, automation_state,
  *   feature_not_in_plan, invalid_request
@@ -139,8 +139,7 @@ export async function duplicateAutomation(
 }
 
 /**
- * @returns the first problems that prevent the publication of the draft, and the number of all problems. They have the order of the
- * definition
+ * @returns the first problems that prevent the publication of the draft, in the order of the definition, and the number of all problems
  * @throws DomainError not_found, busy
  */
 export async function listProblems(db: Queries, clubId: Id, automationId: Id): Promise<FoundProblems<Problem>> {

@@ -1,15 +1,15 @@
 /** Limits how often automations start one another, so that a cycle of automations ends (AUTO-14). The functions are pure. */
 
 const windowMs = 24 * 3_600_000;
-/** The maximum number of links within the window. A run with more links fails. */
+/** The maximum number of links (starts of automations by one another) within the window. A run with more links fails. */
 const longestChain = 10;
 
 const within = (links: readonly string[], now: Date) =>
   links.filter((at) => new Date(at).getTime() > now.getTime() - windowMs);
 
 /**
- * @returns the links of a new fact. A run records the fact now, and the run itself was started by a fact with `links`. Each link is the
- * time of one start
+ * @returns the links of a fact that a run records now. This run was itself started by a fact that has `links`. Each link is the time of one
+ * start
  */
 export const linksAfter = (links: readonly string[], now: Date): string[] =>
   [...within(links, now), now.toISOString()].slice(-(longestChain + 1));

@@ -1,4 +1,4 @@
-/** The problems that prevent the publishing of a draft, each with its path (AUTO-7). */
+/** Finds the problems that prevent the publication of a draft, each with its JSON path (AUTO-7). */
 import { MailSender } from '../../../entities/mail/mail-sender.ts';
 import type { ReferredKind, TriggerKind } from '../../../entities/automations/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -22,7 +22,7 @@ import {
 } from './definition.policy.ts';
 
 export interface Problem {
-  /** The JSON path of the problem: `$.steps[2].then[0].tag_id`. */
+  /** The JSON path of the problem, such as `$.steps[2].then[0].tag_id`. */
   path: string;
   code: string;
   message: string;
@@ -34,7 +34,7 @@ const missing = (path: string, what: string): Problem => ({
   message: `The ${what} is missing.`,
 });
 
-/** @throws DomainError invalid_definition, naming the first problem */
+/** @throws DomainError invalid_definition if the draft has problems. The message names the first problem */
 export async function requireNoProblems(db: Queries, clubId: Id, draft: Definition): Promise<void> {
   const [problem] = (await problemsOf(db, clubId, draft)).problems;
   if (problem)
@@ -126,7 +126,7 @@ export function idsNamed(definition: Definition): { named: ReferredKind; id: str
   return [...new Map(all.map((one) => [`${one.named}:${one.id}`, one])).values()];
 }
 
-/** The lists that each trigger may have. */
+/** The lists of ids that each kind of trigger may have. */
 const listsOf: Readonly<Record<TriggerKind, readonly TriggerList[]>> = {
   student_created: [],
   manual: [],
@@ -175,7 +175,7 @@ const unknownId = (path: string, named: ReferredKind): Problem => ({
   message: `There is no ${named} with this id in the club.`,
 });
 
-/** Finds duplicate ids, and steps that no run reaches. */
+/** Finds step ids that occur twice, and steps that no run can reach. */
 function orderProblems(steps: readonly PlacedStep[]): Problem[] {
   const seenIds = new Set<string>();
   const exits = new Set<string>();
@@ -202,12 +202,12 @@ function orderProblems(steps: readonly PlacedStep[]): Problem[] {
 }
 
 /**
- * @returns the steps whose e-mail may have been sent before the run reaches this step. These are the earlier steps, without the steps in
- * the other branch of a step that contains this step
+ * @returns the steps whose e-mail may have been sent before the run reaches this step. These are all earlier steps, except steps in a
+ * branch that the run cannot have taken
  */
 function emailsBefore(placed: PlacedStep, steps: readonly PlacedStep[]): Set<string> {
   const byId = new Map(steps.map((one) => [one.step.id, one]));
-  /** For each step that contains this step: the id of the outer step, and the branch in which this step is. */
+  /** Maps the id of each outer step to the branch that contains this step. */
   const branchOf = new Map<string, string>();
   for (let at = placed; at.parent;) {
     branchOf.set(at.parent.id, at.parent.branch);

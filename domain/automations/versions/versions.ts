@@ -1,4 +1,4 @@
-/** Published versions of an automation, and the differences between them. */
+/** Lists the published versions of an automation, and compares two versions. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { AutomationVersion } from '../../../entities/automations/automation-version.ts';
 import type { Id } from '../../../platform/core/ids.ts';

@@ -1,4 +1,4 @@
-/** Warnings for an administrator before a campaign goes out, besides the problems that prevent it (CAMP-42). */
+/** Finds warnings that an administrator should read before a campaign is sent. A warning does not prevent the sending (CAMP-42). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
 import type { DomainStatus } from '../../../entities/mail/values.ts';
@@ -20,11 +20,11 @@ const longestHtml = 102_000;
 /** A picture with more bytes than this gets a warning. */
 const heavyPicture = 1_000_000;
 /**
- * The service computes the rates from the club's last mails, but from at most the number `most`. It does not judge a rate if there are
- * fewer mails than the number `least`.
+ * The rates of bounces and complaints are computed from the club's last mails, at most `most` mails. There is no warning about a rate if
+ * there are fewer than `least` mails.
  */
 const rated = { most: 10_000, least: 200, campaigns: 5, days: 90 } as const;
-/** The limits are well below the rates that pause a campaign, so that the club has time to act. */
+/** Higher rates cause a warning. These limits are well below the rates that pause a campaign, so that the club has time to act. */
 const high = { bounces: 0.02, complaints: 0.001 } as const;
 
 /** @throws DomainError not_found */
@@ -78,7 +78,7 @@ export async function checkCampaign(
 
 const warning = (path: string, code: string, message: string): Problem => ({ path, code, message });
 
-/** @returns undefined if the e-mail has problems and so cannot be compiled */
+/** @returns undefined if the e-mail cannot be compiled because it has problems */
 async function sizeOf(deps: PreviewDeps, campaign: CampaignRow): Promise<number | undefined> {
   try {
     return await htmlBytesOf(deps, campaign);
@@ -102,7 +102,7 @@ function altWarnings({ content: { blocks = [] } }: CampaignRow): Problem[] {
   );
 }
 
-/** Warnings about pictures that look different in the e-mail than in the library, or that load slowly. */
+/** Finds pictures that look different in the e-mail than in the library, or that load slowly. */
 async function imageWarnings(db: Queries, { clubId, content }: CampaignRow): Promise<Problem[]> {
   const images = await findImages(db, clubId, imageIdsOf(content));
   return (content.blocks ?? []).flatMap(({ media_id: mediaId = '' }, index) => {
@@ -145,7 +145,7 @@ interface Rates {
   complained: number;
 }
 
-/** Reads the last campaigns and a bounded number of their mails, so the cost does not grow with history. */
+/** Reads only the last campaigns and a limited number of their mails, so that the cost does not grow with the number of past campaigns. */
 async function recentRates(db: Queries, clubId: Id, now: Date): Promise<Rates> {
   const since = new Date(now.getTime() - rated.days * 86_400_000);
   const row = await db.one<Rates>(sql`

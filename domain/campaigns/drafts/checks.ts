@@ -1,4 +1,4 @@
-/** The problems of a draft, and the number of students that it would reach (CAMP-8, CAMP-9). */
+/** Finds the problems of a draft, and counts the students whom the campaign would reach (CAMP-8, CAMP-9). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { MailSender } from '../../../entities/mail/mail-sender.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -30,7 +30,7 @@ export async function listProblems(
   return schedulingProblems(db, await findCampaign(db, clubId, campaignId), now);
 }
 
-/** @returns the problems of a campaign that the caller has already read. They are the same problems as from `listProblems` */
+/** @returns the same problems as `listProblems`, for a campaign that the caller has already read */
 export async function schedulingProblems(
   db: Queries,
   campaign: CampaignRow,
@@ -48,12 +48,12 @@ export async function schedulingProblems(
   return allOf({ ...problems, ofAudience: [empty] });
 }
 
-/** @returns whether a problem prevents the start. An empty audience does not prevent it */
+/** @returns whether a problem prevents the start of the campaign. An empty audience does not prevent the start */
 export async function hasProblems(db: Queries, campaign: CampaignRow): Promise<boolean> {
   return allOf(await findProblems(db, campaign)).count > 0;
 }
 
-/** The problems, grouped by the parts of a campaign in their order. */
+/** The problems of a campaign, grouped by the part that has the problem. The groups are in the order in which they are listed. */
 interface CampaignProblems {
   ofEmail: FoundProblems<ContentProblem>;
   ofAudience: readonly Problem[];
@@ -81,7 +81,7 @@ function allOf({ ofEmail, ofAudience, ofClub }: CampaignProblems): FoundProblems
   return { problems, count: ofEmail.count + ofAudience.length + ofClub.length };
 }
 
-/** @returns only the problems of the e-mail @throws DomainError busy */
+/** @returns only the problems of the campaign's e-mail @throws DomainError busy */
 export async function emailProblems(
   db: Queries,
   { clubId, content }: CampaignRow,
@@ -92,7 +92,7 @@ export async function emailProblems(
 }
 
 /**
- * Selects the students of the audience. Each row has the reason for which the campaign would leave the student out.
+ * Selects the students of the audience. If the campaign would leave a student out, the row contains the reason.
  * @returns SQL with the columns `student` (an id) and `left_out` (the reason, or null if the student gets the e-mail)
  */
 export function audienceOf(clubId: Id, audience: Condition, now: Date): Sql {
@@ -125,7 +125,10 @@ async function hasAudienceProblems(db: Queries, { clubId, audience }: CampaignRo
   return conditionProblems(audience, { path: audiencePath, known: existingIds, mayBeEmpty: true }).length > 0;
 }
 
-/** @returns the SQL after FROM, with `audience`, each `student` of it, and the `suppression` of the student's address */
+/**
+ * @returns the SQL of a FROM clause. It joins the rows of the `audience` with the `student` of each row, and with the `suppression` of the
+ * student's address
+ */
 const audienceWithStudents = (clubId: Id, audience: Condition, now: Date): Sql =>
   sql`(${audienceOf(clubId, audience, now)}) AS audience
       JOIN students student ON student.id = audience.student

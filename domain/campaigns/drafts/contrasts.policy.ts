@@ -1,11 +1,13 @@
-/** Selects students whose e-mails look most different. So a few previews are enough to show possible faults of a campaign (CAMP-46). */
+/**
+ * Selects students whose e-mails look most different. So a person sees the possible faults of a campaign in only a few previews (CAMP-46).
+ */
 import type { Id } from '../../../platform/core/ids.ts';
 
 export interface Candidate {
   id: Id;
   name: string;
   email: string;
-  /** Whether the account was confirmed. The variables of an unconfirmed account have their fallback values. */
+  /** Whether the account was confirmed. In a mail to an unconfirmed account, variables such as the name have their fallback values. */
   confirmed: boolean;
 }
 
@@ -21,7 +23,7 @@ export type Contrast =
   | 'longest_email'
   | 'newest';
 
-/** The maximum number of copies, which a person can still look through. */
+/** The maximum number of previews. It is small, because a person looks through all previews. */
 export const maxPreviews = 10;
 
 const length = (text: string) => Array.from(text).length;
@@ -31,8 +33,8 @@ const otherScript = /(?!\p{Script=Latin})\p{L}/u;
 
 /**
  * The kinds of students that a set of previews should contain, in order. Each kind has a function that scores a student. The student with
- * the highest score is the example of this kind. If several students have this score, the first of them is the example. Undefined means
- * that the student is not of this kind.
+ * the highest score becomes the example of the kind. If several students have this score, the first student becomes the example. The score
+ * is undefined if the student is not of this kind.
  */
 const contrasts: readonly [Contrast, (student: Candidate) => number | undefined][] = [
   ['unconfirmed', ({ confirmed }) => (confirmed ? undefined : 1)],
@@ -49,7 +51,7 @@ const contrasts: readonly [Contrast, (student: Candidate) => number | undefined]
 const has = (holds: boolean) => (holds ? 1 : undefined);
 
 /**
- * @param students students of the audience, the newest first
+ * @param students the students of the audience, newest first
  * @returns at most ten distinct students: one student for each contrast, then the newest of the remaining students
  */
 export function contrasting(students: readonly Candidate[]): { student: Candidate; because: Contrast }[] {

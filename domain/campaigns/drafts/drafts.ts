@@ -1,4 +1,4 @@
-/** Drafts of campaigns: creating, changing, copying and deleting (CAMP-8). */
+/** Creates, changes, copies and deletes drafts of campaigns (CAMP-8). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { Campaign } from '../../../entities/campaigns/campaign.ts';
 import type { CampaignStatus } from '../../../entities/campaigns/values.ts';
@@ -22,11 +22,13 @@ interface CampaignInput {
   name: string;
   content?: Partial<EmailContent>;
   audience?: Condition;
-  /** Minutes of the club's local day. If both are equal, the window is the whole day. */
+  /**
+   * The window of the day in which mails are sent, in minutes of the club's local day. If `from` equals `to`, the window is the whole day.
+   */
   send_window?: { from: number; to: number };
 }
 
-/** The audience of all students: a condition without rules. */
+/** The audience that contains all students: a condition without rules. */
 const allStudents: Condition = { match: 'all', rules: [] };
 
 /** @returns a page of the club's campaigns, newest first, without the blocks of their e-mails and the rules of their audiences */
@@ -61,8 +63,8 @@ export async function createCampaign(
 }
 
 /**
- * The maximum number of campaigns of a club, including sent campaigns. No club needs so many campaigns. The service can still list and
- * store this number (CAMP-12).
+ * The maximum number of campaigns of a club, including sent campaigns. It is higher than any club needs, but low enough that the service
+ * can list and store all campaigns (CAMP-12).
  */
 export const campaignsPerClub = 5_000;
 
@@ -95,7 +97,7 @@ const windowOfDay = (window: CampaignInput['send_window']) =>
     : { windowFrom: window.from, windowTo: window.to };
 
 /**
- * Changes the fields of a draft that are present.
+ * Changes the fields of a draft that `input` contains.
  * @throws DomainError not_found, campaign_not_draft, feature_not_in_plan, media_archived
  */
 export async function updateCampaign(

@@ -1,4 +1,4 @@
-/** Public copies of the images of an e-mail. The club chooses to publish them when it sends the e-mail (CAMP-10). */
+/** Makes public copies of the images of an e-mail. A club that sends the e-mail agrees to publish its images (CAMP-10). */
 import { Readable } from 'node:stream';
 import { In, IsNull } from 'typeorm';
 import { Media } from '../../../entities/media/media.ts';
@@ -19,17 +19,17 @@ import type { EmailToJudge } from '../../mail/content/email-thread.ts';
 export interface ImageDeps {
   db: Queries;
   vault: Vault;
-  /** Files that need a signed URL. */
+  /** The store of the private files, which need a signed URL. */
   storage: Pick<ObjectStore, 'read'>;
-  /** Files that are public. */
+  /** The store of the public files. */
   publicStorage: Pick<ObjectStore, 'put'>;
-  /** The URL of the public files, without a slash at the end. */
+  /** The URL under which the public files can be read, without a slash at the end. */
   publicFilesUrl: string;
 }
 
 /**
- * Only files of the library may become public. A student's picture must not become public. A file that was removed after it was chosen must
- * not become public either.
+ * An SQL condition on files that may become public. Only files of the library may become public, and no pictures of students. A file that
+ * was removed after the club chose it may not become public either.
  */
 const libraryImage = {
   purpose: 'library',
@@ -40,8 +40,9 @@ const libraryImage = {
 } as const;
 
 /**
- * Records the images in the e-mails of a draft as uses of the draft (MED-14). A draft may name a file that is not an image, or a deleted
- * file. The problems of the draft report such a file. The caller holds the lock of the draft, and has not locked the club's row yet.
+ * Records the images in the e-mails of a draft as uses of the draft (MED-14). A draft may name a deleted file, or a file that is not an
+ * image. The list of the draft's problems reports such a file. The caller holds the lock of the draft, and has not locked the club's row
+ * yet.
  * @throws DomainError media_archived (an archived image that the draft did not name before)
  */
 export async function setImagesOf(
@@ -61,7 +62,7 @@ export interface LibraryImage {
   objectKey: string;
   mime: string;
   sizeBytes: number;
-  /** The width of the original in pixels. Null if it is unknown. */
+  /** The width of the original image in pixels; null if the width is unknown. */
   width: number | null;
   /** The reason why the image cannot be converted to a picture for e-mails. Null if there is no problem. */
   problem: MailPictureProblem | null;
@@ -69,7 +70,7 @@ export interface LibraryImage {
   picture?: Pick<MediaRendition, 'objectKey' | 'mime' | 'width' | 'standsStill'> & { sizeBytes: number };
 }
 
-/** Each key is the id of an image with the letters of the e-mail, which may be capital or small letters. */
+/** The images of an e-mail by their ids. A key is spelled as in the e-mail, with capital or small letters. */
 export type LibraryImages = ReadonlyMap<Id, LibraryImage>;
 
 /** @returns the ready images of the club's library among these ids */
@@ -99,7 +100,7 @@ export async function findImages(db: Queries, clubId: Id, mediaIds: readonly Id[
   );
 }
 
-/** @returns the data about images that the check of an e-mail needs */
+/** @returns the data of the images that is needed to check an e-mail */
 export function judgedImages(library: LibraryImages): Pick<EmailToJudge, 'images' | 'imageProblems'> {
   return {
     images: [...library.keys()],
@@ -109,7 +110,7 @@ export function judgedImages(library: LibraryImages): Pick<EmailToJudge, 'images
   };
 }
 
-/** @returns the ids of the images of an e-mail, each once */
+/** @returns the ids of the images of an e-mail, without repetitions */
 export const imageIdsOf = ({ blocks = [] }: Partial<Pick<EmailContent, 'blocks'>>): Id[] => [
   ...new Set(blocks.flatMap(({ media_id: id }) => id ?? [])),
 ];
@@ -122,9 +123,10 @@ interface PublishedImage {
 }
 
 /**
- * Publishes copies under names that cannot be guessed. A repetition writes the same copies under the same names.
+ * Publishes copies of the images under names that cannot be guessed. A second call writes the same copies under the same names.
  * @param cause the id of the campaign whose recipients are being frozen, or of the version that is being published
- * @returns the copies by id; undefined if an image was deleted or cannot be converted to a picture. The e-mail's problems report this
+ * @returns the copies by id; undefined if an image was deleted or cannot be converted to a picture. The list of the e-mail's problems
+ * reports such an image
  */
 export async function publishImages(
   deps: ImageDeps,
@@ -149,7 +151,7 @@ export async function publishImages(
 
 type PublishedImages = ReadonlyMap<Id, PublishedImage>;
 
-/** @returns the widths of the images, for the compiler */
+/** @returns the widths of the images, which the compiler of e-mails needs */
 export const widthsOf = (images: ReadonlyMap<Id, { width: number }>): ImageWidths =>
   Object.fromEntries([...images].map(([mediaId, { width }]) => [mediaId, width]));
 
@@ -165,8 +167,8 @@ const extensions: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Reads the picture that was created when the image was processed. For an older image the function creates the picture now, or records
- * why this fails.
+ * Reads the picture that was created when the image was processed. For an older image without this picture, the function creates the
+ * picture now, or records why the image cannot be converted.
  * @returns undefined if the image cannot be converted
  */
 async function pictureOf(

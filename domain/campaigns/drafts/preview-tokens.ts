@@ -1,10 +1,13 @@
-/** Tokens in the URLs of previews. A token names the campaign, the student and the expiry, and has a MAC of the service (CAMP-46). */
+/**
+ * Issues and checks the tokens in the URLs of previews. A token contains the campaign, the student and the expiry, and is protected by a
+ * MAC of the service (CAMP-46).
+ */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 export interface PreviewToken {
   campaignId: Id;
-  /** The student who would get the copy. Absent if the copy is for an unknown student. */
+  /** The student whose data fill the copy; absent if the copy is for an unknown student. */
   studentId?: Id;
   expiresAt: Date;
 }

@@ -1,6 +1,6 @@
 /**
- * Previews of a campaign. A preview is a copy of the campaign's e-mail. Its links are not tracked, and its unsubscribe link does nothing
- * (CAMP-4).
+ * Creates previews of a campaign. A preview is a copy of the campaign's e-mail, but its links are not tracked, and its unsubscribe link
+ * does nothing (CAMP-4).
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { Campaign } from '../../../entities/campaigns/campaign.ts';
@@ -41,7 +41,7 @@ const previewSeconds = 900;
 const maxCandidates = 5_000;
 
 /**
- * @param studentId the student who would get the copy; absent for a copy for an unknown student
+ * @param studentId the student whose data fill the copy; absent if the copy is for an unknown student
  * @throws DomainError not_found (no such campaign or student), campaign_has_problems
  */
 export async function previewCampaign(
@@ -62,7 +62,7 @@ export async function previewCampaign(
 }
 
 /**
- * Lists copies of the e-mail for those students of the audience who differ most from one another.
+ * Returns copies of the e-mail for a few students of the audience, who differ most from one another.
  * @throws DomainError not_found, campaign_has_problems
  */
 export async function listPreviews(
@@ -122,18 +122,18 @@ function pageOf(
 
 interface Copy {
   subject: string;
-  /** The preheader, which the HTML contains too. Absent if the e-mail has no preheader. */
+  /** The preheader, which the HTML also contains. Absent if the e-mail has no preheader. */
   preheader?: string;
   html: string;
   text: string;
 }
 
-/** The maximum size of HTML and text in an answer, in bytes. Mailboxes already cut off much shorter e-mails. */
+/** The maximum size of the HTML and the text of a copy together, in bytes. Mailboxes already cut off much shorter e-mails. */
 const maxCopyBytes = 900_000;
 
 /**
  * Creates a copy with the original links, without a working unsubscribe link, and with the pictures of the real mail.
- * @param values the known data of the recipient
+ * @param values the data of the recipient for the variables of the e-mail
  * @param imageSeconds the time for which the images can be opened
  * @throws DomainError campaign_has_problems, busy
  */
@@ -183,7 +183,7 @@ async function makeCopies(
   const content = campaign.content as EmailContent;
   const mediaIds = imageIdsOf(content);
   const images = await findImages(db, clubId, mediaIds);
-  if (images.size < mediaIds.length) throw hasProblems(); // an image was removed since the check
+  if (images.size < mediaIds.length) throw hasProblems(); // an image was removed after the e-mail was checked
   const addresses = await Promise.all(
     [...images].map(async ([id, image]) => [id, await addressOf(storage, image, imageSeconds)] as const),
   );
@@ -209,7 +209,7 @@ async function makeCopies(
   return { copies, clubName: club.name, wording: wordingIn(languageOf(club.language)) };
 }
 
-/** @throws DomainError campaign_has_problems if the copy is larger than an answer may be */
+/** @throws DomainError campaign_has_problems if the copy is too large for an answer of the API */
 function whole(
   { content: { preheader } }: CampaignRow,
   copy: RenderedCopy | undefined,
@@ -225,13 +225,14 @@ function whole(
 }
 
 /**
- * The address of the unsubscribe link in a preview. The link does nothing. An author of an e-mail cannot write this address, so it always
- * means the unsubscribe link.
+ * The URL of the unsubscribe link in a preview. The link does nothing. An author of an e-mail cannot write this URL, so it always stands
+ * for the unsubscribe link.
  */
 export const noWayOut = '#';
 
 /**
- * Signs the URL of the picture in the real mail. For an older image that was not processed, the URL leads to the image in the library.
+ * Signs the URL of the picture that the real mail would show. For an older image without such a picture, the URL leads to the original
+ * image in the library.
  */
 function addressOf(
   storage: PreviewDeps['storage'],
@@ -260,7 +261,7 @@ async function studentOf(db: Queries, clubId: Id, studentId: Id): Promise<Candid
   return student;
 }
 
-/** The variables about a student. Empty if the account was never confirmed (CAMP-4). */
+/** The values of the variables about a student. Empty if the account was never confirmed (CAMP-4). */
 export const valuesFor = ({
   name,
   email,

@@ -1,4 +1,4 @@
-/** Copies of a campaign's e-mail for members of the club, who want to see it in their own mailbox (CAMP-43). */
+/** Sends test copies of a campaign's e-mail to members of the club, who want to see the e-mail in their own mailbox (CAMP-43). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { TestMail } from '../../../entities/campaigns/test-mail.ts';
 import { Club } from '../../../entities/clubs/club.ts';
@@ -39,7 +39,7 @@ export async function requestTestMail(
   administratorId: Id,
   now: Date,
 ): Promise<Record> {
-  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // caches the problems of the e-mail for the transaction
+  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // fills a cache, so that the check in the transaction is fast
   return db.transaction(async (tx) => {
     const campaign = await findCampaign(tx, clubId, campaignId, 'FOR SHARE');
     const member =
@@ -100,7 +100,7 @@ interface Claimed extends Claim {
   language: string | null;
 }
 
-/** The lease of a test mail. It is longer than the SMTP client's limit for a message (60 s) plus its wait for a connection. */
+/** The lease of a test mail. It is longer than the SMTP client's wait for a connection and its time limit for a message (60 s) together. */
 const lease = defineLease(TestMail, {
   open: { status: 'pending' },
   due: 'nextAttemptAt',
@@ -109,14 +109,17 @@ const lease = defineLease(TestMail, {
 });
 
 /**
- * Waits after attempt 1, 2 …, in milliseconds. They are short, because a person waits for the mail. After the last attempt the mail is
- * `failed`.
+ * The waits after attempts 1 and 2, in milliseconds. They are short, because a person waits for the mail. After the last attempt the mail
+ * is `failed`.
  */
 const waitsMs = [10_000, 60_000] as const;
-/** The longest time for which an S3 URL can be signed. Images of a test mail are not published. */
+/** The images of a test mail are not published, so their URLs are signed. S3 allows at most this time for a signed URL. */
 const imageSeconds = 7 * 86_400;
 
-/** The step of `test-mail/<id>`. If a worker dies after it has sent the mail, the mail is sent again. @param now Unix milliseconds */
+/**
+ * The step of the workflow `test-mail/<id>`. If a worker dies after it has sent the mail, the mail is sent again.
+ * @param now Unix milliseconds
+ */
 export function sendTestMail(deps: TestMailDeps, id: Id, now: number): Promise<TestMailStep> {
   const select = sql`SELECT claimed.id, claimed.fence, claimed.club_id AS "clubId", claimed.campaign_id AS "campaignId", claimed.attempt_count AS "attemptCount",
            administrator.name, administrator.email, administrator.language
@@ -141,8 +144,8 @@ async function send(deps: TestMailDeps, { id, clubId, campaignId, name, email, l
   try {
     copy = await copyOf({ db, publicUrl, storage: images.storage }, campaign, valuesFor({ name, email }), imageSeconds);
   } catch (error) {
-    // If the campaign was changed since the request, this error cancels the test mail. If the process is only busy, the error does not
-    // cancel the test mail, and the step is repeated.
+    // The campaign may have changed since the request, so that its e-mail now has problems. Then the test mail is canceled. If the process
+    // is only busy, the step is repeated.
     if (error instanceof DomainError && error.code !== 'busy') return { kind: 'canceled', reply: error.code };
     throw error;
   }

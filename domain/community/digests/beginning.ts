@@ -1,4 +1,4 @@
-/** Begins the daily digests: one digest for each club and local date, begun in the morning or later (COMM-17). */
+/** Begins the daily digests, one digest for each club and local date. A digest begins in the morning or later (COMM-17). */
 import { SpaceDigest } from '../../../entities/community/space-digest.ts';
 import { planNames } from '../../../entities/billing/values.ts';
 import { localDateOf } from '../../../platform/core/time/local-time.ts';
@@ -15,9 +15,9 @@ const digestsPerTransaction = 200;
 const plansWithCommunity = () => planNames.filter((name) => (plans[name] as Plan).features.includes('community'));
 
 /**
- * Begins a batch of digests. A digest begins between 8:00 and midnight of its date, in the club's time zone. If an outage lasts longer than
- * this date, the club gets no digest for the date. After a change of the time zone, a club gets a digest only for a date after the date of
- * its last digest. A club also gets no new digest while an earlier digest is still open.
+ * Begins a batch of digests. A digest begins between 8:00 and midnight of its date, in the club's time zone. If an outage lasts until the
+ * end of the date, the club gets no digest for this date. After a change of the time zone, a club gets a digest only for a date after the
+ * date of its last digest. A club also gets no new digest while an earlier digest is still open.
  * @returns the number of digests that began, and whether there may be more
  */
 export async function beginDigests(db: Database, now: Date): Promise<{ begun: number; more: boolean }> {

@@ -1,23 +1,29 @@
-/** The rules of digests: when they are sent, which posts are new, and how much text of a post a mail shows (COMM-17, COMM-18). */
+/** Defines when digests are sent, which posts are new, and how much text of a post a mail shows (COMM-17, COMM-18). */
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
 export const digestRules = {
   /** The minute of the club's local day at which digests begin. */
   minuteOfDay: 8 * 60,
-  /** Posts of the last minute wait for the next digest, so that a post in an uncommitted transaction is not missed. */
+  /**
+   * Posts of the last minute before a digest belong to the next digest. Otherwise the digest could miss a post whose transaction is not
+   * committed yet.
+   */
   marginMs: minute,
-  /** The maximum age of a post in a digest. */
+  /** The maximum age of the posts in a digest. */
   lookBackMs: 7 * day,
-  /** The number of members of one page. */
+  /** The number of members in one page. */
   pageSize: 1_000,
-  /** The maximum number of spaces of a mail, and of posts of a space. Further spaces and posts are only counted. */
+  /** The maximum number of spaces in a mail, and of posts for each space. Further spaces and posts are only counted. */
   spaces: 10,
   posts: 5,
-  /** The highest number of new posts in a space that is counted exactly. */
+  /** The new posts in a space are counted exactly only up to this number. */
   counted: 100,
   /** The maximum number of graphemes of a post's excerpt. */
   excerpt: 280,
-  /** The time for which a digest's rows are stored. Provider events about its mails are accepted for the same time (CAMP-14). */
+  /**
+   * The time for which the rows of a digest are stored. For the same time, the service accepts a mail provider's events about the mails of
+   * the digest (CAMP-14).
+   */
   retentionMs: 90 * day,
 } as const;

@@ -1,4 +1,7 @@
-/** The mail of a digest. Its frame is compiled once and filled in for each student (COMM-18). Every text of a person is escaped. */
+/**
+ * Builds the mail of a digest. The HTML frame of the mail is compiled once, and then filled in for each student (COMM-18). Every text that
+ * a person wrote is escaped.
+ */
 import { escapeHtml } from '../../../platform/core/text/text.policy.ts';
 import { noBranding, standardAccent } from '../../branding/branding.ts';
 import { footerHtml, footerText, logoHtml } from '../../branding/html.ts';
@@ -14,7 +17,7 @@ import { plainLine, wordsOf } from './words.ts';
 interface DigestMail {
   news: News;
   clubName: string;
-  /** Its language is the student's own, or the club's. */
+  /** The letterhead of the mail. Its language is the language that the student has chosen, or the club's language. */
   letterhead: Letterhead;
   /** The URL of the classroom, without a slash at the end. */
   classroom: string;
@@ -23,14 +26,14 @@ interface DigestMail {
   unsubscribeUrl: string;
 }
 
-/** A placeholder in the frame. It stands between two special characters that occur in no other text. */
+/** Returns a placeholder for the frame. Its name is between two special characters that occur in no other text. */
 const placeholder = (name: string) => `\uE000${name}\uE001`;
 const placeholders = /\uE000(\w+)\uE001/;
 
 type Frames = ReadonlyMap<OfferedLanguage, readonly string[]>;
 let compiled: Promise<Frames> | undefined;
 
-/** @returns the frame of each language: a list in which pieces of HTML and names of placeholders alternate */
+/** @returns the frame in each language. A frame is a list in which pieces of HTML and names of placeholders alternate */
 function frames(): Promise<Frames> {
   compiled ??= Promise.all(offeredLanguages.map(async (language) => [language, await frame(language)] as const)).then(
     (entries) => new Map(entries),
@@ -106,7 +109,7 @@ interface ShownPost {
   url: string;
   title: string;
   words: string;
-  /** The name of the author. Empty if the account was deleted. */
+  /** The name of the author; empty if the author's account was deleted. */
   author: string;
   time: string;
 }
@@ -150,7 +153,7 @@ function spaceHtml({ url, name, posts, more }: ShownSpace, wording: Wording): st
   ].join('\n');
 }
 
-/** Breaks long words, so that the mail is not wider than a phone. */
+/** Divides long words, so that the mail is not wider than the screen of a phone. */
 const paragraph = 'margin:0;overflow-wrap:anywhere;word-break:break-word';
 
 function postHtml({ url, title, words, author, time }: ShownPost, { direction, ...wording }: Wording): string {

@@ -1,6 +1,6 @@
 /**
- * Finds the new posts for students, in the spaces for which they get the daily mail. It uses the memberships, the access and the posts at
- * the time of the query (COMM-18).
+ * Finds the new posts for students, in the spaces for which they get the daily mail. The result depends on the memberships, the access and
+ * the posts at the time of the query (COMM-18).
  */
 import type { SpaceDigest } from '../../../entities/community/space-digest.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -16,7 +16,7 @@ export interface NewPost {
   id: Id;
   publicId: string;
   title: string | null;
-  /** The first characters of the post's Markdown. */
+  /** The beginning of the post's Markdown. */
   body: string;
   author: string | null;
   at: Date;
@@ -25,23 +25,23 @@ export interface NewPost {
 export interface NewsOfSpace {
   id: Id;
   name: string;
-  /** The number of new posts, at most `digestRules.counted`. */
+  /** The number of new posts in the space. It is at most `digestRules.counted`. */
   count: number;
-  /** The newest of the new posts, the newest first. */
+  /** The newest of the new posts, in order from new to old. */
   posts: readonly NewPost[];
 }
 
 /** The content of one student's mail. */
 export interface News {
-  /** The spaces in the administrators' order. The list is never empty. */
+  /** The spaces, in the order that administrators have set. The list is never empty. */
   spaces: readonly NewsOfSpace[];
   /** The number of further spaces with new posts. */
   moreSpaces: number;
 }
 
 /**
- * Two expressions for a `WITH` clause. `told` has the end of the last digest of each student. `wanted` has the spaces of each student, with
- * the time after which a post in the space is new.
+ * Returns two expressions for a `WITH` clause. `told` contains, for each student, the time up to which the last digest has reported posts.
+ * `wanted` contains the spaces of each student, with the time after which a post in the space is new.
  */
 function wantedSpaces({ id, clubId, takesUntil }: DigestWindow, studentIds: readonly Id[], now: Date): Sql {
   const since = new Date(takesUntil.getTime() - digestRules.lookBackMs);
@@ -63,8 +63,8 @@ function wantedSpaces({ id, clubId, takesUntil }: DigestWindow, studentIds: read
 }
 
 /**
- * A condition that the row `post` is new for the row `wanted`. The statement must order by `created_at`. Postgres then starts to read the
- * index at the time `new_from`, even if its statistics are wrong.
+ * Returns an SQL condition that is true if the post in the row `post` is new for the row `wanted`. The statement must order by
+ * `created_at`. Postgres then starts to read the index at the time `new_from`, even if its statistics are wrong.
  */
 const isNew = ({
   takesUntil,
@@ -96,7 +96,7 @@ interface Row extends NewPost {
   spaces: number;
 }
 
-/** @returns the news by the student's id. A student without new posts is absent. */
+/** @returns the new posts for each student, by the student's id. The result has no entry for a student without new posts. */
 export async function newsOf(
   db: Queries,
   digest: DigestWindow,

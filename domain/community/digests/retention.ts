@@ -6,8 +6,8 @@ import { digestRules } from './digests.policy.ts';
 const batch = 1_000;
 
 /**
- * Removes a batch of mails of one digest whose retention time has ended. The last batch also removes the digest. It is safe to repeat this
- * function.
+ * Removes a batch of mails of one digest whose retention time has ended. The last batch also removes the digest. Upkeep calls the function
+ * again for the next batch.
  */
 export async function retainDigests(
   db: Database,

@@ -1,6 +1,6 @@
 /**
- * Sends one page of a digest's mails. Each mail is claimed immediately before it is given to the mail server, and its content is chosen
- * at the claim (COMM-18). The service never repeats a mail that may have arrived (CAMP-6).
+ * Sends one page of a digest's mails. Each mail is claimed immediately before it is given to the mail server. Its content is chosen when it
+ * is claimed (COMM-18). The service never repeats a mail that may have arrived (CAMP-6).
  */
 import { Club } from '../../../entities/clubs/club.ts';
 import type { SpaceDigest } from '../../../entities/community/space-digest.ts';
@@ -38,7 +38,7 @@ export interface DigestDeps extends HandOverDeps {
   vault: Vault;
   /** The platform's own address. Clubs without a verified domain send from it, and bounces go to it. */
   fromAddress: string;
-  /** The number of mails that a new club, and a new domain, may send in a day. */
+  /** The numbers of mails that a new club and a new mail domain may send in a day. */
   warmUps: WarmUps;
   /** The URL at which callers reach the API, without a slash at the end. */
   publicUrl: string;
@@ -47,7 +47,7 @@ export interface DigestDeps extends HandOverDeps {
   onOutcome: (status: Outcome['status']) => void;
 }
 
-/** After this many refusals in a row the digest pauses. */
+/** If the mail server refuses this many mails one after another, the digest pauses. */
 const refusalsBeforeRest = 20;
 
 interface Candidate {
@@ -57,7 +57,7 @@ interface Candidate {
 
 interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCount'> {
   email: string;
-  /** The student's own language, or null if the student has chosen none. */
+  /** The language that the student has chosen, or null if the student has chosen none. */
   language: string | null;
   news: News;
 }
@@ -71,17 +71,17 @@ interface Scene {
   branding: Branding;
   layout: Layout;
   recordSent: ReturnType<typeof recorderOfAccepted>;
-  /** The number of consecutive refusals so far. */
+  /** The number of consecutive mails that the mail server has refused so far. */
   refusals: number;
 }
 
 /** The result of sending one page of mails. */
 interface DigestPage extends SentPage {
-  /** The mail server refused too many mails in a row. */
+  /** Whether the mail server has refused too many mails in a row. */
   isRefusing: boolean;
 }
 
-/** Sends up to `most` due mails, on all connections at the same time, for some seconds. */
+/** Sends up to `most` due mails, on all connections to the mail server at the same time, for some seconds. */
 export async function sendDigestPage(
   deps: DigestDeps,
   digest: SpaceDigest,
@@ -121,8 +121,8 @@ interface Locked extends Pick<Mail, 'id' | 'studentId'> {
 }
 
 /**
- * Claims one mail for each idle connection and chooses its content in the same transaction. The content is the posts that the student may
- * read now. A mail without content is skipped. A mail to an unconfirmed address is skipped too, because it would show posts that only
+ * Claims one mail for each idle connection and chooses its content in the same transaction. The mail contains the posts that the student
+ * may read now. A mail without content is skipped. A mail to an unconfirmed address is skipped too, because it would show posts that only
  * members may read.
  */
 async function claimAll(
@@ -140,7 +140,7 @@ async function claimAll(
   return candidates.map(({ id }) => claims.get(id) ?? 'passed');
 }
 
-/** Locks mails that may be sent now, in the order of their ids. Skips mails that another transaction has locked. */
+/** Locks the mails that may be sent now, in the order of their ids. The statement leaves out mails that another transaction has locked. */
 async function lock(
   tx: Transaction,
   vault: Vault,
@@ -250,7 +250,8 @@ async function record(
   if (outcome.status === 'sent') await scene.recordSent(claimed, answer);
   else {
     const again = outcome.status === 'pending' ? new Date(now.getTime() + outcome.waitMs) : null;
-    // The row of a removed student has no address. The server's answer must not write the address into the row again.
+    // If the student was removed, the mail's row has no address any more. The server's answer may contain the address, so it is not written
+    // into such a row.
     const error =
       outcome.lastError === outcomeUnknown
         ? sql`${outcome.lastError}::text`

@@ -1,4 +1,7 @@
-/** The step of `space-digest/<club>/<date>`: selects the recipients from a page of members, and sends their mails (COMM-17, COMM-18). */
+/**
+ * The step of the workflow `space-digest/<club>/<date>`. It selects the recipients from a page of members, and sends their mails (COMM-17,
+ * COMM-18).
+ */
 import { SpaceDigest } from '../../../entities/community/space-digest.ts';
 import { MailSender } from '../../../entities/mail/mail-sender.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -11,7 +14,7 @@ import { digestRules } from './digests.policy.ts';
 import { studentsWithNews } from './news.ts';
 import { sendDigestPage, type DigestDeps } from './sending.ts';
 
-/** The reason of a wait. `page` means that the digest does not wait, because more work is due. */
+/** The event for which the digest waits. `page` means that the digest does not wait, because more work is due. */
 type Awaited = 'rate' | 'day' | 'retries' | 'server' | 'under_way' | 'page';
 
 export type DigestStep =
@@ -20,14 +23,14 @@ export type DigestStep =
       done: false;
       at?: number;
       waitingFor: Awaited;
-      /** The number of pages of members that were read. */
+      /** The number of pages of members that the digest has read. */
       page: number;
       pages: number;
       settled: number;
       recipients: number;
     };
 
-/** The pause if the mail server cannot be reached. A restart of the server takes less time. */
+/** The pause if the mail server cannot be reached. It is longer than a restart of the server. */
 const unreachedRestMs = 15_000;
 /** The pause after the mail server has refused several mails in a row. An operator must solve the cause. */
 const refusedRestMs = 15 * 60_000;
@@ -49,7 +52,7 @@ export async function stepDigest(deps: DigestDeps, digestId: string, now: number
   return rest(deps, digest, 'page', { until: at });
 }
 
-/** Whether the club still has the feature, and has a mail sender. */
+/** Whether the club's plan still includes the community, and the club has a mail sender. */
 async function isWanted({ db }: DigestDeps, clubId: Id): Promise<boolean> {
   return (await hasFeature(db, clubId, 'community')) && (await db.manager.exists(MailSender, { where: { clubId } }));
 }
@@ -62,7 +65,9 @@ async function dueOf({ db }: DigestDeps, digestId: string, now: Date): Promise<n
 }
 
 interface Moment {
-  /** The end of the next lease. The mail with this lease must not stay open for longer. */
+  /**
+   * The time at which the first lease of a mail ends. The step runs again at this time at the latest, so that this mail does not stay open.
+   */
   leased: Date | undefined;
   now: Date;
 }
@@ -97,7 +102,7 @@ async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): 
     const members = await nextMembers(tx, clubId, pagedTo);
     const students = members.length === 0 ? [] : await studentsWithNews(tx, digest, members, now);
     // Waits for removals of students that run at the same time. Such a removal does not see the new mails, so it would not erase the
-    // student's name and address in them.
+    // student's name and address in these mails.
     const insertedMails = await tx.rows(sql`
       WITH student AS MATERIALIZED (
         SELECT id, name, email FROM students
@@ -114,7 +119,7 @@ async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): 
   });
 }
 
-/** Reads the next members after the id `after`. The order by id is the order of the partial index. */
+/** Reads the next members whose ids are greater than `after`. The rows are sorted by id, like the partial index. */
 async function nextMembers(tx: Transaction, clubId: Id, after: Id | null): Promise<Id[]> {
   const from = after === null ? sql`` : sql`AND student_id > ${after}`;
   const members = await tx.rows<{ id: Id }>(sql`SELECT DISTINCT student_id AS id FROM community_memberships
@@ -122,7 +127,7 @@ async function nextMembers(tx: Transaction, clubId: Id, after: Id | null): Promi
   return members.map(({ id }) => id);
 }
 
-/** Skips every mail that was not sent. Mails that are being sent complete normally. */
+/** Gives the outcome `skipped` to every mail that waits to be sent. Mails that are being sent complete normally. */
 async function endEarly(
   deps: DigestDeps,
   digest: SpaceDigest,
@@ -154,14 +159,17 @@ async function end({ db }: DigestDeps, { id }: SpaceDigest, now: Date): Promise<
   return ended === 1;
 }
 
-/** Returns the wait and records that there is more to do. If the run is lost, the sweeper finds the digest by its row. */
+/**
+ * Records in the digest's row when the next step is due, and returns this time. If the run is lost, the sweeper finds the digest by its
+ * row.
+ */
 async function rest(
   { db }: DigestDeps,
   { id, members, endsAt }: SpaceDigest,
   waitingFor: Awaited,
   { until, leased = until }: { until: Date; leased?: Date | undefined },
 ): Promise<DigestStep> {
-  // After the end of its date, the digest sends no new mails. It waits only for the mails that are being sent.
+  // After the end of its date, a digest sends no further mails. It only waits for the mails that are being sent.
   const nextLook = waitingFor === 'under_way' || until < endsAt ? until : endsAt;
   const at = leased < nextLook ? leased : nextLook;
   const row = await db.one<Pick<SpaceDigest, 'pages' | 'recipients'> & { open: number }>(sql`

@@ -1,4 +1,4 @@
-/** Hides typed web addresses: a mail of the platform must not turn them into links (DEC-64). */
+/** Hides web addresses that people typed, because mail programs would turn them into links in a mail of the platform (DEC-64). */
 
 const link = '[link]';
 
@@ -11,8 +11,8 @@ export function withoutAddresses(text: string): string {
 }
 
 /**
- * @param word without white space @returns the start of the first address in the word. An address begins with `www.` or a scheme, and has
- * text after it
+ * @param word without white space
+ * @returns the start of the first address in the word. An address begins with `www.` or a scheme, and has text after it
  */
 function startOfAddress(word: string): number | undefined {
   const starts = [/\bwww\.(?=.)/iu.exec(word)?.index, startOfScheme(word)].filter((start) => start !== undefined);
@@ -20,14 +20,14 @@ function startOfAddress(word: string): number | undefined {
 }
 
 /**
- * Finds the start of the first scheme. It reads each sequence of scheme characters only once, and does not search again from each letter.
- * So long words take only linear time.
+ * Finds the start of the first scheme. The function reads each sequence of scheme characters only once, and does not start again at each
+ * letter. So the time grows only linearly with the length of a word.
  */
 function startOfScheme(word: string): number | undefined {
   for (const { 0: run, index } of word.matchAll(/[a-z0-9+.-]+/giu)) {
     const end = index + run.length;
     if (!word.startsWith('://', end) || end + '://'.length === word.length) continue;
-    const before = word.slice(Math.max(0, index - 1), index); // the character before, such as an underscore, may belong to the same word
+    const before = word.slice(Math.max(0, index - 1), index); // a character before it, such as an underscore, may belong to the word
     const first = firstLetter.exec(before + run)?.index;
     if (first !== undefined) return index - before.length + first;
   }

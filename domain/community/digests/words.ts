@@ -1,11 +1,14 @@
-/** The text of a post in a mail: its Markdown without formatting, addresses and pictures, cut to a length (COMM-18). */
+/**
+ * Makes the text of a post for a mail: the words of its Markdown without formatting, addresses and pictures, cut to a maximum length
+ * (COMM-18).
+ */
 import { LRUCache } from 'lru-cache';
 import MarkdownIt, { type Token } from 'markdown-it';
 import { withoutAddresses } from './typed-addresses.ts';
 
 /** The maximum depth of nested Markdown. The check of a post's links uses the same depth. */
 const maxNesting = 40;
-// Raw HTML appears as it was typed, as in the classroom.
+// Raw HTML in a post is shown as the typed text, as in the classroom.
 const markdown = new MarkdownIt({ html: false, linkify: false, maxNesting });
 markdown.validateLink = () => true;
 
@@ -13,10 +16,13 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 /** Invisible characters, and characters that change the direction of the following text. */
 const unseen = /[\p{Cc}\u200b\u2028-\u202e\u2066-\u2069\ufeff]+/gu;
 
-/** A cache. The same posts appear in the mails of many students, and the parsing of Markdown is the slowest part of a mail. */
+/**
+ * A cache of the finished texts. The same posts appear in the mails of many students, and parsing Markdown is the slowest part of making a
+ * mail.
+ */
 const cache = new LRUCache<string, string>({ max: 500 });
 
-/** @param most graphemes @returns one line. A cut text ends in an ellipsis, after a whole word if possible. */
+/** @param most graphemes @returns the text in one line. If the text is cut, it ends with an ellipsis, after a whole word if possible. */
 export function wordsOf(text: string, most: number): string {
   const key = `${most} ${text}`;
   const words = cache.get(key) ?? cut(plain(markdown.parse(text, {}).map(wordsOfToken).join(' ')), most);

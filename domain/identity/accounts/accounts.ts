@@ -1,4 +1,4 @@
-/** Students' accounts for other contexts: locking, finding and opening them. */
+/** Locks, finds and opens students' accounts for other contexts. */
 import type { AccountOpener } from '../../../entities/identity/values.ts';
 import { takeSeats } from '../../billing/allowances.ts';
 import { StaleRead, type Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -14,8 +14,8 @@ import { requestMail } from '../../mail/transactional/requests.ts';
 import { lockAccount, takeOver } from './pending-sign-ups.ts';
 
 /**
- * Locks the student's row for the rest of the transaction. This lock comes first in the lock order (ENG-6). Facts about a student are
- * written under this lock, so that changes run one after another.
+ * Locks the student's row for the rest of the transaction. This lock comes first in the lock order (ENG-6). A transaction writes facts
+ * about a student only while it holds this lock, so that changes of one student run one after another.
  * @throws DomainError not_found (also for a removed student and a student of another club)
  */
 export async function lockStudent(
@@ -30,7 +30,7 @@ export async function lockStudent(
   return student;
 }
 
-/** An account that is opened without a request of its owner. */
+/** The data of an account that the club or a sale opens, without a request of the owner. */
 export interface NewAccount {
   name: string;
   email: string;
@@ -41,8 +41,8 @@ export interface NewAccount {
 
 /**
  * Finds the student of an address and locks the row, or opens an account with `student.created` and an invitation (EVT-1). If the address
- * has a pending sign-up, it becomes an account of the club, and its owner is invited (DEC-62). The transaction must not have locked a
- * student yet, because opening an account first locks the club's count of students (docs/explanation/architecture.md#locks).
+ * has a pending sign-up, the sign-up becomes an account of the club, and its owner gets an invitation (DEC-62). The transaction must not
+ * have locked a student yet, because opening an account first locks the club's count of students (docs/explanation/architecture.md#locks).
  * @throws DomainError limit_reached (the plan has no seat for another student)
  * @throws StaleRead if the account was created or deleted after it was read without a lock
  */
@@ -83,8 +83,8 @@ async function insertStudent(
 }
 
 /**
- * Locks a student before an action of the club, such as a manual grant. If the student's sign-up is still pending, this function makes it
- * an account of the club, and invites its owner. The transaction must not have locked a student yet.
+ * Locks a student before an action of the club, such as a manual grant. If the student's sign-up is still pending, the function turns the
+ * sign-up into an account of the club, and invites its owner. The transaction must not have locked a student yet.
  * @throws DomainError not_found, when the student does not exist, was removed, or belongs to another club; limit_reached, when the plan has
  * no free seat; StaleRead, when the account has changed after the first read
  */

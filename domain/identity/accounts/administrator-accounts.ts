@@ -1,4 +1,4 @@
-/** An administrator's own account: confirmation, sign-in, reset, profile. */
+/** Lets administrators confirm their account, sign in, reset their password and change their profile. */
 import { Administrator } from '../../../entities/identity/administrator.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -20,8 +20,8 @@ type AdministratorSession = RecordOf<'AdministratorSession'>;
 type Profile = RecordOf<'AdministratorProfile'>;
 
 /**
- * Signs an administrator in. A person who has signed up but has not confirmed the address gets `email_not_verified` for the password of the
- * last sign-up. The answer is the same for a new account and for an account that existed before.
+ * Signs an administrator in. A person who has not confirmed the address yet, and signs in with the password of the last sign-up, gets
+ * `email_not_verified`. The answer is the same for a new account and for an account that existed before.
  * @throws DomainError invalid_credentials; email_not_verified only after a correct password
  */
 export async function signInAdministrator(
@@ -55,7 +55,7 @@ export async function signInAdministrator(
   });
 }
 
-/** Uses the mailed token and opens a session. @throws DomainError token_gone */
+/** Confirms the administrator's address by the mailed token, and opens a session. @throws DomainError token_gone */
 export async function verifyAdministratorEmail(
   { db }: VaultDeps,
   token: string,
@@ -69,7 +69,7 @@ export async function verifyAdministratorEmail(
   });
 }
 
-/** Mails the confirmation again, if the address is not confirmed yet. */
+/** Mails the confirmation link again, if the address is not confirmed yet. */
 export async function resendAdministratorVerification(deps: VaultDeps, email: string, now: Date): Promise<void> {
   await mailIfKnown(deps, 'administrator_verify_email', email, now, (known) => !known.verified);
 }
@@ -78,7 +78,10 @@ export async function requestAdministratorPasswordReset(deps: VaultDeps, email: 
   await mailIfKnown(deps, 'administrator_reset_password', email, now, () => true);
 }
 
-/** Sets a new password. Ends every other sign-in session and every mailed token. @throws DomainError weak_password, token_gone */
+/**
+ * Sets a new password. Ends all other sign-in sessions and all mailed tokens of the account.
+ * @throws DomainError weak_password, token_gone
+ */
 export async function confirmAdministratorPasswordReset(
   { db }: VaultDeps,
   { token, password }: { token: string; password: string },
@@ -89,7 +92,7 @@ export async function confirmAdministratorPasswordReset(
   return db.transaction(async (tx) => {
     const { administratorId } = await spendToken(tx, ['administrator_reset_password'], token, now);
     if (administratorId === null) throw tokenGone();
-    requireUnknown(password, await passwordOwner(tx, administratorId)); // after an error the token stays valid
+    requireUnknown(password, await passwordOwner(tx, administratorId)); // if the password is refused, the token stays valid
     await tx.run(
       sql`UPDATE administrators SET password_hash = ${passwordHash}, verified_at = coalesce(verified_at, ${now}) WHERE id = ${administratorId}`,
     );

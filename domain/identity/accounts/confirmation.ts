@@ -14,15 +14,15 @@ const accounts = {
 } as const;
 export type AccountKind = keyof typeof accounts;
 
-/** The password that a second sign-up with the same address offers, and whether it is the account's password. */
+/** The password in a further sign-up with the same address, and whether it equals the account's password. */
 export interface Offer {
   passwordHash: string;
   same: boolean;
 }
 
 /**
- * Records the password of a repeated sign-up. If a person signs in with the last recorded password, the answer is `email_not_verified`. If
- * this password differs from the account's password, it is stored separately until the address is confirmed.
+ * Records the password of a repeated sign-up. A person who signs in with the last recorded password gets `email_not_verified`. If the
+ * recorded password differs from the account's password, it is stored separately until the address is confirmed.
  */
 export async function noteOffer(
   tx: Transaction,
@@ -43,10 +43,10 @@ export async function noteOffer(
 }
 
 /**
- * Confirms an account that was never confirmed. It does not change a confirmed account. Any person can sign up with any address, and the
- * owner of the address cannot see which sign-up sent a mail. So the account keeps its password only in one case: the mail of the sign-up
- * itself has proven the address, and no other sign-up has offered another password. Without a password, the owner chooses a password by a
- * reset. Earlier mails are withdrawn.
+ * Confirms an account that was never confirmed. A confirmed account does not change. Any person can sign up with any address, and the owner
+ * of the address cannot see which sign-up sent a mail. So the account keeps its password only if the mail of the sign-up itself has proven
+ * the address. In addition, no other sign-up may have named a different password. If the account keeps no password, the owner chooses one
+ * with a reset mail. The tokens of earlier mails become invalid.
  * @param proof how the person has proven to own the address. `sign_up` means the link in the mail of the sign-up. `other` means a code,
  * which does not show who signed up
  */

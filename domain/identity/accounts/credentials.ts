@@ -1,8 +1,11 @@
-/** The errors of a failed sign-in. */
+/** Creates the errors of a failed sign-in. */
 import { RefusalToPerson } from '../../language/refusal.ts';
 
-/** The error is the same for an unknown e-mail and a wrong password. */
+/** Creates the error of a failed sign-in. It is the same for an unknown e-mail address and for a wrong password. */
 export const invalidCredentials = () => new RefusalToPerson('invalid_credentials', 'refusal.invalid_credentials');
 
-/** This error is returned only after a correct password (DEC-16). The message is the same for a new account and an existing account. */
+/**
+ * Creates the error for an unconfirmed address. Throw it only after a correct password (DEC-16). The message is the same for a new account
+ * and an existing account.
+ */
 export const emailNotVerified = () => new RefusalToPerson('email_not_verified', 'refusal.email_not_verified');

@@ -4,13 +4,13 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../../deps.ts';
 
-/** The number of students of a batch. The hashing of a batch takes some tens of milliseconds. */
+/** The number of students in a batch. Hashing the addresses of a batch takes some tens of milliseconds. */
 const batch = 1_000;
 
 /**
- * Fills in one batch. It is safe to repeat this function. If an address is corrected at the same time, the student keeps the key that the
- * correction has written.
- * @returns the number of filled rows, and whether there may be more
+ * Fills in the keys of one batch of students. If an address is corrected at the same time, the student keeps the key that the correction
+ * has written.
+ * @returns the number of students whose key was filled in, and whether there may be more
  */
 export async function fillEmailKeys({ db, vault }: VaultDeps): Promise<{ filled: number; more: boolean }> {
   const students = await db.rows<{ id: Id; email: string }>(

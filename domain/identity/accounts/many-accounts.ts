@@ -8,7 +8,7 @@ import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { followAccess } from '../../joining/joining.ts';
 import { pendingSignUp, takeOver } from './pending-sign-ups.ts';
 
-/** A person of a list. The address is folded and the name is normalized. */
+/** A person in the list of the caller. The address is in lower case and the name is normalized. */
 export interface ListedPerson {
   email: string;
   name: string;
@@ -22,13 +22,14 @@ export interface FoundAccount {
 }
 
 /**
- * Finds the students of these addresses, opens accounts for the other addresses, and locks all rows. It first reads the students without a
- * lock. If a person does not count yet, the function first locks the club's count. It then locks the existing students, ordered by id. The
- * caller records the facts and mails of new students. The caller also records the mails to students whose pending sign-up was confirmed.
+ * Finds the students with these addresses, opens accounts for the other addresses, and locks all rows. The function first reads the
+ * students without a lock. If the club's count does not include one of the people yet, the function locks the count before any student. It
+ * then locks the existing students, ordered by id. The caller records the facts and mails of new students, and the mails to students whose
+ * pending sign-up was confirmed.
  * @param people the people, without duplicate addresses
- * @param room reserves seats. It receives the number of people who do not count yet, and returns the number of seats for them. The first
- * people of the list get these seats
- * @returns the accounts by address. People without a seat are absent
+ * @param room a function that reserves seats. It receives the number of people whom the club's count does not include yet, and returns the
+ * number of seats for them. The first people in the list get these seats
+ * @returns the accounts by address. The result has no entry for people who got no seat
  * @throws StaleRead if an account was created or deleted after the read
  */
 export async function findOrOpenAccounts(
@@ -45,8 +46,8 @@ export async function findOrOpenAccounts(
     (await lockByAddress(tx, clubId, people)).map((account) => [account.email, account]),
   );
   const uncounted = people.filter(({ email }) => existingAccounts.get(email)?.isPending ?? true);
-  // A student was removed or got another address after the first read. The count must be locked before students, but students are already
-  // locked. So the transaction cannot lock the count any more.
+  // A student was removed or got another address after the first read. The count must be locked before any student. But this transaction
+  // has already locked students, so it cannot lock the count any more.
   if (uncounted.length > 0 && !isCountHeld) throw new StaleRead();
 
   const admitted = uncounted.length === 0 ? [] : uncounted.slice(0, await room(uncounted.length));
@@ -90,7 +91,7 @@ async function lockByAddress(
   );
 }
 
-/** Inserts in the order of the addresses, so that two lists with the same people cause no deadlock. */
+/** Inserts the accounts in the order of their addresses, so that two lists with the same people cause no deadlock. */
 async function insert(
   tx: Transaction,
   vault: Vault,

@@ -14,8 +14,8 @@ export const pendingSignUpRules = {
    */
   anHourOfNetwork: 50,
   hourMs: hour,
-  /** The age at which a pending sign-up is removed. Its last link is valid for 24 hours. */
+  /** The age at which a pending sign-up is removed. A confirmation link is valid for 24 hours. */
   removedAfterMs: 7 * 24 * hour,
-  /** The maximum number of sign-ups that one round of retention removes, each in a separate transaction. */
+  /** The maximum number of sign-ups that one round of retention removes. Each sign-up is removed in its own transaction. */
   removedARound: 200,
 } as const;

@@ -1,6 +1,7 @@
 /**
- * Pending sign-ups: accounts that were signed up but never confirmed (DEC-62). Any person can sign up with any address. So a pending
- * sign-up uses no seat of the club's plan. The club or a sale can confirm it in its own name, and the account then loses its password.
+ * Handles pending sign-ups: accounts that a sign-up opened and that are not confirmed yet (DEC-62). Any person can sign up with any
+ * address, so a pending sign-up uses no seat of the club's plan. The club or a sale can turn it into an account of a student. The account
+ * then loses its password.
  */
 import { randomUUID } from 'node:crypto';
 import { SignUpNetwork } from '../../../entities/identity/sign-up-network.ts';
@@ -14,7 +15,7 @@ import { tokenLifetimeMs } from '../../mail/codes/one-time-tokens.ts';
 import { pendingSignUpRules } from './pending-sign-ups.policy.ts';
 import { RefusalToPerson, minutesOf } from '../../language/refusal.ts';
 
-/** A condition on a row of `students`. */
+/** An SQL condition on a row of `students`: the account is a pending sign-up. */
 export const pendingSignUp = sql`opened_by = 'sign_up' AND verified_at IS NULL`;
 
 interface Account {
@@ -25,10 +26,10 @@ interface Account {
 }
 
 /**
- * Locks a student whom this transaction may add to the club's count. If the count does not include the student yet, the function locks the
- * count before the student (docs/explanation/architecture.md#locks). The transaction must not have locked a student.
- * @param which a condition on students who were not removed
- * @returns the account, if it exists. `seats` is present if the account is pending. It is also present if there is no account, and
+ * Locks a student whom the transaction may add to the club's count of students. If the count does not include the student yet, the function
+ * locks the count before the student (docs/explanation/architecture.md#locks). The transaction must not have locked a student.
+ * @param which an SQL condition that selects the student among the students who were not removed
+ * @returns the account, if it exists. `seats` is present if the account is a pending sign-up. It is also present if there is no account and
  * `orNewIn` names the club of a new account
  * @throws DomainError limit_reached; StaleRead
  */
@@ -47,7 +48,7 @@ export async function lockAccount(
   return { account, seats: needsSeat ? seats : undefined };
 }
 
-/** Records the seat that a pending sign-up uses when it is confirmed. */
+/** Records that a pending sign-up, which is now confirmed, uses a seat. */
 export async function takeSeatOf(
   tx: Transaction,
   { account, seats }: { account: Pick<Account, 'clubId'>; seats: LockedSeats | undefined },
@@ -57,9 +58,10 @@ export async function takeSeatOf(
 }
 
 /**
- * Makes pending sign-ups accounts of the club or of a sale, so that they count as students. Their passwords may belong to a stranger, so
- * the function removes them. A person who signs in with such a password still gets `email_not_verified`. So the answer does not reveal that
- * the account was taken over (ADR 5). The caller holds the locks of the students and has reserved their seats.
+ * Turns pending sign-ups into accounts that count as students, because the club or a sale has named their addresses. A password may come
+ * from a stranger, so the function removes the passwords. A person who signs in with such a password still gets `email_not_verified`. So
+ * the answer does not reveal that the account was taken over (ADR 5). The caller holds the locks of the students and has reserved their
+ * seats.
  */
 export async function takeOver(
   tx: Transaction,
@@ -82,18 +84,18 @@ export async function takeOver(
   );
 }
 
-/** The network from which a sign-up comes, and a condition for sign-ups that do not count for the limits. */
+/** The network from which a sign-up comes, and an SQL condition for earlier sign-ups that the limits ignore. */
 interface SignUpSource {
-  /** The network of the caller. Undefined if it is unknown. */
+  /** The network of the caller; undefined if the network is unknown. */
   network: string | undefined;
-  /** A condition on a row of `students`: these limits do not count the sign-up. */
+  /** An SQL condition on a row of `students`. It is true for a sign-up that these limits do not count. */
   uncounted: Sql;
 }
 
 /**
- * Limits the unconfirmed sign-ups of a club, and of one network in the club. The check runs before the address is looked up, so that the
- * answer does not show whether the address is known. Sign-ups that run at the same time do not see each other, so a few of them may exceed
- * the limit.
+ * Limits the number of unconfirmed sign-ups in a club, and the number from the same network in a club. The check runs before the address is
+ * looked up, so that the answer does not show whether the address is known. Sign-ups that run at the same time do not see each other, so a
+ * few of them may exceed the limit.
  * @throws DomainError rate_limited
  */
 export async function requireFewPending(
@@ -143,11 +145,11 @@ export async function noteNetwork(
   await tx.manager.insert(SignUpNetwork, { studentId, clubId, networkKey, createdAt: now });
 }
 
-/** Deletes the network of a removed student. */
+/** Deletes the recorded network of a removed student's sign-up. */
 export async function forgetNetwork(tx: Transaction, studentId: Id): Promise<void> {
   await tx.manager.delete(SignUpNetwork, { studentId });
 }
 
-/** The hash differs between clubs, so that hashes do not show that two clubs have the same visitor. */
+/** Hashes the network. The hash depends on the club, so that stored hashes do not show that two clubs have the same visitor. */
 const networkKeyOf = (vault: Vault, clubId: Id, network: string) =>
   vault.deriveLasting(`network of sign-ups:${clubId}:${network}`);

@@ -1,4 +1,7 @@
-/** A student's own account: confirmation, sign-in, reset, one-time code. No answer reveals whether an e-mail is known. */
+/**
+ * Lets students confirm their account, sign in with a password or a one-time code, and reset the password. No answer reveals whether an
+ * e-mail address is known.
+ */
 import { Student } from '../../../entities/identity/student.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { IsNull } from 'typeorm';
@@ -28,8 +31,8 @@ import { DomainError } from '../../../platform/core/errors.ts';
 type StudentSession = RecordOf<'StudentSession'>;
 
 /**
- * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`. The answer is the same for a new
- * account and for an account that existed before.
+ * Signs a student in. A person who has not confirmed the address yet, and signs in with the password of the last sign-up, gets
+ * `email_not_verified`. The answer is the same for a new account and for an account that existed before.
  * @throws DomainError invalid_credentials; email_not_verified only after a correct password
  */
 export async function signInStudent(
@@ -62,7 +65,7 @@ export async function signInStudent(
 }
 
 /**
- * Uses the mailed token and opens a session.
+ * Confirms the student's address by the mailed token, and opens a session.
  * @throws DomainError token_gone; limit_reached (the club has no free seat; the token stays valid)
  */
 export async function verifyStudentEmail(
@@ -81,8 +84,8 @@ export async function verifyStudentEmail(
 }
 
 /**
- * Locks a student who has proven the address. If the club's count does not include the student yet, the count is locked first. Then the
- * student is locked, and at last the student's tokens.
+ * Locks a student who has proven to own the address, and then the student's tokens. If the club's count of students does not include the
+ * student yet, the function locks the count first.
  * @throws DomainError token_gone for a removed student; limit_reached
  */
 async function lockToConfirm(tx: Transaction, studentId: Id) {
@@ -91,7 +94,7 @@ async function lockToConfirm(tx: Transaction, studentId: Id) {
   return { account, seats };
 }
 
-/** Mails the confirmation again, if the address is not confirmed yet. */
+/** Mails the confirmation link again, if the address is not confirmed yet. */
 export async function resendStudentVerification(deps: VaultDeps, who: EmailInClub, now: Date): Promise<void> {
   await mailIfKnown(deps, 'student_verify_email', who, now, (student) => !student.verified);
 }
@@ -102,7 +105,8 @@ export async function requestStudentPasswordReset(deps: VaultDeps, who: EmailInC
 
 /**
  * Mails a code.
- * @returns the id of this request. A caller must send this id with a code. The id has the same form if no code was mailed
+ * @returns the id of this request, which the caller must send together with the code. The function returns such an id even if no code was
+ * mailed
  */
 export async function requestStudentCode(
   deps: VaultDeps,
@@ -115,7 +119,7 @@ export async function requestStudentCode(
 }
 
 /**
- * Sets a new password. Ends every other sign-in session and every mailed token.
+ * Sets a new password. Ends all other sign-in sessions and all mailed tokens of the account.
  * @throws DomainError weak_password, token_gone, limit_reached
  */
 export async function confirmStudentPasswordReset(
@@ -132,9 +136,9 @@ export async function confirmStudentPasswordReset(
     const studentId = locked.account.id;
     const owner = await passwordOwner(tx, studentId);
     if (!owner) throw tokenGone();
-    requireUnknown(password, owner); // after an error the token stays valid
+    requireUnknown(password, owner); // if the password is refused, the token stays valid
     await takeSeatOf(tx, locked, now);
-    // The reader of this mail owns the address, so the address is confirmed too.
+    // Only the owner of the address can read this mail, so the address now counts as confirmed, too.
     await tx.run(
       sql`UPDATE students SET password_hash = ${passwordHash}, verified_at = coalesce(verified_at, ${now}) WHERE id = ${studentId}`,
     );
@@ -145,10 +149,11 @@ export async function confirmStudentPasswordReset(
 }
 
 /**
- * Exchanges a code for a session. The try is recorded and committed first, so that two concurrent guesses count as two tries.
+ * Exchanges a one-time code for a session. The try is recorded and committed in a transaction of its own, so that two concurrent guesses
+ * count as two tries.
  * @param input.network the network from which the request came
- * @throws DomainError token_gone, with the same answer for a wrong, used, expired or unknown code, a code of another request and an unknown
- *   e-mail; limit_reached
+ * @throws DomainError token_gone, with the same answer for a wrong, used or expired code, for a code of another request and for an unknown
+ * e-mail address; limit_reached
  */
 export async function exchangeStudentCode(
   { db, vault, storage }: StudentDeps,
@@ -169,7 +174,7 @@ export async function exchangeStudentCode(
 }
 
 /**
- * Sets the first password of a student who was invited, or whose password from the sign-up was removed.
+ * Sets the first password of an invited student, or of a student whose password from the sign-up was removed.
  * @throws DomainError weak_password, password_exists
  */
 export async function setStudentPassword(
@@ -239,7 +244,7 @@ export async function findStudentByEmail(
   return student;
 }
 
-/** @returns the id of the mailed token, or null without a mail */
+/** @returns the id of the mailed token, or null if no mail was sent */
 async function mailIfKnown(
   { db, vault }: VaultDeps,
   template: MailTemplate,

@@ -1,8 +1,8 @@
-/** The rules for new passwords (ACC-7). Existing passwords stay valid. */
+/** Checks new passwords (ACC-7). Existing passwords stay valid. */
 import { isLeaked } from './leaked-passwords.ts';
 import { RefusalToPerson, type RefusalWords } from '../../language/refusal.ts';
 
-/** The owner of a password. Public data about the owner must not be the main part of a password. */
+/** The public data about the owner of a password. This data must not be the main part of the password. */
 export interface PasswordOwner {
   email: string;
   /** The names of the person and of their clubs. */
@@ -11,7 +11,7 @@ export interface PasswordOwner {
 
 const minCharacters = 10;
 const minDistinct = 4;
-/** The number of letters and digits that must remain without the public data about the owner. */
+/** A password must still have this number of letters and digits after the public data about its owner is removed. */
 const minUnknown = 6;
 /**
  * Parts of the owner's name and address are removed from a password before it is judged. A part must have at least this length, because
@@ -34,7 +34,7 @@ export function requireStrongPassword(password: string, owner?: PasswordOwner): 
   if (owner) requireUnknown(password, owner);
 }
 
-/** @throws DomainError weak_password if the password is little more than the owner's address, name or club */
+/** @throws DomainError weak_password if the password is little more than the owner's address, the owner's name, or the name of the club */
 export function requireUnknown(password: string, { email, names }: PasswordOwner): void {
   const whole = lettersAndDigits(comparable(password));
   const parts = [email, ...names]
@@ -50,8 +50,8 @@ export function requireUnknown(password: string, { email, names }: PasswordOwner
 const weak = (words: RefusalWords) => new RefusalToPerson('weak_password', words);
 
 /**
- * Makes texts comparable: it uses small letters, and replaces each special form of a character, such as a wide letter, by the usual
- * character.
+ * Makes texts comparable: the function converts letters to lower case, and replaces each special form of a character, such as a wide
+ * letter, by the usual character.
  */
 const comparable = (text: string) => text.normalize('NFKC').toLowerCase();
 
@@ -69,8 +69,8 @@ const standIns: Readonly<Record<string, string>> = {
 };
 
 /**
- * The variants of leaked passwords that attackers try: with digits around them, with digits instead of letters, with blanks between
- * letters, or written twice.
+ * Undoes the changes that people make to common passwords, and returns the resulting texts. Such changes add digits at the ends, replace
+ * letters by digits, put blanks between letters, or write the password twice.
  */
 function formsOf(text: string): readonly string[] {
   const plain = [text, text.replaceAll(/\s/g, '')];
@@ -80,13 +80,15 @@ function formsOf(text: string): readonly string[] {
   return [...new Set(spelled)].filter((form) => form !== '');
 }
 
-/** @returns the part of which the text is a repetition, or the text itself if it is no repetition. For example, `abab` gives `ab` */
+/**
+ * @returns the shortest part that gives the text when it is repeated: `ab` for `abab`. A text that repeats nothing is returned unchanged
+ */
 function unitOf(text: string): string {
   const period = `${text}${text}`.indexOf(text, 1);
   return period > 0 ? text.slice(0, period) : text;
 }
 
-/** @returns the text from its first letter to its last */
+/** @returns the part of the text from its first letter to its last letter */
 function coreOf(text: string): string {
   const characters = Array.from(text);
   const isLetter = (character: string) => /\p{L}/u.test(character);

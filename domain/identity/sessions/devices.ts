@@ -1,4 +1,6 @@
-/** Device tokens. A token proves that its device has had a sign-in session of an account. Tokens are not stored (LIM-26). */
+/**
+ * Issues and checks device tokens. A token proves that a device has had a sign-in session of an account. Tokens are not stored (LIM-26).
+ */
 import { randomBytes } from 'node:crypto';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
@@ -11,8 +13,8 @@ const macBytes = 16;
 const labelOf = (account: string, token: Buffer) => `device:${account}:${token.toString('hex')}`;
 
 /**
- * @param account the account, identified by its address. So a change of the address makes the token invalid
- * @returns letters, digits, `-` and `_`
+ * @param account the account, identified by its e-mail address. So a new address makes the token invalid
+ * @returns a token of letters, digits, `-` and `_`
  */
 export function deviceToken(vault: Vault, account: string, now: Date): string {
   const time = Buffer.alloc(timeBytes);

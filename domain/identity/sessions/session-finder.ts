@@ -1,6 +1,6 @@
 /**
- * Finds the caller of a sign-in session by its token. Each request looks the session up in the database. So an ended session is refused
- * immediately (AUTH-4).
+ * Finds the owner of a sign-in session by the token of the session. Each request looks the session up in the database. So an ended session
+ * is refused immediately (AUTH-4).
  */
 import { AdministratorSession } from '../../../entities/identity/administrator-session.ts';
 import type { Role } from '../../../entities/clubs/values.ts';
@@ -15,14 +15,17 @@ import type { StudentIdentity } from '../student-identity.ts';
 
 /** The shortest time between two extensions of a session, so that only few requests write to the database. */
 const slideEveryMs = 5 * 60_000;
-/** The maximum number of look-ups that run at the same time in a process. So look-ups use only a few of the process's connections. */
+/**
+ * The maximum number of look-ups that run at the same time in a process. The limit leaves most database connections of the process to other
+ * work.
+ */
 const maxConcurrentLookUps = 4;
 
 export interface AdministratorSessionFound {
   administratorId: Id;
   /**
-   * The role of the administrator in the requested club. Null if the administrator is not a member, or if the club does not exist. A caller
-   * cannot distinguish these two cases.
+   * The role of the administrator in the requested club. Null if the administrator is not a member, or if the club does not exist. The two
+   * cases have the same value, so that a caller of the API cannot distinguish them.
    */
   role: Role | null;
 }
@@ -32,7 +35,8 @@ export interface SessionFinder {
   student(token: string, now: Date): Promise<StudentIdentity | undefined>;
   /**
    * @param clubId the club in the path, if there is one. The same query reads the membership in this club
-   * @returns the administrator of a valid session and the role; undefined without a session. Extends the session
+   * @returns the administrator of a valid session, with the role; undefined if no valid session has this token. The function extends the
+   * session
    */
   administrator(token: string, clubId: Id | undefined, now: Date): Promise<AdministratorSessionFound | undefined>;
 }
@@ -43,7 +47,7 @@ interface LookUp {
   clubId: Id | null;
 }
 
-/** @returns the session finder of a process. It looks up the sessions of concurrent requests together */
+/** @returns the session finder of a process, which looks up the sessions of concurrent requests in one query */
 export function createSessionFinder(db: Database): SessionFinder {
   const student = gathered(
     (lookUps: readonly LookUp[]) =>
@@ -98,7 +102,10 @@ function inOrder<Row extends { position: number }>(
   return lookUps.map((_, index) => rowsByPosition.get(index + 1));
 }
 
-/** Finds the students of valid sessions, with their clubs' slugs, by the hashes of tokens and the time. */
+/**
+ * Finds the students whose sessions are valid at the given time, by the hashes of the tokens. Each row also has the slug of the student's
+ * club.
+ */
 const selectStudentSessions = prepared<StudentIdentity & { position: number }, StudentLookUps>(
   'select_student_sessions',
   (value) => `SELECT asked.position::int, student.id, student.name, student.email, student.verified_at AS "verifiedAt",
@@ -110,7 +117,10 @@ const selectStudentSessions = prepared<StudentIdentity & { position: number }, S
      JOIN clubs club ON club.id = student.club_id`,
 );
 
-/** Finds the administrators of valid sessions. Also finds the administrator's membership of the requested club, if there is one. */
+/**
+ * Finds the administrators of valid sessions. Each row also has the administrator's membership in the requested club, if such a membership
+ * exists.
+ */
 const selectAdministratorSessions = prepared<
   AdministratorSessionFound & { position: number; createdAt: Date; expiresAt: Date },
   StudentLookUps & { clubIds: readonly (Id | null)[] }

@@ -1,6 +1,6 @@
 /**
- * The thread that extracts the text of a source and cuts it into passages. The main thread limits its time and memory, and can end it at
- * any point.
+ * The code of the thread that extracts the text of a source and cuts the text into passages. The main thread limits the time and memory of
+ * this thread, and can end it at any point.
  */
 import type { Language } from '../../../entities/clubs/values.ts';
 import { serveThread, type Orderer } from '../../../platform/infra/threads/thread-work.ts';
@@ -12,15 +12,15 @@ import type { ReadOut, Scanned } from './sections.ts';
 import { Unreadable } from './unreadable.ts';
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 
-/** The source whose text is extracted. */
+/** The source whose text the thread extracts. */
 export type Source = { language: Language } & (
   | { kind: 'lesson'; markdown: string }
   /**
-   * `says` is the media type that the upload announced. `pages` is a list of pages of a PDF, from 1 and in order. Without this list, all
-   * pages are read.
+   * `says` is the media type that the upload announced. `pages` lists the pages of a PDF to read, in order and counted from 1. Without this
+   * list, all pages are read.
    */
   | { kind: 'media'; bytes: Uint8Array; says: string | null; pages?: readonly number[] }
-  /** The subtitles of a video or sound, as WebVTT. */
+  /** The subtitles of a video or sound recording, as WebVTT. */
   | { kind: 'subtitles'; bytes: Uint8Array }
 );
 

@@ -1,8 +1,8 @@
-/** Handles line breaks that exist only in the source of a text. The page shows such lines as one paragraph. */
+/** Removes line breaks that exist only in the source of a text. The page shows the lines as one paragraph. */
 
 /**
- * Chinese, Japanese and Thai use no spaces, so a line break between their letters has no meaning. In other scripts a line break means a
- * space.
+ * Chinese, Japanese and Thai use no spaces, so a line break between two of their letters means nothing. In other scripts, a line break
+ * means a space.
  * @returns the text without the line breaks that have no meaning
  */
 export function joinUnspaced(text: string): string {

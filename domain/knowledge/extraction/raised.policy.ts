@@ -1,6 +1,6 @@
 /**
- * Writes raised and lowered letters in plain text: `10³`, `H₂O`. Without this, 10³ would become 103. Unicode has raised and lowered forms
- * only for digits, signs and some letters. Before all other raised or lowered words, `^` or `_` is written.
+ * Writes raised and lowered letters in plain text: `10³`, `H₂O`. Otherwise 10³ would become 103. Unicode has raised and lowered forms only
+ * for digits, signs and some letters. Before any other raised or lowered word, the module writes `^` or `_`.
  */
 
 const raisedForms = new Map(
@@ -19,7 +19,7 @@ const loweredForms = new Map(
 /** Words that are raised by convention, and that mean the same in normal letters: "1st", "Mme", "N.º", "TM". */
 const onlyRaisedByCustom = /^(?:st|nd|rd|th|e|er|re|ère|ème|me|mes|os|as|a|o|ª|º|TM|®|©|™|\u2032|\u2033|°|['"*†‡§])$/u;
 
-/** @param text the raised words @returns the form of the letters in plain text. Spaces at the ends stay */
+/** @param text the raised words @returns the raised or lowered letters in plain text, with the spaces at their ends */
 export function raised(text: string): string {
   return formed(text, raisedForms, '^');
 }
@@ -29,7 +29,7 @@ export function lowered(text: string): string {
   return formed(text, loweredForms, '_');
 }
 
-/** The mark of a footnote, separated from the word before it: `45 [1]`. */
+/** Returns the mark of a footnote in brackets, separated from the word before it: `45 [1]`. */
 export function noteMark(text: string): string {
   const mark = text.trim().replace(/^[[(]|[\])]$/g, '');
   return mark === '' ? '' : ` [${mark}]`;

@@ -1,4 +1,4 @@
-/** Reads a lesson or a file. The content decides the type of a file, not its name. */
+/** Reads a lesson or a file. The content of a file decides its type, and not its name. */
 import { fileTypeFromBuffer } from 'file-type';
 import { openArchive } from './archive.ts';
 import { readMarkdown } from './text/markdown-text.ts';
@@ -16,9 +16,9 @@ export async function readLesson(markdown: string): Promise<ReadOut> {
 }
 
 /**
- * @param bytes the bytes of the file. They are transferred, so a reader may take them over
- * @param says the announced media type. It matters only for texts that could have several types
- * @param options.onPage called with the number of pages read and the number of all pages
+ * @param bytes the bytes of the file. The caller can no longer use them afterwards
+ * @param says the announced media type, which is used only if the content could have several types
+ * @param options.onPage a function that is called with the number of pages that were read and the number of all pages
  * @param options.pages the pages of a PDF to read; if absent, all pages are read
  * @throws Unreadable
  */
@@ -85,7 +85,7 @@ async function readInto(
   return null;
 }
 
-/** Text formats whose content is not written for people to read. */
+/** Matches the types of text formats that are not made for people to read. */
 const notForReaders = /rtf|postscript|eps|x-mif|vcard|calendar/;
 
 type FileType = 'pdf' | 'zip' | 'text';
@@ -94,17 +94,17 @@ type FileType = 'pdf' | 'zip' | 'text';
 async function typeOf(bytes: Uint8Array, says: string | null): Promise<FileType> {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1_024)).toString('latin1');
   const isSaidText = says?.startsWith('text/') && !/^(?:%PDF-|\{\\rtf)/.test(start) && isPlainUtf8(bytes);
-  if (isSaidText) return 'text'; // a text that mentions PDF in its first words is not a PDF
+  if (isSaidText) return 'text'; // a text whose first words mention PDF is not a PDF file
   if (start.includes('%PDF-')) return 'pdf';
   if (start.startsWith('PK')) return 'zip';
-  if (/^(?:\xff\xfe|\xfe\xff)/.test(start)) return 'text'; // the byte order mark of UTF-16 shows that the file is a text
+  if (/^(?:\xff\xfe|\xfe\xff)/.test(start)) return 'text'; // the file begins with the byte order mark of UTF-16, so it is a text
   const mime = (await readingTheFile(() => fileTypeFromBuffer(bytes)))?.mime;
-  // Office stores encrypted files in the container of its old formats.
+  // Encrypted office files look like files in the old office formats.
   if (mime === 'application/x-cfb')
     throw new Unreadable(isEncryptedOffice(bytes) ? 'file_encrypted' : 'unsupported_type');
   if (mime === undefined || mime === 'application/xml') return 'text';
-  // Some types are recognized by two letters. A text may also begin with these two letters, so it is checked first whether the file is a
-  // text.
+  // Some file types are recognized by their first two letters. A text may begin with the same letters, so the function first checks whether
+  // the file is a text.
   if (notForReaders.test(mime) || !isPlainUtf8(bytes)) throw new Unreadable('unsupported_type');
   return 'text';
 }

@@ -1,4 +1,4 @@
-/** The sections into which files and lessons are divided: paragraphs on one page and under the same headings. */
+/** Defines and builds the sections of files and lessons. A section contains the paragraphs on one page under the same headings. */
 import { withoutEnd, withoutEnds } from '../../../platform/core/text/ends.policy.ts';
 import type { SourceWarning, SourceWarningCode } from '../../../entities/knowledge/values.ts';
 import { Warnings } from './warnings.ts';
@@ -8,15 +8,17 @@ import { indexingRules } from '../indexing/indexing.policy.ts';
 
 export interface Paragraph {
   text: string;
-  /** `lines` is code: its lines stay separate. `row` is a row of a table or of a list: it has no empty line before the next row. */
+  /**
+   * `lines` is code, whose lines stay separate. `row` is a row of a table or an item of a list; no empty line follows before the next row.
+   */
   kind: 'prose' | 'row' | 'lines';
-  /** The header of the table, if the paragraph is a row of a table. Each passage with rows of the table begins with it. */
+  /** The header of the table, if the paragraph is a row of a table. Each passage with rows of the table begins with this header. */
   header?: string;
-  /** The time span of a paragraph of a video or sound. Such a paragraph stays one block. */
+  /** The time span of the paragraph, if it comes from a video or sound recording. Such a paragraph stays one block. */
   seconds?: Seconds;
 }
 
-/** The time from the beginning of a video or sound, in whole seconds. */
+/** A time span in whole seconds, counted from the beginning of a video or sound recording. */
 export interface Seconds {
   from: number;
   to: number;
@@ -40,18 +42,18 @@ export interface ReadOut {
 }
 
 export interface Scanned {
-  /** The numbers of the scanned pages, in order. */
+  /** The page numbers of the scanned pages, in order. */
   pages: readonly number[];
   /** The number of pages of the file. */
   pageCount: number;
 }
 
-/** The maximum length of a heading. A longer heading counts as a paragraph in large letters. */
+/** The maximum length of a heading. A longer heading counts as a paragraph. */
 const longestHeading = 200;
 
 /**
- * Builds sections from headings and paragraphs in their order. A heading without text below it becomes a paragraph, so that a slide with
- * only a title can be found and cited.
+ * Builds sections from headings and paragraphs, which are added in their order. A heading without text below it becomes a paragraph, so
+ * that a slide with only a title can be found and cited.
  */
 export class SectionBuilder {
   readonly #sections: Section[] = [];
@@ -73,7 +75,7 @@ export class SectionBuilder {
     return this.#warnings.all();
   }
 
-  /** @returns all pages with the warning of this kind, in order */
+  /** @returns all pages that have a warning of this kind, in order */
   pagesWith(code: SourceWarningCode): number[] {
     return this.#warnings.pagesWith(code);
   }

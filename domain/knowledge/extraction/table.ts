@@ -1,9 +1,9 @@
 /**
- * A table as people read it: each cell is in its column, even if cells before it are empty or span several rows and columns. All readers of
+ * Builds a table so that each cell is in its column, even if cells before it are empty or span several rows and columns. All readers of
  * files build their tables with this module.
  *
- * A row is written as `Bowline | | 60`. If a cell spans several rows or columns, its words are repeated in each of them, because each row
- * is found and quoted alone. A cell that spans the whole row is written once.
+ * Collects the cells of a table and writes its rows. A row is written as `Bowline | | 60`. If a cell spans several rows or columns, its
+ * words are repeated in each row and column, because each row is found and quoted alone. A cell that spans the whole row is written once.
  */
 import { cleanLine, hasWords } from './text.policy.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
@@ -12,7 +12,7 @@ import { Unreadable } from './unreadable.ts';
 
 interface Cell {
   text: string;
-  /** The row and column in which the cell began. All repetitions of a spanning cell have the same row and column. */
+  /** The row and the column in which the cell begins. All repetitions of a spanning cell have the same values here. */
   row: number;
   column: number;
 }
@@ -24,7 +24,7 @@ interface Row {
 
 /** The maximum length, in characters, of a header that is repeated in each passage of its table. */
 const longestRepeatedHeader = 200;
-/** The maximum number of columns of a cell. Browsers have the same limit. */
+/** The maximum number of columns that a cell spans. Browsers have the same limit. */
 const maxColspan = 1_000;
 
 /** The header with which each passage of a table begins. */
@@ -40,7 +40,7 @@ export class TableBuilder {
   #column = 0;
   #cells = 0;
 
-  /** @param isHeader whether the cells of the row are headers of the rows below */
+  /** @param isHeader whether the cells of the row are headers of the columns below them */
   row(isHeader = false): void {
     this.#endRow();
     this.#rows.push({ cells: [], isHeader });
@@ -68,8 +68,8 @@ export class TableBuilder {
 
   /**
    * Ends the table and writes its rows. A table of one column is a list.
-   * @param earlier the header of the table before a page break, if any. If it has the same number of columns as this table, this table is
-   * the continuation, and gets this header
+   * @param earlier the header of the table before a page break, if any. If both tables have the same number of columns, this table
+   * continues the earlier table and gets its header
    * @returns the header of the table, if it has one
    * @throws Unreadable too_large
    */
@@ -102,7 +102,7 @@ export class TableBuilder {
     this.#column += 1;
   }
 
-  /** A cell of an earlier row may also cover this row. Inserts such cells before the next cell that the file contains. */
+  /** Inserts cells of earlier rows that also cover this row and belong before the next cell of the file. */
   #fillFromAbove(): void {
     for (;;) {
       const above = this.#reaching.get(this.#column);
@@ -113,7 +113,7 @@ export class TableBuilder {
     }
   }
 
-  /** Ends the current row. Cells of earlier rows may also cover the columns after the last cell in the file. They are added here. */
+  /** Ends the current row. After the last cell of the file, the function adds cells of earlier rows that also cover this row. */
   #endRow(): void {
     if (this.#rows.length === 0) return;
     for (const column of [...this.#reaching.keys()].toSorted((a, b) => a - b)) {
@@ -129,8 +129,7 @@ function spanOf(span: number, most: number): number {
 }
 
 /**
- * Drops each column in which no cell with words begins. Such a column exists because some cells only create space, or cover too many
- * columns.
+ * Drops each column in which no cell with words begins. Such a column appears if cells only create space, or span too many columns.
  */
 function columnsWithText(rows: readonly Row[]): number[] {
   const columns = new Set<number>();
@@ -141,8 +140,8 @@ function columnsWithText(rows: readonly Row[]): number[] {
 }
 
 /**
- * @returns the number of header rows at the beginning. If the file marks header rows, it is the number of marked rows. Otherwise the first
- * row is the header if all its cells have words, and if other rows follow
+ * @returns the number of header rows at the beginning: the number of rows that the file marks as headers. If the file marks none, the first
+ * row is the header if all its cells have words and further rows follow
  */
 function headersOf(rows: readonly Row[], columns: number): number {
   const marked = rows.findIndex(({ isHeader }) => !isHeader);
@@ -152,7 +151,10 @@ function headersOf(rows: readonly Row[], columns: number): number {
   return marked === 0 && rows.length > 1 && columns > 1 && isNamed ? 1 : 0;
 }
 
-/** Joins several header rows: each column has its words from top to bottom. @returns undefined if the header is too long to repeat */
+/**
+ * Joins several header rows to one. Each column then has the words of its header cells from top to bottom.
+ * @returns undefined if the header is too long to repeat
+ */
 function combined(rows: readonly Row[], columns: readonly number[]): string | undefined {
   const names = columns.map((column) => {
     const words = rows.map(({ cells }) => cells[column]?.text ?? '').filter((text) => text !== '');

@@ -1,13 +1,16 @@
-/** Thrown if a source itself cannot be indexed. This error is a result for the source, and not a defect of the program. */
+/**
+ * The error that is thrown if the content of a source cannot be indexed. The error is a result for the source, and not a defect of the
+ * program.
+ */
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 import type { Scanned } from './sections.ts';
 import type { IndexingError } from '../indexing/indexing.policy.ts';
 
 export class Unreadable extends Error {
   readonly code: Exclude<IndexingError, 'indexing_failed'>;
-  /** The warnings before the error, which may explain it. */
+  /** The warnings that were recorded before the error, which may explain the error. */
   readonly warnings: SourceWarning[];
-  /** The pages that are pictures, if the source is a PDF without text. */
+  /** The pages that are pictures. Present if the source is a PDF without text. */
   readonly scanned: Scanned | undefined;
 
   constructor(code: Exclude<IndexingError, 'indexing_failed'>, warnings: SourceWarning[] = [], scanned?: Scanned) {
@@ -18,7 +21,7 @@ export class Unreadable extends Error {
   }
 }
 
-/** Thrown if one part of a file is broken. The other parts can still be read. */
+/** The error that is thrown if one part of a file is broken. The other parts can still be read. */
 export class BrokenPart extends Unreadable {
   constructor() {
     super('file_corrupt');
@@ -26,8 +29,8 @@ export class BrokenPart extends Unreadable {
 }
 
 /**
- * Calls a library with the file. Any error of the library means that the file is bad.
- * @throws Unreadable file_corrupt, or the code of `codeOf`
+ * Calls a library that reads the file. Any error of the library means that the file is unreadable.
+ * @throws Unreadable file_corrupt, or the code that `codeOf` returns for the error
  */
 export async function readingTheFile<T>(
   work: () => Promise<T> | T,

@@ -1,4 +1,7 @@
-/** Warnings about content of a file that could not be read. They are stored with the source, so that readers know what is missing. */
+/**
+ * Collects warnings about content of a file that could not be read. The warnings are stored with the source, so that administrators know
+ * what is missing.
+ */
 
 import { sourceWarningCodes, type SourceWarning, type SourceWarningCode } from '../../../entities/knowledge/values.ts';
 
@@ -23,7 +26,7 @@ export class Warnings {
     });
   }
 
-  /** @returns all pages with this warning, in order */
+  /** @returns all pages that have this warning, in order */
   pagesWith(code: SourceWarningCode): number[] {
     return [...(this.#found.get(code)?.pages ?? [])].toSorted((a, b) => a - b);
   }

@@ -1,6 +1,6 @@
 /**
- * Claims on sources. A claim is a lease with a fencing token. A worker loses its claim when another worker claims the source, or when a
- * transaction changes the source.
+ * Makes and releases claims on sources. A claim is a lease with a fencing token. A worker loses its claim when another worker claims the
+ * source, or when a transaction changes the source.
  */
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
@@ -16,7 +16,7 @@ export interface Claim {
   kind: SourceKind;
   /** The fencing token: a later claim has a higher token. */
   fence: number;
-  /** The version of the content that this claim reads. */
+  /** The version of the content that the holder of this claim reads. */
   version: number;
   /** From 1. */
   attempt: number;
@@ -54,7 +54,7 @@ export function claimSource(db: Database, sourceId: Id, now: number): Promise<Cl
 /**
  * Renews a claim until it is released. The claim is also lost when the source gets a new version of its content.
  * @param onRenewal is called at each renewal, even if Postgres cannot be reached
- * @param stop aborts when the process must stop
+ * @param stop a signal that is aborted when the process must stop
  */
 export function holdClaim(db: Queries, claim: Claim, onRenewal: () => void, stop: AbortSignal): HeldLease {
   return holdLease(
@@ -71,7 +71,7 @@ export function holdClaim(db: Queries, claim: Claim, onRenewal: () => void, stop
   );
 }
 
-/** Gives a claim back if the work was interrupted. The source is due immediately, and the attempt does not count. */
+/** Releases a claim if the work was interrupted. The source is due again immediately, and the attempt does not count. */
 export async function releaseClaim(db: Queries, { sourceId, fence, version }: Claim): Promise<void> {
   await db.run(
     sql`UPDATE agent_sources
@@ -82,8 +82,8 @@ export async function releaseClaim(db: Queries, { sourceId, fence, version }: Cl
 }
 
 /**
- * Releases a claim for which no OCR permit was free. The source is due later, and the attempt does not count. Later claims wait for the
- * permit before they read the file.
+ * Releases a claim if no OCR permit was free. The source is due again later, and the attempt does not count. The next claim waits for the
+ * permit before it reads the file.
  * @throws LeaseLost
  */
 export async function waitForOcr(db: Queries, { sourceId, fence, version }: Claim, at: Date): Promise<void> {

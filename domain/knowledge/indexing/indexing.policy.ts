@@ -1,6 +1,6 @@
-/** The limits of indexing, and its error codes. */
+/** Defines the limits and the error codes of indexing. */
 
-/** The errors of indexing. All except the last are faults of the file, and another try would fail too. */
+/** The error codes of indexing. All codes except the last mean a fault of the file, so a further attempt would also fail. */
 export const indexingErrors = [
   'file_corrupt',
   'file_encrypted',
@@ -11,7 +11,7 @@ export const indexingErrors = [
   'unsupported_type',
   'file_missing',
   'took_too_long',
-  /** The platform, and not the file, caused the failure of all attempts. */
+  /** All attempts failed because of the platform, and not because of the file. */
   'indexing_failed',
 ] as const;
 export type IndexingError = (typeof indexingErrors)[number];
@@ -23,14 +23,14 @@ export const indexingRules = {
   maxText: 10_000_000,
   maxPassages: 50_000,
   /**
-   * `pieceBytes` is the size of the pieces in which a file is fetched. `passagesAStatement` is the number of passages that one statement
-   * writes.
+   * `pieceBytes` is the size of the pieces in which a file is read from the store. `passagesAStatement` is the number of passages that one
+   * statement writes.
    */
   pieceBytes: 8 * 1_024 * 1_024,
   passagesAStatement: 2_000,
-  /** The number of passages or citations of a removed source that one transaction deletes. This takes about a second. */
+  /** The number of passages or citations of a removed source that one transaction deletes. Such a transaction takes about a second. */
   removedAStatement: 1_000,
-  /** The total unpacked size of the entries that are read from an archive (DOCX, PPTX). */
+  /** The maximum total size, after unpacking, of the entries that are read from an archive (DOCX, PPTX). */
   maxUnpackedBytes: 64 * 1_024 * 1_024,
   maxEntries: 10_000,
   /** The memory limits of the thread that reads a file: one for its objects, and one for its buffers. */
@@ -39,8 +39,8 @@ export const indexingRules = {
   /** The time limit for the extraction of a file. */
   extractionMs: 120_000,
   /**
-   * The length of a claim without renewal, and the interval of renewals. Both are short. So if a worker dies, another worker can soon claim
-   * its source.
+   * The time after which a claim ends if it is not renewed, and the interval of renewals. Both are short, so that a different worker can
+   * soon claim the source if a worker dies.
    */
   leaseMs: 10_000,
   renewalMs: 2_500,
@@ -48,13 +48,13 @@ export const indexingRules = {
 
 /**
  * The version of the code that reads files and lessons. Increase this number after a change that makes the code read a file differently.
- * Then every source is read again as bulk work (reading-again.ts).
+ * Then every source is read again with the priority `bulk` (reading-again.ts).
  */
 export const readerVersion = 3;
 
 /**
- * The waits after attempts that failed without a fault of the file. The sum of the waits is longer than an hour, so that an outage of the
- * store for an hour does not fail a source.
+ * The waits after attempts that the file did not cause to fail. All waits together are longer than an hour, so that no source fails because
+ * of an outage of the store for an hour.
  */
 const waitsMs = [5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000];
 
@@ -63,11 +63,11 @@ export const maxAttempts = waitsMs.length + 1;
 
 /**
  * @param attempts the number of attempts so far
- * @returns the milliseconds until the next attempt; undefined if no further attempt is made
+ * @returns the number of milliseconds until the next attempt; undefined if no further attempt is made
  */
 export function waitAfter(attempts: number): number | undefined {
   return waitsMs[attempts - 1];
 }
 
-/** The longest wait. Work that must succeed is repeated at this interval without a limit. */
+/** The longest wait. Work that must succeed, such as a removal, is repeated at this interval until it succeeds. */
 export const longestWaitMs = Math.max(...waitsMs);

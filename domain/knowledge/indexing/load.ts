@@ -22,15 +22,15 @@ interface Row {
   sizeBytes: string | null;
   mime: string | null;
   kind: MediaKind | null;
-  /** The object key of the subtitles that are read. */
+  /** The key, in the object store, of the subtitles to read. */
   trackKey: string | null;
   trackBytes: number | null;
 }
 
 /**
- * Must run after the claim, so that the content is at least as new as the claimed version.
+ * Loads the content of a source. Call this function after the claim, so that the content is at least as new as the claimed version.
  * @returns undefined if the source was deleted
- * @throws the reason of the signal; errors of the store
+ * @throws the reason of the signal, when the signal ends the work; the errors of the store
  */
 export async function loadSource(
   { db, storage }: { db: Queries; storage: Pick<ObjectStore, 'read'> },

@@ -1,42 +1,42 @@
-/** OCR of scanned pages: its limits and languages, and how its result is combined with the first reading of a file (ADR 62). */
+/** Defines the limits and languages of OCR for scanned pages, and combines the result of OCR with the first reading of a file (ADR 62). */
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 import { warningOf } from '../extraction/warnings.ts';
 import type { SearchedPassage } from './passage-words.policy.ts';
 
 export const ocrRules = {
-  /** The maximum number of pages of a file. Further pages stay pictures. */
+  /** The maximum number of pages of a file that OCR reads. Further scanned pages remain pictures without text. */
   maxPages: 100,
   /**
-   * The number of pages that one run of the program reads, if its command accepts page numbers. If such a run fails, only these pages are
-   * missing. Each run also reports progress.
+   * The number of pages that one run of the OCR program reads, if the program's command accepts page numbers. If such a run fails, only
+   * these pages are missing. Small runs also show progress.
    */
   pagesARun: 20,
   /**
-   * The time limit for all runs for one file, and for the reading of their results. The whole step has 10 minutes, which include the first
-   * reading and the transfer from the store.
+   * The time limit for all runs of the OCR program for one file, together with the reading of their results. The whole step may take 10
+   * minutes, including the first reading and the transfer from the store.
    */
   timeMs: 360_000,
-  /** The time limit for one run. A run that hangs leaves time for other runs. */
+  /** The time limit for one run of the program. After a run that hangs, enough time remains for other runs. */
   runMs: 180_000,
   /** A run of the program begins only if the remaining time is at least this long. */
   leastMs: 10_000,
   /** The maximum size of the file that the program writes, because the file is read as a whole. */
   maxOutputBytes: 128 * 1_024 * 1_024,
-  /** The free disk space that a run needs besides the file. */
+  /** The free disk space that a run needs in addition to the size of the file. */
   reserveBytes: 512 * 1_024 * 1_024,
-  /** The time limit for the extraction of a result. */
+  /** The time limit for extracting the text from a result of OCR. */
   extractionMs: 60_000,
   /**
-   * The maximum number of attempts of a step with OCR. OCR may kill the worker in each of these attempts. The next attempt works without
-   * OCR, and stores the result of the first reading.
+   * The maximum number of attempts with OCR. If OCR has killed the worker in all these attempts, the next attempt works without OCR and
+   * stores the result of the first reading.
    */
   attempts: 2,
-  /** The wait before another try if OCR was not possible, because there was no program or no disk space. */
+  /** The wait before OCR is tried again, if the program was missing or the disk had no space. */
   againMs: 3_600_000,
 } as const;
 
-/** The names of languages that tesseract uses. The key is the main language of a language tag. */
+/** Tesseract's names of languages, by the main language of a language tag. */
 const ocrLanguages: Readonly<Record<string, string>> = {
   en: 'eng',
   pt: 'por',
@@ -51,13 +51,13 @@ const ocrLanguageOf = (language: Language) => ocrLanguages[language.split('-')[0
 
 /**
  * @param further the deployment's languages, such as `eng+jpn`
- * @returns the club's language and then the deployment's languages, each once, such as `por+eng+jpn`
+ * @returns the club's language and then the deployment's languages, without repetitions, such as `por+eng+jpn`
  */
 export function ocrLanguagesOf(language: Language, further: string | undefined): string {
   return [...new Set([ocrLanguageOf(language), ...(further?.split('+') ?? [])])].join('+');
 }
 
-/** The language options for each language that a club can have. They are used to check the program. */
+/** The language option of the program for each language that a club can have. A check of the program uses all these options. */
 export const allOcrLanguages = (further: string | undefined): string[] =>
   Object.keys(ocrLanguages).map((language) => ocrLanguagesOf(language, further));
 
@@ -73,8 +73,8 @@ export function pageRanges(pages: readonly number[]): string {
 }
 
 /**
- * The result of OCR: the passages of the pages that OCR has read, and the numbers of the pages that it could not read. A scanned page that
- * is in neither list has no words.
+ * The result of OCR: the passages of the pages that OCR has read, and the numbers of the pages that OCR could not read. A scanned page
+ * without passages and outside the second list has no words.
  */
 export interface OcrReading {
   passages: readonly SearchedPassage[];
@@ -83,7 +83,7 @@ export interface OcrReading {
 
 /**
  * Adds the pages that OCR has read to the result of the first reading. The pages of the first reading do not change.
- * @param scanned the pages that are pictures, according to the first reading
+ * @param scanned the pages that were pictures in the first reading
  */
 export function withOcr(
   first: { passages: readonly SearchedPassage[]; warnings: readonly SourceWarning[] },

@@ -1,5 +1,5 @@
 /**
- * Cuts the sections of a SectionBuilder into passages: the units of retrieval, of the model's context and of citations.
+ * Cuts the sections of a SectionBuilder into passages. A search finds passages, the model reads passages, and citations point to passages.
  *
  * A passage is on one page and under one path of headings. It has 300 to 600 characters (code points). Only the last passage of a section
  * may have fewer. A passage consists of blocks. A block is a sentence, a row of a table or a line of code, with the white space after it.
@@ -29,15 +29,15 @@ interface Piece {
   length: number;
   gapLength: number;
   /**
-   * Only the first piece of a paragraph has this value: the number of characters to the end of the paragraph. If possible, a passage ends
-   * before the first piece of a paragraph.
+   * The number of characters up to the end of the paragraph. Only the first piece of a paragraph has this value. If possible, a passage
+   * ends before such a piece.
    */
   paragraph?: number;
   /** The header of the table, if the piece is a row of a table. */
   header?: string;
   /** The time span of the piece, if it comes from subtitles. */
   seconds?: Seconds;
-  /** Whether the piece is the header of a table, repeated at the beginning of a passage. */
+  /** Whether the piece is the header of a table that is repeated at the beginning of a passage. */
   isRepeated?: true;
 }
 
@@ -61,7 +61,7 @@ export function* cutPassages(sections: Iterable<Section>, language: Language): G
 
 function piecesOf({ text, kind, header, seconds }: Paragraph, segmenter: Intl.Segmenter): Piece[] {
   const end = kind === 'row' ? '\n' : '\n\n';
-  // The indent of a line is a part of the white space before it.
+  // The indent of a line counts as white space before the line.
   const parts =
     header !== undefined || seconds
       ? [text]
@@ -121,7 +121,7 @@ const longestAbbreviation = 12;
 function sentencesOf(text: string, segmenter: Intl.Segmenter): string[] {
   const sentences: string[] = [];
   let open = '';
-  let end = ''; // the text at the end of the open sentence
+  let end = ''; // the last text of the sentence that has not ended yet
   for (const { segment } of segmenter.segment(text)) {
     open += segment;
     end = (end + segment).slice(-longestAbbreviation);
@@ -136,7 +136,7 @@ function pack(pieces: readonly Piece[]): Piece[][] {
   const { least, most } = passageLength;
   const passages: Piece[][] = [];
   let open: Piece[] = [];
-  let length = 0; // the number of characters in the open pieces, with the gaps between them
+  let length = 0; // the number of characters in the pieces of the unfinished passage, with the gaps between them
   const close = () => {
     if (open.length > 0) passages.push(open);
     [open, length] = [[], 0];
@@ -168,7 +168,7 @@ function pack(pieces: readonly Piece[]): Piece[][] {
   return withoutShortTail(passages);
 }
 
-/** Returns the number of characters of the header before a passage that begins with this piece. */
+/** Returns the number of characters of the table header that a passage needs if it begins with this piece. */
 function lengthOfHeader({ header }: Piece): number {
   return header === undefined ? 0 : lengthOf(header) + 1;
 }
@@ -183,7 +183,7 @@ function cut(piece: Piece, least: number, most: number): [Piece, Piece] {
   const first = Math.max(least, 1);
   for (const [index, before] of characters.slice(first - 1, Math.min(most, characters.length - 1)).entries()) {
     const at = first + index;
-    if (isSpace(before)) continue; // otherwise the first part would end with a space
+    if (isSpace(before)) continue; // otherwise the first part would end with white space
     inside = at;
     if (!isSpace(characters[at] ?? '')) continue;
     space = at;
@@ -202,8 +202,8 @@ function isSpace(character: string): boolean {
 }
 
 /**
- * The last passage may be too short, although the last two passages are too long for one passage. Then blocks move from the passage before
- * it to the last passage, as long as both passages keep their limits.
+ * The last passage may be too short, although the last two passages together are too long for one passage. Then blocks move from the end of
+ * the second-last passage to the last passage, as long as both passages keep the limits.
  */
 function withoutShortTail(passages: Piece[][]): Piece[][] {
   const { least, most } = passageLength;

@@ -1,6 +1,6 @@
 /**
- * Reads sources again with bulk priority, club by club, if an older reader has read them or they wait for OCR. Normal indexing has
- * priority.
+ * Requests that sources are read again, if an older version of the reader has read them or if they wait for OCR. The work has the priority
+ * `bulk` and goes club by club, so that normal indexing comes first.
  */
 import { bulk } from '../../../entities/facts/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -9,13 +9,14 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { wakeSources, wantedAnew } from '../sources.ts';
 import { readerVersion } from './indexing.policy.ts';
 
-/** The maximum number of sources of all clubs that wait to be read again. They are about one minute of work. */
+/** The maximum number of sources, of all clubs together, that wait to be read again. This is about one minute of work. */
 const waiting = 100;
 
 /**
- * Requests that old sources are read again. At most a fixed number of sources may wait for this at the same time. Until a source is read
- * again, its old passages stay in use. They also stay if the source can no longer be read.
- * @param options.readsScans whether the deployment has OCR. If so, sources with scanned pages that OCR has not tried are included
+ * Requests that old sources are read again. Only a limited number of sources may wait at the same time. Until a source is read again, its
+ * old passages stay in use. They also stay in use if the source can no longer be read.
+ * @param options.readsScans whether the deployment has OCR. If so, the function includes sources with scanned pages for which OCR was not
+ * tried yet
  * @param options.version the version of the readers. A source that was read by an older version is an old source
  * @returns how many
  */
@@ -51,7 +52,7 @@ export async function readOldSourcesAgain(
 
 /**
  * Requests that sources whose OCR is due are read again. If OCR is still not possible, the step stores a later time. So the source is not
- * read all the time.
+ * read again and again.
  */
 function wantScannedAnew(tx: Transaction, now: Date, limit: number): Promise<{ id: Id; clubId: Id }[]> {
   return tx.rows<{ id: Id; clubId: Id }>(

@@ -1,4 +1,7 @@
-/** Records the result of a claim. It does so only if the claim is still valid, and if the source still has the content that was read. */
+/**
+ * Records the result of reading a source. The result is recorded only if the worker's claim is still valid, and if the source still has the
+ * content that the worker read.
+ */
 import type { QueryDeepPartialEntity } from 'typeorm';
 import { AgentSource } from '../../../entities/knowledge/agent-source.ts';
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
@@ -17,16 +20,16 @@ export interface Indexed {
   pageCount: number | null;
   passages: readonly SearchedPassage[];
   warnings: readonly SourceWarning[];
-  /** The time at which OCR of the scanned pages is tried. Null if OCR was tried, or if the source has no scanned pages. */
+  /** The time at which OCR of the scanned pages is tried. Null if OCR was tried already, or if the source has no scanned pages. */
   ocrDueAt: Date | null;
 }
 
 /**
  * Replaces the source's passages. Until the commit, searches find the old passages. For a large file this takes seconds. So the transaction
- * locks the source's row at the end, and a transaction that removes the source does not have to wait. If the source was removed, its
- * version is no longer wanted, and this transaction changes nothing.
- * @throws LeaseLost if the source was removed, another worker has claimed it, or a new version is wanted. Then the transaction changes
- * nothing
+ * locks the source's row only at its end, and a transaction that removes the source does not have to wait. If the source was removed
+ * meanwhile, this transaction changes nothing.
+ * @throws LeaseLost if the source was removed, if a different worker has claimed it, or if a newer version of it is wanted. Then the
+ * transaction changes nothing
  */
 export async function recordPassages(db: Database, claim: Claim, indexed: Indexed, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
@@ -65,8 +68,8 @@ export async function recordFailure(
 }
 
 /**
- * Records a failure that the file did not cause. The source is indexed again after a wait. After the last try it becomes failed. The
- * removal of a source is tried again until it succeeds.
+ * Records a failure that the file did not cause. The source is indexed again after a wait. After the last attempt, the source gets the
+ * status `failed`. The removal of a source is repeated until it succeeds.
  * @throws LeaseLost
  */
 export async function recordFault(db: Database, claim: Claim, now: Date): Promise<void> {
@@ -77,8 +80,8 @@ export async function recordFault(db: Database, claim: Claim, now: Date): Promis
 }
 
 /**
- * Writes the outcome if the claim is valid and no other version is wanted. @throws LeaseLost if the claim is no longer valid. Then nothing
- * was written
+ * Writes the outcome if the claim is valid and no newer version of the source is wanted.
+ * @throws LeaseLost if the claim is no longer valid. Then nothing was written
  */
 async function endClaim(
   tx: Transaction,
@@ -99,7 +102,7 @@ async function deletePassages(tx: Transaction, old: readonly { id: Id }[]): Prom
   }
 }
 
-/** Inserts new passages beside the old passages. The inserts do not lock the row of the source. */
+/** Inserts the new passages while the old passages still exist. The inserts do not lock the row of the source. */
 export async function insertPassages(
   tx: Transaction,
   claim: Pick<Claim, 'sourceId' | 'clubId'>,

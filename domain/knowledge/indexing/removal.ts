@@ -1,7 +1,7 @@
 /**
- * Removes a source that has left the index (ANS-7). A source can have many passages, and their triggers count each word of a passage. So
- * the removal works in batches. From the moment at which the source leaves the index, no search finds its passages, and no citation links
- * to them. If a process dies, the next attempt removes the rest.
+ * Removes a source that has left the index (ANS-7). A source can have many passages, and a trigger updates the count of each word of a
+ * deleted passage. So the removal works in batches. From the moment at which the source leaves the index, no search finds its passages, and
+ * no citation links to them. If a process dies, the next attempt removes the rest.
  */
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
@@ -12,7 +12,7 @@ import { indexingRules } from './indexing.policy.ts';
 interface RemovalDeps {
   db: Database;
   failpoint: (name: 'source_batch_removed') => Promise<void>;
-  /** A batch size that replaces the usual size in tests. */
+  /** The size of a batch. Only tests set it. */
   removalBatch?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Reads the scanned pages of a PDF by OCR, after its first reading (ADR 62). */
+/** Reads the scanned pages of a PDF by OCR, after the PDF was read without OCR (ADR 62). */
 import { constants } from 'node:fs';
 import { open, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -14,7 +14,7 @@ import type { SearchedPassage } from './passage-words.policy.ts';
 
 export interface OcrDeps {
   program: OcrProgram;
-  /** Languages besides the club's, such as `eng+jpn`. */
+  /** The languages that OCR recognizes in addition to the club's language, such as `eng+jpn`. */
   furtherLanguages: string | undefined;
   /** A directory for temporary files. */
   workDirectory: string;
@@ -25,7 +25,7 @@ export interface OcrDeps {
   onOutcome: (outcome: OcrOutcome) => void;
   /** Receives each problem of the OCR program. */
   onFlaw: (flaw: string) => void;
-  /** Bounds that replace the usual bounds in tests. */
+  /** The limits of OCR, which only tests set. */
   rules?: Partial<Record<keyof typeof ocrRules, number>>;
 }
 
@@ -37,7 +37,7 @@ export type OcrOutcome = 'read' | 'failed' | 'unavailable';
 
 interface Work {
   language: Language;
-  /** The number of the step's attempt, from 1. */
+  /** The number of this attempt of the step, from 1. */
   attempt: number;
   /** @returns the bytes of the file; undefined if the file was deleted @throws errors of the store */
   load: () => Promise<Uint8Array | undefined>;
@@ -51,7 +51,7 @@ type Given = Extraction & { scanned: Scanned };
 
 /**
  * @param first the first reading of the file, which remains for all pages that OCR does not read
- * @returns the combined reading, and `isUnavailable`. `isUnavailable` is true if OCR failed for another reason than the file. Then OCR must
+ * @returns the combined reading, and `isUnavailable`. `isUnavailable` is true if OCR failed for a reason other than the file. Then OCR must
  * be tried again later
  * @throws the reason of the signal, when the signal ends the work; an error that the file did not cause
  */
@@ -138,8 +138,8 @@ async function runs(ocr: OcrDeps, scanned: Scanned, work: Work, place: Place): P
     if (ocrResult) passages.push(...ocrResult);
     else {
       failed.push(...pages);
-      // An update may have removed or broken the program. So the code checks the program. If the program does not work, the file did not
-      // cause the failure.
+      // An update may have removed or broken the OCR program. So the code checks the program after a failure. If the program does not work,
+      // the file did not cause the failure.
       isUnavailable = !(await isRight(ocr, languages, { anew: true }));
     }
     readTo += pages.length;
@@ -149,7 +149,7 @@ async function runs(ocr: OcrDeps, scanned: Scanned, work: Work, place: Place): P
   return { result, passages, failed };
 }
 
-/** @returns the passages of these pages; undefined if they could not be read */
+/** @returns the passages of these pages; undefined if the pages could not be read */
 async function runFor(
   { program }: OcrDeps,
   { pages, pageCount }: Scanned,
@@ -171,7 +171,7 @@ async function runFor(
   });
 }
 
-/** @returns undefined if there is no such file, or if the file is larger */
+/** @returns undefined if there is no such file, or if the file is too large */
 async function readBounded(file: string, mostBytes: number): Promise<Uint8Array | undefined> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
   if (!handle) return undefined;

@@ -1,4 +1,7 @@
-/** The step of a source: claim, extract the text, record (ENG-2). For a source that has left the index, the step removes its rows. */
+/**
+ * The step of a source's workflow: it claims the source, extracts the text and records the result (ENG-2). If the source has left the
+ * index, the step removes the source's rows.
+ */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -18,9 +21,9 @@ export interface IndexingDeps {
   storage: Pick<ObjectStore, 'read'>;
   /** Extracts the text of a source in a thread (extraction.ts). */
   extract: typeof extract;
-  /** Reads scanned pages; undefined if the deployment has no OCR. */
+  /** The function that reads scanned pages; undefined if the deployment has no OCR. */
   ocr: OcrDeps | undefined;
-  /** Receives the outcome of each source. Also receives each error that the source did not cause, before the next try. */
+  /** Receives the outcome of each source, and each error that the source did not cause, before the source is tried again. */
   onFault: (error: unknown) => void;
   onOutcome: (outcome: SourceOutcome) => void;
   /** Tests use this function to stop the process at a named point. */
@@ -35,17 +38,17 @@ export type SourceOutcome = 'ready' | 'failed' | 'gone';
 
 export type SourceStep =
   | { done: true; outcome: SourceOutcome; pages?: number; passages?: number; error?: IndexingError }
-  /** `for` names the resource that the step waits for, in addition to the time. */
+  /** `for` names a resource that the step waits for. Absent if the step only waits for the time. */
   | { done: false; at: number; attempt: number; for?: 'ocr' };
 
-/** The runner of the step: it receives heartbeats with progress, and may stop the step. */
+/** The caller's side of a running step: it receives heartbeats with progress, and can stop the step. */
 export interface StepWatcher {
   beat: (progress: string) => void;
   stop: AbortSignal;
 }
 
 /**
- * Advances the source by one step. A repeated step does nothing if the work is finished or if another worker has claimed it.
+ * Advances the source by one step. A repeated step does nothing if the work is finished, or if a different worker has claimed the source.
  * @param now Unix milliseconds
  * @throws Error if Postgres cannot be reached. Every other unexpected error is recorded in the row, and the step is tried again
  */
@@ -100,11 +103,11 @@ async function workOn(
   now: Date,
 ): Promise<void> {
   if (claim.isRemoved) return removeSource(deps, claim, signal, tell);
-  // Every earlier attempt ended because its worker died.
+  // Every earlier attempt ended without a result, because its worker died.
   if (claim.attempt > maxAttempts) return recordFailure(deps.db, claim, { code: 'indexing_failed' }, now);
   const { ocr } = deps;
-  // An earlier attempt has read the file and needed the permit. This attempt gets the permit first. Otherwise it could read the file again
-  // for nothing.
+  // An earlier attempt has read the file, but found no free OCR permit. So this attempt takes the permit before it reads the file.
+  // Otherwise it could read the file and then again find no free permit.
   let release = claim.waitsForOcr ? ocr?.permit.tryAcquire(claim.clubId) : undefined;
   try {
     if (ocr && claim.waitsForOcr && !release) return await putOffForOcr(deps, ocr, claim, now);
@@ -178,7 +181,7 @@ async function readOut(
   return readSource(loaded.source, { onPage, signal });
 }
 
-/** The state of the row. Any process may have changed it. */
+/** Reads the current state of the source's row, which any process may have changed. */
 async function readState(db: Database, sourceId: Id, now: number): Promise<SourceStep> {
   const row = await db.one<{
     at: Date | null;

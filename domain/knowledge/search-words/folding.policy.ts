@@ -1,10 +1,10 @@
 /**
- * Changes each word of a search to one spelling. So differences of keyboards, fonts and writing habits have no effect
- * (docs/adr/0061-search-in-every-script.md). Some marks make a different word, such as accents of Latin letters and vowels of Indic
- * scripts. These marks stay with their letter.
+ * Gives all variants of a word the same spelling, so that keyboards, fonts and writing habits have no effect on a search
+ * (docs/adr/0061-search-in-every-script.md). Marks that make a different word stay with their letter, such as accents of Latin letters and
+ * vowels of Indic scripts.
  */
 
-/** Letters that people often type for another letter. Each of them is replaced by this other letter. */
+/** Letters that people often type instead of a similar letter. The table maps each such letter to the letter that replaces it. */
 const variants: Readonly<Record<string, string>> = {
   // Arabic: alef with hamza or madda, Persian yeh and kaf, Urdu and Kurdish heh
   آ: 'ا',
@@ -35,17 +35,20 @@ const variants: Readonly<Record<string, string>> = {
 // oxlint-disable-next-line no-misleading-character-class
 const variant = /[ςё\u0620-\u06D5\u0901\u0929\u0931\u0934]/gu;
 
-/** A heh at the end of a word, after at least two letters. */
+/** Matches the Arabic letter heh at the end of a word, after at least two letters. */
 const finalHeh = /(?<=\p{L}{2})ه(?!\p{L})/gu;
 
-/** Optional marks: vowels of Arabic and Hebrew, nuktas, Cyrillic stress, and the stroke (tatweel) that only stretches a word. */
+/**
+ * Matches marks that people may leave out: vowels of Arabic and Hebrew, nuktas, Cyrillic stress, and the stroke (tatweel) that only
+ * stretches a word.
+ */
 const optionalMarks =
   // oxlint-disable-next-line no-misleading-character-class
   /[\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u0610-\u061A\u0640\u064B-\u065F\u0670\u06D6-\u06DC\u06DF-\u06E8\u06EA-\u06ED\u08D3-\u08FF\u093C\u09BC\u0A3C\u0ABC\u0B3C\u0CBC]/gu;
 const stressed = /(\p{Script=Cyrillic})[\u0300\u0301\u0308]+/gu;
 const invisible = /\p{Default_Ignorable_Code_Point}/gu;
 
-/** A nasal consonant before a consonant of the same group. People also write it as a dot: हिन्दी and हिंदी. */
+/** Matches a nasal consonant before a consonant of the same group. People also write the nasal as a dot: हिन्दी and हिंदी. */
 const nasals = /ङ\u094D(?=[क-घ])|ञ\u094D(?=[च-झ])|ण\u094D(?=[ट-ढ])|न\u094D(?=[त-ध])|म\u094D(?=[प-भ])/gu;
 
 /**
@@ -61,7 +64,7 @@ const composed: readonly (readonly [RegExp, string])[] = [
 const foreignDigit = /(?![0-9])\p{Nd}/gu;
 const digit = /\p{Nd}/u;
 
-/** @returns the same digit in ASCII. Unicode orders the digits of each script from 0 to 9 */
+/** @returns the same digit in ASCII. In Unicode, the digits of each script are in the order from 0 to 9 */
 function asciiDigit(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   let value = 0;
@@ -70,15 +73,15 @@ function asciiDigit(character: string): string {
 }
 
 /**
- * The maximum number of rounds of folding. Only unusual sequences of marks need a second round: after one mark is removed, two other marks
- * can become one character.
+ * The maximum number of times that a text is folded. Only unusual sequences of marks need a second round, because two marks can become one
+ * character after a mark between them is removed.
  */
 const rounds = 8;
 
 /**
- * Folds width and compatibility forms, case, decomposed letters, digits of every script, and equivalent spellings. Folding a folded text
- * changes nothing.
- * @param text any text. Lone surrogates in it become U+FFFD
+ * Removes differences of width, compatibility forms, upper and lower case, decomposed letters, digits of every script, and equivalent
+ * spellings. Folding a folded text changes nothing.
+ * @param text any text. A lone surrogate becomes U+FFFD
  */
 export function foldSearched(text: string): string {
   let folded = foldOnce(text.toWellFormed());

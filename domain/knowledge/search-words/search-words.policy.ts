@@ -1,6 +1,6 @@
 /**
- * The words for the search, from passages and questions (docs/adr/0061-search-in-every-script.md). Postgres receives words separated by
- * spaces, in any script, and does not have to divide a text into words.
+ * Splits passages and questions into the words for the search (docs/adr/0061-search-in-every-script.md). Postgres receives these words
+ * separated by spaces, in any script, and does not have to split a text itself.
  */
 import { foldSearched } from './folding.policy.ts';
 
@@ -8,8 +8,8 @@ import { foldSearched } from './folding.policy.ts';
 export const longestWord = 64;
 
 /**
- * The segmenter gets text without spaces in pieces. This is the maximum number of code points in a piece. So a text of an attacker takes no
- * more time than any other long text.
+ * The maximum number of code points that the segmenter gets at a time, if a text has no spaces. Because of this limit, a text of an
+ * attacker takes no more time than any other long text.
  */
 const longestPiece = 500;
 
@@ -21,17 +21,17 @@ const latin =
   // oxlint-disable-next-line no-control-regex
   /^[\u0000-\u00AC\u00AE-\u012F\u0131-\u0148\u014A-\u024F\u1E00-\u1EFF\u2010-\u2027\u2030-\u205E\u20A0-\u20BF]*$/u;
 
-/** Letters, numbers, and their marks. */
+/** Matches words of letters, numbers, and their marks. */
 const runs = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 const hasLetter = /[\p{L}\p{N}]/u;
 
-/** Scripts without spaces between words, and Hangul, whose words end in particles. */
+/** Divides a word into parts. Letters of scripts without spaces, and of Hangul (whose words end in particles), form parts of their own. */
 const dense =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Hangul}]+|[^\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Hangul}]+/gu;
 const isDense =
   /^[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Hangul}]/u;
 
-/** The language is fixed, because the words of a text must not depend on the settings of the machine. */
+/** The segmenter has a fixed language, so that the words of a text do not depend on the settings of the machine. */
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
 
 const katakana = /[\u30A1-\u30F6\u30FD\u30FE]/gu;
@@ -42,7 +42,7 @@ const longVowel = /(?<=.{3})ー$/u;
  * Yields the words of a text in order, and may yield a word more than once. For scripts without spaces, the function yields words of a
  * dictionary, and also all pairs of neighbouring letters. The pairs are needed because a dictionary may divide two similar texts
  * differently.
- * @param text any text of any length; no character in it is an operator
+ * @param text any text of any length. No character of the text has a special meaning
  */
 export function* wordsOf(text: string): Generator<string> {
   for (const [run] of foldSearched(text).matchAll(runs))
@@ -66,11 +66,11 @@ export function isPlain(text: string): boolean {
 
 const han = /\p{Script=Han}/u;
 /**
- * Two or more Hangul syllables. Such a word is not searched as a whole, because a Korean word with its particles is rare. Only the pairs of
- * its syllables are searched, because they are common.
+ * Matches two or more Hangul syllables. Such a word is not searched as a whole, because the same Korean word with the same particles is
+ * rare. Only the pairs of its syllables are searched, because they occur often.
  */
 const hangulWord = /^\p{Script=Hangul}{2,}$/u;
-/** A letter with its marks. A long sequence of marks counts as several letters. */
+/** Matches a letter with its marks. A long sequence of marks counts as several letters. */
 const letter = /\P{M}\p{M}{0,20}|\p{M}{1,20}/gu;
 
 /**
@@ -98,7 +98,7 @@ function* piecesOf(text: string, longest: number): Generator<string> {
 }
 
 /**
- * A dictionary finds words, but may divide two texts differently. Pairs of letters match independently of the division. Single Han
+ * A dictionary finds words, but may divide two similar texts differently. Pairs of letters match however the texts are divided. Single Han
  * characters match words that share one character, such as 烫 in 烫伤 and 烫到.
  */
 function* denseWords(piece: string): Generator<string> {
@@ -112,7 +112,10 @@ function* denseWords(piece: string): Generator<string> {
   }
 }
 
-/** Hiragana and katakana write the same sounds, and the final long vowel of a loanword is often left out. */
+/**
+ * Replaces katakana by hiragana, which write the same sounds, and drops the long vowel at the end of a loanword, which people often leave
+ * out.
+ */
 function spelled(word: string): string {
   return word.replace(longVowel, '').replace(katakana, asHiragana);
 }

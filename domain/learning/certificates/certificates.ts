@@ -47,8 +47,8 @@ function drawCode(): string {
 
 /**
  * Issues a certificate when a student has just completed a course, and records `certificate.issued`. It does so only if the course has the
- * setting to issue certificates. An existing certificate stays unchanged. The transaction that records the completion calls this function
- * once.
+ * setting to issue certificates. If the student already has a certificate of the course, nothing changes. Each transaction that records a
+ * completion calls this function once.
  * @param publicUrl the address of this service, without a slash at the end
  * @throws DomainError not_found (no such student or course)
  */
@@ -67,7 +67,7 @@ export async function issueOnCompletion(
 
 /**
  * Issues a certificate by hand and records `certificate.issued`. The administrator decides whether the course was completed.
- * @param draw the source of codes
+ * @param draw draws a random code
  * @throws DomainError not_found (no such student or course), certificate_exists
  */
 export async function issueCertificate(
@@ -116,7 +116,7 @@ async function readPrint(db: Queries, { clubId, studentId, courseId }: Pair): Pr
   return print;
 }
 
-/** @returns the warnings of CERT-5, as JSON */
+/** @returns the warnings about letters that cannot be printed (CERT-5), as JSON */
 function warningsOf(student: { name: string }, { courseTitle, clubName }: Print): string {
   const texts = { student_name: student.name, course_title: courseTitle, club_name: clubName };
   const fields = certificateTexts.filter((field) => hasLettersWithoutFont(texts[field]));
@@ -133,8 +133,8 @@ interface Issue extends Pair {
 }
 
 /**
- * The caller has locked the student, and has found no certificate of this course. So if the insertion conflicts with an existing row,
- * another certificate has the same code. Then the function draws another code.
+ * The caller has locked the student, and has found no certificate of this course. So an insertion conflicts only with another certificate
+ * that has the same code. Then the function draws a new code.
  */
 async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Date): Promise<Id> {
   const { clubId, studentId, courseId, student, course, priority } = issue;
@@ -209,7 +209,7 @@ const certificateWithdrawn = () =>
 const certificateRevoked = () => new RefusalToPerson('certificate_revoked', 'refusal.certificate_revoked');
 
 /**
- * Runs before actions that need a valid certificate.
+ * Refuses an action that needs a valid certificate, if the certificate is withdrawn or revoked.
  * @throws DomainError certificate_withdrawn, certificate_revoked
  */
 export function requireValid({ withdrawnAt, revokedAt }: CertificateRow): void {
@@ -218,8 +218,8 @@ export function requireValid({ withdrawnAt, revokedAt }: CertificateRow): void {
 }
 
 /**
- * Locks the student's row, even of a removed student, then reads the certificate. While the lock lasts, no other transaction can change the
- * certificate.
+ * Locks the row of the certificate's student, even if the student was removed, and then reads the certificate. While the lock lasts, no
+ * other transaction can change the certificate.
  * @throws DomainError not_found, also for the certificate of another club; certificate_withdrawn
  */
 async function lockCertificate(tx: Transaction, clubId: Id, certificateId: Id): Promise<CertificateRow> {

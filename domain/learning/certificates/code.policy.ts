@@ -1,4 +1,4 @@
-/** The codes of certificates: easy to read aloud and to type, with a check character that detects typing mistakes. */
+/** The codes of certificates. A code is easy to read aloud and to type, and its check character detects typing mistakes. */
 
 /** The 31 characters of codes. 0, 1, I, L and O are left out, because they look like other characters. 31 is a prime number. */
 export const codeAlphabet = '23456789ABCDEFGHJKMNPQRSTUVWXYZ';
@@ -32,19 +32,19 @@ export function readCode(text: string): string | undefined {
   return weightedSum(code) % codeAlphabet.length === 0 ? code : undefined;
 }
 
-/** The minimum number of characters for a search inside codes: one printed group. */
+/** The minimum number of characters that a search inside codes needs: one printed group. */
 const shortestPart = 4;
 
 /**
- * @returns the part of a code that a search text may be, without separators. It is undefined if the text is too short, or cannot be a part
- * of a code
+ * @returns the search text without separators, if it can be a part of a code; undefined if the text is too short or cannot be a part of a
+ * code
  */
 export function readPartOfCode(text: string): string | undefined {
   const part = withoutSeparators(text);
   return isOfAlphabet(part) && part.length >= shortestPart && part.length <= codeLength ? part : undefined;
 }
 
-/** Removes the separators between groups: white space, hyphens, and the dashes into which programs turn hyphens. */
+/** Removes the separators between groups: white space, hyphens, and the dashes with which some programs replace hyphens. */
 function withoutSeparators(text: string): string {
   const letters = text.replaceAll(/[\s\p{Dash_Punctuation}]/gu, '');
   // Changes only ASCII letters to upper case. Some other letters, such as a dotless i, would become a letter of the alphabet.

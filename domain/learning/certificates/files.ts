@@ -1,6 +1,6 @@
 /**
- * The PDF of a certificate. The PDF is drawn once per version. It is stored in the private bucket for the time in which the certificate may
- * be printed (DEC-56).
+ * The PDF of a certificate. The PDF is drawn once per version. The private bucket stores it as long as the certificate may be printed
+ * (DEC-56).
  */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -18,20 +18,20 @@ export interface CertificateFileDeps {
   storage: Pick<ObjectStore, 'put' | 'read' | 'stream' | 'remove'>;
 }
 
-/** The version of the drawing. Raise it with each change of the drawing. */
+/** The version of the code that draws certificates. Raise this number whenever a certificate looks different afterwards. */
 const drawing = 3;
 /** A PDF has about 40 KB. A larger PDF is not stored and is drawn each time. */
 const maxBytes = 1_024 * 1_024;
 /**
- * The maximum duration of a write. While a file is being erased, another process may still write it. So the file is erased again after this
- * time.
+ * The maximum time that a process needs to write a file. While a file is being erased, another process may still write it. So the file is
+ * erased again after this time.
  */
 const putMs = 5 * 60_000;
 
 /**
  * Draws the certificate with the club's current look (DEC-186). If the store cannot be reached, the PDF is drawn without the logo and is
  * not stored.
- * @returns the bytes of the PDF; the same bytes for the same certificate and look
+ * @returns the bytes of the PDF. They are always the same for the same certificate and look
  */
 export async function printCertificate(
   deps: CertificateFileDeps,
@@ -73,8 +73,8 @@ function keyOf(certificate: CertificateRow, { accentColor, logo }: PrintedLook):
 }
 
 /**
- * Stores the file, unless the certificate was withdrawn, revoked or reissued during the drawing. This transaction locks the certificate, so
- * it runs before or after a withdrawal, a revocation or a reissue.
+ * Stores the file, unless the certificate was withdrawn, revoked or reissued while it was being drawn. The transaction locks the
+ * certificate. So a withdrawal, a revocation or a reissue commits either before or after this transaction.
  */
 async function keep(
   { db, storage }: CertificateFileDeps,
@@ -112,14 +112,15 @@ export async function dropFilesOf(
 }
 
 /**
- * A round erases at most `erasedARound` files, and begins no new file after `roundMs`. The step that runs the round has a limit of one
- * minute.
+ * One round erases at most `erasedARound` files, and starts no further file after `roundMs`. The step that runs the round has a time limit
+ * of one minute.
  */
 const erasedARound = 200;
 const roundMs = 10_000;
 
 /**
- * Erases due files. A file that may still be written is erased again later. A file that the bucket did not erase is also tried again later.
+ * Erases the files that are due. If another process may still write a file, the file is erased again later. If the bucket did not erase a
+ * file, the next round tries again.
  */
 export async function eraseDueFiles(
   { db, storage }: CertificateFileDeps,

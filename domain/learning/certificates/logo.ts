@@ -9,15 +9,15 @@ import { page } from './ornaments.ts';
 const box = { y: 46, width: 300, height: 44 } as const;
 /** The maximum resolution of the printed logo: 288 pixels per inch. */
 const pixelsAPoint = 4;
-/** The printed logo has at least 96 pixels per inch. So a small logo is not printed larger than it is on a screen. */
+/** The minimum resolution of the printed logo: 96 pixels per inch. So a small logo is not printed larger than it appears on a screen. */
 const mostPointsAPixel = 0.75;
 
 /** The size of a logo that fills its box, in pixels. */
 export const logoSize = { width: box.width * pixelsAPoint, height: box.height * pixelsAPoint } as const;
 
 /**
- * @returns the look that is drawn, and whether it is complete. It is not complete if the logo is temporarily unavailable. The function
- *   never throws.
+ * @returns the look that can be drawn, and whether the look is complete. It is not complete if the logo cannot be read at the moment. The
+ * function never throws.
  */
 export async function readLook(
   storage: Pick<ObjectStore, 'stream'>,

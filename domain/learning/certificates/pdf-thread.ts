@@ -1,4 +1,4 @@
-/** The thread of pdf-work.ts: draws certificates. */
+/** The worker thread of pdf-work.ts. It draws certificates. */
 import { serveThread } from '../../../platform/infra/threads/thread-work.ts';
 import { certificatePdf, type Printed } from './pdf.ts';
 

@@ -18,7 +18,7 @@ const pdfThreadRules = {
    * more.
    */
   maxBuffersMb: 384,
-  /** The number of certificates per thread. After that, a new thread replaces the old thread. */
+  /** The number of certificates that a thread draws before a new thread replaces it. */
   uses: 250,
   /**
    * The maximum number of waiting certificates. A whole class may print its certificates at the same time, and each certificate takes 15 to
@@ -33,7 +33,7 @@ const threads = createThreads(moduleAt('./pdf-thread.ts', import.meta.url), pdfT
 const permits = createClubPermits(pdfThreadRules.threads, { line: pdfThreadRules.line });
 
 /**
- * @param holder the club; and the person, who may use only a limited share of the club's work
+ * @param holder the club, and the person who asks for the certificate. One person may occupy only a part of the club's share
  * @returns the bytes of a PDF
  * @throws DomainError busy, when the club or the person already has too much work of this kind; Error, when the thread exceeds its limits
  */

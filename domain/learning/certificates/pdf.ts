@@ -1,4 +1,4 @@
-/** A certificate as a printable page: landscape A4, with a QR code for its verification. The file is a tagged PDF/A-2a. */
+/** Draws a certificate as a printable page in A4 landscape, with a QR code for its verification. The file is a tagged PDF/A-2a. */
 import { buffer } from 'node:stream/consumers';
 import PDFDocument from 'pdfkit';
 import QRCode from 'qrcode';
@@ -11,7 +11,7 @@ import type { CertificateRow } from './reads.ts';
 import { createTypesetter, drawLine, type Typesetter } from './typesetting.ts';
 import { certificateWords, type CertificateWords } from './words.ts';
 
-/** The texts, numbers and days of the certificate's version. */
+/** The texts, numbers and dates that one version of a certificate shows. */
 export type PrintedFacts = Pick<
   CertificateRow,
   | 'code'
@@ -28,7 +28,7 @@ export type PrintedFacts = Pick<
   | 'verifyUrl'
 >;
 
-/** All data that is printed: the facts, and the club's current look (DEC-186). */
+/** All data that is printed: the data of the certificate's version, and the club's current look (DEC-186). */
 export interface Printed extends PrintedFacts {
   /** `#rrggbb`; null for the standard colors. */
   accentColor: string | null;
@@ -50,7 +50,7 @@ interface Sheet {
 
 /**
  * @param words a text in the certificate's language
- * @returns the bytes of the PDF; the same bytes for the same certificate
+ * @returns the bytes of the PDF. They are always the same for the same certificate
  */
 export async function certificatePdf(
   certificate: Printed,
@@ -96,7 +96,7 @@ function drawOrnaments({ pdf, column }: Sheet, accent: string): void {
   pdf.endMarkedContent();
 }
 
-/** The positions of club and heading, and the space for a logo. */
+/** The positions of the club's name and the heading, on a page without and with a logo. */
 const head = {
   plain: { club: { y: 62, height: 30, largest: 17 }, heading: { y: 96, height: 50, largest: 36 } },
   withLogo: { club: { y: 92, height: 22, largest: 14 }, heading: { y: 112, height: 40, largest: 30 } },

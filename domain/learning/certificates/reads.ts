@@ -91,8 +91,8 @@ export interface CertificateFilter extends PageRequest {
 }
 
 /**
- * @returns a page of the club's certificates, including withdrawn certificates, newest first. If `q` is present, the page is part of the
- *   newest 1,000 matches
+ * @returns a page of the club's certificates, including withdrawn certificates, newest first. If `q` is present, the pages contain only the
+ * newest 1,000 matches
  */
 export async function listCertificates(
   db: Queries,
@@ -124,7 +124,7 @@ export async function listCertificates(
   const tallied = { list: 'certificates', clubId, subjectId: filter.course_id, marked: filter.revoked } as const;
   const { rows, total, next } = await listPage(db, filter, {
     ...certificatesWhere(condition),
-    // A single student has few certificates, so the query counts the rows themselves.
+    // A single student has few certificates, so the query counts the rows and uses no tally.
     ...(filter.student_id === undefined && { total: () => countListed(db, tallied) }),
   });
   return { rows: rows.map(presentCertificate), total, next };
@@ -165,8 +165,9 @@ export async function verifyCertificate(
 }
 
 /**
- * @param typed the code in any spelling. A text that cannot be a code is looked up too, so that its answer takes the same time
- * @throws DomainError not_found: the same answer for a mistyped and an unknown code
+ * @param typed the code in any spelling. The function runs the query even for a text that cannot be a code, so that every answer takes the
+ * same time
+ * @throws DomainError not_found. A mistyped and an unknown code get the same answer
  */
 export async function findCertificateByCode(db: Queries, typed: string): Promise<CertificateRow> {
   const row = await findOne(db, sql`certificate.code = ${readCode(typed) ?? 'no code'}`);

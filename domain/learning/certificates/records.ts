@@ -1,4 +1,4 @@
-/** Certificates in the contract's form: for their club and student, and for a person who has the code. */
+/** Converts certificates into the contract's form: for their club and student, and for a person who has the code. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { formatCode } from './code.policy.ts';
 import { presentPublicBranding, type Branding } from '../../branding/branding.ts';

@@ -27,8 +27,8 @@ export interface Box {
 export interface Typesetter {
   /**
    * Sets text in the middle of its box, in the largest size that fits. The text has several lines if one line is too short.
-   * @param written a text in logical order. Its first letter with a strong direction decides the direction. Without such a letter, the
-   *   language decides
+   * @param written a text in logical order. Its first letter with a strong direction decides its writing direction. If the text has no such
+   * letter, the language decides
    */
   draw(written: string, box: Box): Promise<void>;
   /** Embeds the fonts. Call this function once, after all text was set. */
@@ -37,9 +37,12 @@ export interface Typesetter {
 
 /** The smallest size that is readable on paper. */
 const smallest = 5;
-/** The smallest share of its size to which a line shrinks. A line that would need a smaller size is broken into two lines. */
+/**
+ * A text shrinks at most to this share of its largest size, to fit into one line. A text that would need a smaller size is broken into two
+ * lines.
+ */
 const shrinks = 0.6;
-/** The distance by which marks may leave the box. Beyond this distance, marks would cover other text. */
+/** The distance by which the marks of letters may extend beyond the box. Marks that extend farther would cover other text. */
 const overshoot = 6;
 
 /** @param language a BCP 47 tag. It decides the forms of letters, and the direction of a text without letters */

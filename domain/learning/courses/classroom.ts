@@ -21,7 +21,7 @@ import type { Reader } from '../../identity/student-ref.ts';
 type ClassroomCourse = RecordOf<'ClassroomCourse'>;
 type ClassroomCourseOutline = RecordOf<'ClassroomCourseOutline'>;
 
-/** A condition on `courses course`. */
+/** A condition on `courses course`. It is true if the student sees the course. */
 const visibleTo = ({ clubId, id }: Reader, now: Date) => sql`course.club_id = ${clubId} AND course.status = 'published'
   AND ${hasAccessToCourse(sql`course.id`, id, now)}`;
 
@@ -33,7 +33,7 @@ type CourseRow = RowOf<typeof courseColumns>;
 const lessonColumns = columns(Lesson, ['id', 'publicId', 'title', 'content', 'points'], 'lesson')
   .and(columns(Course, { courseId: 'id', coursePublicId: 'publicId', courseTitle: 'title' }, 'course'))
   .and<{
-    /** The time of the first completion. Null if the lesson is not completed now. */
+    /** The time at which the student first completed the lesson. Null if the lesson is not completed now. */
     completedAt: Date | null;
   }>(sql`CASE WHEN progress.completed THEN progress.first_completed_at END AS "completedAt"`);
 /** A lesson that the student sees. */
@@ -116,8 +116,8 @@ export async function findVisibleLesson(
 }
 
 /**
- * Like `findVisibleLesson`, with a shared lock on the lesson's course, so that no transaction unpublishes or removes a part of it. The
- * caller locks the student first, so that the access does not change either.
+ * Finds a lesson like `findVisibleLesson`, and takes a shared lock on the lesson's course. So no other transaction can unpublish or remove
+ * a part of the course. The caller locks the student first, so that the student's access cannot change either.
  * @throws DomainError not_found
  */
 export async function lockVisibleLessonForShare(
@@ -129,8 +129,8 @@ export async function lockVisibleLessonForShare(
   const lockedCourse = await tx.one<{ id: Id }>(sql`SELECT id FROM courses
       WHERE id = (SELECT course_id FROM lessons WHERE club_id = ${reader.clubId} AND public_id = ${publicId}) FOR SHARE`);
   const lesson = await findVisibleLesson(tx, reader, publicId, now);
-  // Before this transaction locked the course, the public id may have moved to a lesson of another course. The caller did not ask for that
-  // lesson, so the answer is 404.
+  // Before this transaction locked the course, an administrator may have given the public id to a lesson of a different course. The caller
+  // did not ask for that lesson, so the answer is 404.
   if (lesson.courseId !== lockedCourse?.id) throw noLesson();
   return lesson;
 }

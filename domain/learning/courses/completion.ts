@@ -16,18 +16,18 @@ import { wakeRunsOf } from '../../watches/watches.ts';
 import { awardPoints } from '../engagement/points.ts';
 
 /**
- * `completeLesson` calls this function before it completes a lesson that is not completed yet. Higher contexts pass a function that may
- * refuse the completion. The student and the course are locked during the call.
- * @throws DomainError the reason of the refusal. In this case nothing is written
+ * A function with which a higher context can refuse a completion. `completeLesson` calls the function before it completes a lesson that is
+ * not completed yet. The student and the course are locked during the call.
+ * @throws DomainError if the function refuses the completion. Then nothing is written
  */
 export type RequireCompletable = (tx: Transaction, reader: Reader, lessonId: Id) => Promise<void>;
 
 /**
  * Completes a lesson. Only the student's first completion of the lesson records `lesson.completed` and awards the points. Every call also
- * checks whether the student has now completed the course ({@link judgeCourse}), even if the lesson was completed before. After
- * administrators have withdrawn a lesson, a run makes this check for all students (DEC-153, `judging.ts`).
- * @throws DomainError not_found if the student does not see the lesson, and the errors of `requireCompletable`. After an error nothing is
- *   written
+ * checks whether the student has now completed the course ({@link judgeCourse}), even if the lesson was completed before. If an
+ * administrator withdraws a lesson, a separate run makes this check for all students (DEC-153, `judging.ts`).
+ * @throws DomainError not_found if the student does not see the lesson, and the errors of `requireCompletable`. If an error is thrown,
+ * nothing is written
  */
 export async function completeLesson(
   { db, publicUrl }: Pick<AddressedDeps, 'db' | 'publicUrl'>,
@@ -86,8 +86,8 @@ export async function undoCompletion({ db }: DatabaseDeps, reader: Reader, publi
     const undone = await tx.run(
       sql`UPDATE lesson_progress SET completed = false, updated_at = ${now} WHERE student_id = ${reader.id} AND lesson_id = ${lesson.id} AND completed`,
     );
-    // No fact records that a student undid a completion. But some runs wait until a lesson is no longer completed, so this function wakes
-    // them.
+    // No fact records that a student undid a completion. But some runs of automations wait until a lesson is no longer completed, so this
+    // function wakes these runs.
     if (undone > 0) await wakeRunsOf(tx, reader.id, ['lesson.completed'], now);
   });
 }

@@ -109,9 +109,9 @@ export async function findCourse(db: Queries, clubId: Id, courseId: Id): Promise
 }
 
 /**
- * Locks the course's row until the transaction ends. So changes of the course, its modules and its lessons run one after another. A change
- * also waits for each transaction that is checking a completion, because such a transaction holds a shared lock on the course.
- * @returns the data that was read after the lock
+ * Locks the course's row until the transaction ends. So all changes of the course, its modules and its lessons run one after another. A
+ * change also waits for every transaction that checks a completion, because that transaction holds a shared lock on the course.
+ * @returns the course, which is read after the lock was taken
  * @throws DomainError not_found
  */
 export async function lockCourse(
@@ -128,7 +128,7 @@ export async function lockCourse(
 
 /**
  * Changes the given fields.
- * @param input.hours 0 removes the hours
+ * @param input.hours the new number of hours. The value 0 removes the hours
  * @throws DomainError not_found (also if the cover does not exist), public_id_taken, media_archived, invalid_request (the cover is not an
  *   image)
  */
@@ -167,7 +167,7 @@ export async function updateCourse(
 }
 
 /**
- * Puts modules and lessons in a new order; lessons may move into other modules of the course.
+ * Puts the modules and lessons of a course in a new order. A lesson may move into another module of the course.
  * @throws DomainError not_found; invalid_request if the order does not name every module and lesson of the course exactly once
  */
 export async function orderCourse(

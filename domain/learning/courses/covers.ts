@@ -1,4 +1,4 @@
-/** Courses with their covers (MED-14). */
+/** Adds the covers to courses (MED-14). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';

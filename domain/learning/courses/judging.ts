@@ -1,6 +1,6 @@
 /**
- * The run that completes a course for students who send no completion request. A course may be completed for them because a lesson was
- * withdrawn or access was restored (DEC-153).
+ * The run that completes a course for students who send no completion request. Such a student may have completed the course because a
+ * lesson was withdrawn, or because the student's access was restored (DEC-153).
  */
 import { bulk } from '../../../entities/facts/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -16,8 +16,8 @@ export interface JudgingDeps extends Pick<AddressedDeps, 'db' | 'publicUrl'> {
 export type CourseCompletionStep = { done: true; outcome: 'judged' } | { done: false; at?: number };
 
 /**
- * The number of students that one step reads, and the number of completed students after which a step ends. These limits keep a step short:
- * other upkeep waits less than a second for it.
+ * The number of students that one step reads, and the number of course completions after which a step ends. These limits keep a step short,
+ * so that other upkeep waits less than a second.
  */
 export const judging = { lookedAt: 500, judged: 50 } as const;
 
@@ -30,8 +30,9 @@ interface Look {
 
 /**
  * The step of `course-completion/<course>`. It reads the next page of students who have completed a published lesson, in the order of their
- * ids. If a student has completed all published lessons, the step checks whether the course is completed. A change of the course during the
- * run begins a new pass. The step may be repeated, or run twice at the same time, because each student completes a course only once.
+ * ids. If a student has completed all published lessons, the step checks whether it can complete the course for this student. A change of
+ * the course during the run begins a new pass. The step may be repeated, or run twice at the same time, because each student completes a
+ * course only once.
  * @param now Unix milliseconds
  */
 export async function judgeCompletions(deps: JudgingDeps, courseId: Id, now: number): Promise<CourseCompletionStep> {
@@ -82,9 +83,10 @@ async function readPage(db: Database, courseId: Id, after: Id | null): Promise<{
 }
 
 /**
- * Checks the student by the current state, with the locks of a completion. A lesson that is published again, an ended access or a removed
- * student prevents the completion. Each student has a separate transaction, so that no other transaction waits for a whole page.
- * @returns the beginning of the student's access, if it is in the future
+ * Checks the current state of one student, under the same locks as a completion. The course is not completed if a lesson was published
+ * again, if the student's access has ended, or if the student was removed. Each student has a separate transaction, so that no other
+ * transaction waits for a whole page.
+ * @returns the time at which the student's access begins, if that time is in the future
  */
 async function judgeStudent(
   { db, publicUrl }: JudgingDeps,
@@ -103,7 +105,7 @@ async function judgeStudent(
   });
 }
 
-/** @returns the beginning of the student's next access to the course */
+/** @returns the time at which the student's next access to the course begins */
 async function findBeginning(tx: Transaction, studentId: Id, courseId: Id, now: Date): Promise<Date | undefined> {
   const row = await tx.one<{ begins: Date | null }>(sql`
     SELECT min(enrollment.starts_at) AS begins

@@ -114,15 +114,15 @@ export async function updateLesson(
 }
 
 /**
- * Removes a lesson, with its comments, from its course. The row and its `public_id` stay, because events name them.
+ * Removes a lesson, with its comments, from its course. The row and its `public_id` stay in the database, because events name them.
  * @throws DomainError not_found, in_use (an automation names the lesson)
  */
 export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     const { courseId, publishedAt } = await lockLesson(tx, clubId, lessonId);
     // Also locks the lesson, because a transaction that publishes an automation with this lesson locks only the lesson, and not its course.
-    // This lock does not block inserts of foreign keys to the lesson. A stricter lock could deadlock: an update of the index inserts such
-    // keys while it holds the club's lock, and this function later waits for the club's lock.
+    // This lock does not block inserts of foreign keys to the lesson. A stricter lock could cause a deadlock: an update of the search index
+    // inserts such keys while it holds the club's lock, and this function later waits for the club's lock.
     await tx.run(sql`SELECT FROM lessons WHERE id = ${lessonId} FOR NO KEY UPDATE`);
     await requireUnnamed(tx, 'lesson', lessonId);
     if (publishedAt !== null) await noteCourseChanged(tx, courseId, now);

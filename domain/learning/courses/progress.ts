@@ -1,4 +1,4 @@
-/** A student's progress in a course: the counts for the classroom, for completions and for administrators. */
+/** Counts a student's progress in a course, for the classroom, for completions and for administrators. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { Course } from '../../../entities/learning/course.ts';
 import { CourseCompletion } from '../../../entities/learning/course-completion.ts';
@@ -13,11 +13,14 @@ import { findStudent } from '../../identity/students.ts';
 export interface Progress {
   lessonCount: number;
   completedLessonCount: number;
-  /** The time when the course was completed. It does not change if lessons are published or undone later. */
+  /** The time when the course was completed. It does not change if lessons are published later, or if the student undoes completions. */
   completedAt: Date | null;
 }
 
-/** The columns of the progress. A statement adds them to columns of `courses course`, together with `joinProgress`. */
+/**
+ * The columns of a student's progress. A statement selects them in addition to columns of `courses course`, and joins their tables with
+ * `joinProgress`.
+ */
 export const progressColumns = columns(CourseCompletion, ['completedAt'], 'completion').and<Progress>(
   sql`counted.lessons AS "lessonCount", counted.completed AS "completedLessonCount"`,
 );

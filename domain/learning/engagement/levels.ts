@@ -54,7 +54,10 @@ function rethrowPointsTaken(error: unknown): never {
     : error;
 }
 
-/** Creates a level. Students reach the new level only with their next award. @throws DomainError points_taken */
+/**
+ * Creates a level. A student who already has enough points reaches the new level only with the next award.
+ * @throws DomainError points_taken
+ */
 export async function createLevel(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -69,7 +72,7 @@ export async function createLevel(
 }
 
 /**
- * Students who have reached the level keep it. Other students reach it with their next award.
+ * Changes a level. Students who have reached the level keep it. Other students who have enough points reach it with their next award.
  * @throws DomainError not_found, points_taken
  */
 export async function updateLevel(
@@ -107,8 +110,8 @@ export async function deleteLevel({ db }: DatabaseDeps, clubId: Id, levelId: Id,
 }
 
 /**
- * The levels that a student's points reach for the first time, the lowest first. No transaction deletes or moves these levels until this
- * transaction ends.
+ * Returns the levels that a student's points reach for the first time, lowest level first. No transaction deletes or moves these levels
+ * until this transaction ends.
  */
 export async function levelsPassed(tx: Transaction, clubId: Id, studentId: Id, points: number): Promise<LevelRow[]> {
   return tx.rows<LevelRow>(sql`SELECT ${levelColumns} FROM levels level
@@ -118,8 +121,8 @@ export async function levelsPassed(tx: Transaction, clubId: Id, studentId: Id, p
 }
 
 /**
- * @returns `level` is the highest level that the student has reached and for which `points` are still enough. `next` is the lowest level
- * that needs more than `points`
+ * @returns `level` is the highest level that the student has reached and that needs at most `points`. `next` is the lowest level that needs
+ * more than `points`
  */
 export async function levelsAround(
   db: Queries,

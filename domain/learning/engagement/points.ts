@@ -1,4 +1,4 @@
-/** Students' points. They are awarded once per cause, and an award may reach levels (EVT-19). */
+/** Students' points. A student gets points only once for each cause. An award may also make the student reach levels (EVT-19). */
 import { PointAward } from '../../../entities/learning/point-award.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { AwardKind } from '../../../entities/learning/values.ts';
@@ -31,7 +31,7 @@ export interface NewAward {
   /** A student gets at most one award for each cause. */
   cause: { kind: AwardKind; id: Id };
   note?: string | undefined;
-  /** The priority and the details of the facts about levels. */
+  /** The priority and the details of the facts that are recorded about reached levels. */
   options?: FactOptions;
 }
 
@@ -54,7 +54,7 @@ function presentAward(award: Award): RecordOf<'PointAward'> {
 /**
  * Awards points to a student once per cause. If the student reaches levels by this award, the function records `student.level_reached` for
  * each of them, beginning with the lowest level. A student reaches a level only once, even if the student's points fall and rise again.
- * @returns the award that was recorded first
+ * @returns the award that is recorded for the cause, which may come from an earlier call
  * @throws DomainError not_found (no such student)
  */
 export async function awardPoints(tx: Transaction, award: NewAward, now: Date): Promise<Award> {
@@ -85,7 +85,7 @@ export async function awardPoints(tx: Transaction, award: NewAward, now: Date): 
 }
 
 /**
- * Awards points by hand, once per `id` of the administrator's client.
+ * Awards points by hand. The `id` comes from the administrator's client. Each `id` awards points only once.
  * @throws DomainError invalid_request (the points are 0), not_found (no such student)
  */
 export async function awardByHand(

@@ -12,9 +12,9 @@ import { presentTag, tagsOf } from './tags.ts';
 /** The part of the standing that students see. */
 export interface OwnStanding {
   points: number;
-  /** The highest reached level whose points the student still has. */
+  /** The highest level that the student has reached and for which the student still has enough points. */
   level: LevelRow | undefined;
-  /** The lowest level above the points. */
+  /** The lowest level that needs more points than the student has. */
   next: LevelRow | undefined;
 }
 
@@ -47,7 +47,7 @@ function presentOwnStanding({ points, level, next }: OwnStanding): RecordOf<'Own
   };
 }
 
-/** Deletes the tags, points and levels of a removed student, without an event. */
+/** Deletes the tags, points and levels of a removed student, and records no fact. */
 export async function purgeStudentFromStanding(tx: Transaction, studentId: Id): Promise<void> {
   for (const table of ['student_tags', 'student_levels', 'point_awards'])
     await tx.run(sql`DELETE FROM ${raw(table)} WHERE student_id = ${studentId}`);

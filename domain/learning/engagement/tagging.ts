@@ -1,4 +1,4 @@
-/** Adds tags to students and removes them. Each real change records a fact (EVT-17, EVT-18). */
+/** Adds tags to students and removes them. A call that changes the tags of a student records a fact (EVT-17, EVT-18). */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
@@ -24,7 +24,7 @@ export async function tagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Da
 /**
  * Adds a tag inside a transaction.
  * @param options the priority and the details of the fact
- * @returns whether the student did not have the tag before
+ * @returns true if the student did not have the tag before
  */
 export async function putTag(
   tx: Transaction,
@@ -49,7 +49,7 @@ export async function untagStudent({ db }: DatabaseDeps, tagging: Tagging, now: 
 /**
  * Removes a tag inside a transaction.
  * @param options the priority and the details of the fact
- * @returns whether the student had the tag before
+ * @returns true if the student had the tag before
  */
 export async function takeTag(
   tx: Transaction,

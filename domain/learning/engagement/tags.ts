@@ -45,7 +45,7 @@ export async function tagsOf(db: Queries, studentId: Id): Promise<TagRow[]> {
 
 /**
  * Finds a tag and locks its row until the transaction ends. The lock `share` prevents other transactions from deleting the tag. The lock
- * `update` also prevents them from beginning to use the tag.
+ * `update` also prevents other transactions from giving the tag to a student or naming it in an automation.
  * @throws DomainError not_found, also for a tag of another club and for a deleted tag
  */
 export async function lockTag(tx: Transaction, clubId: Id, tagId: Id, lock: 'share' | 'update'): Promise<TagRow> {
@@ -79,7 +79,7 @@ export async function createTag(
   });
 }
 
-/** Renames a tag. This records no fact about the students who have it. @throws DomainError not_found, name_taken */
+/** Renames a tag. The function records no fact about the students who have the tag. @throws DomainError not_found, name_taken */
 export async function updateTag(
   { db }: DatabaseDeps,
   clubId: Id,

@@ -3,13 +3,15 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
-/** An empty bucket becomes full in this number of seconds if no mail is taken from it. Every bucket has room for at least one mail. */
+/**
+ * The number of seconds in which an empty bucket becomes full, if no mail is taken from it. Every bucket has room for at least one mail.
+ */
 const fullAfterSeconds = 10;
 
 /**
- * Takes mails from the club's bucket, which all its campaigns and automations share.
- * @param now the time of the process. The time of the database would be wrong in tests that skip time
- * @returns the number of mails that may be sent now, at most `mails`, and the milliseconds until the next mail
+ * Reserves mails in the club's bucket, which all campaigns and automations of the club share.
+ * @param now the time of the process. The function does not use the database's clock, because tests move only the clock of the process
+ * @returns the number of mails that may be sent now (at most `mails`), and the milliseconds until the next mail may be sent
  */
 export async function takeAllowance(
   db: Queries,
@@ -31,7 +33,7 @@ export async function takeAllowance(
   return { granted: row.granted, nextInMs: Math.max(0, Math.ceil(((1 - row.remaining) / row.rate) * 1_000)) };
 }
 
-/** Puts back mails that were taken but not sent. */
+/** Puts the mails that were reserved but not sent back into the bucket. */
 export async function returnAllowance(db: Queries, clubId: Id, mails: number): Promise<void> {
   if (mails > 0) await db.run(sql`UPDATE mail_senders SET allowance = allowance + ${mails} WHERE club_id = ${clubId}`);
 }

@@ -1,4 +1,4 @@
-/** The daily limit of a club's mails of campaigns and automations (CAMP-41). */
+/** The daily limit of mails that a club's campaigns and automations send (CAMP-41). */
 import type { PlanName } from '../../../entities/billing/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -27,7 +27,7 @@ export async function limitOfDay(
 }
 
 /**
- * Takes mails from the limit of the day (UTC). If a worker dies before it returns the unsent mails, they stay counted for the day.
+ * Reserves mails of the daily limit (UTC). If a worker dies before it returns the unsent mails, the reserved mails still count for the day.
  * @returns the number of mails that may be sent, at most `mails`
  */
 export async function takeMailsOfDay(
@@ -48,7 +48,7 @@ export async function takeMailsOfDay(
   return row?.granted ?? 0;
 }
 
-/** Puts back mails that were taken but not sent. */
+/** Returns reserved mails that were not sent, so that they no longer count for the day. */
 export async function returnMailsOfDay(db: Queries, clubId: Id, mails: number, now: Date): Promise<void> {
   if (mails > 0)
     await db.run(

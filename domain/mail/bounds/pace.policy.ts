@@ -1,6 +1,6 @@
 /**
- * The daily limits of mails that a club sends on its own initiative. A new club or a club that pays nothing may send only few mails
- * (DEC-65).
+ * The daily limits of mails that a club sends on its own initiative. A new club, or a club that pays nothing, may send only few of these
+ * mails (DEC-65).
  */
 import type { PlanName } from '../../../entities/billing/values.ts';
 
@@ -30,7 +30,7 @@ export function mailsOfDay({ plan, createdAt }: PacedClub, warmUp: readonly numb
 /** The limits of the first day, the second day and so on. After the last day there is no limit. */
 export interface WarmUps {
   clubs: readonly number[];
-  /** The limits of a club's own mail domain. The first day is the day of its first proof. */
+  /** The limits of a club's own mail domain. The first day is the day on which the domain was first proven. */
   domains: readonly number[];
 }
 

@@ -23,11 +23,11 @@ interface PacedMail extends Claim {
 }
 
 /**
- * Takes a slot and records it in the mail's row in one transaction, so a retry takes no second slot. If the mail must wait, the function
- * extends the validity of the mail's token by the length of the wait.
+ * Reserves a slot and records it in the mail's row in one transaction, so a retry reserves no second slot. If the mail must wait, the
+ * function extends the validity of the mail's token by the length of the wait.
  * @param warmUp see `mailsOfDay`
- * @returns true if the mail is sent now; false if it waits, after its lease was released
- * @throws LeaseLost; nothing was written
+ * @returns true if the mail may be sent now; false if the mail must wait. In the second case the function has released the mail's lease
+ * @throws LeaseLost if another worker has claimed the mail; in this case nothing was written
  */
 export async function takeSlotOfDay(
   db: Database,

@@ -1,22 +1,23 @@
 /**
  * Ids of requests for a code (DEC-61). A request that causes no mail has an id that looks like every other id. The id itself proves that
- * this service issued it for this club and address, so the request needs no row.
+ * this service issued it for this club and address. So the service stores no row for such a request.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
-/** The case-folded address of an account, and its club. */
+/** The case-folded e-mail address of an account, and the account's club. */
 export interface AccountAddress {
   clubId: Id;
   email: string;
 }
 
-/** The last bytes of the id. In the id of a mailed code, these bytes are random. */
+/** The number of bytes at the end of the id that prove that no mail was sent. If a code was mailed, these bytes of its id are random. */
 const proofBytes = 5;
 
 /**
- * @returns an id that contains the time of the request. If the id contained the time of its creation, it would show how long the work took
+ * @returns an id that contains the time of the request. If the id contained the time at which it was created, a caller could see how long
+ * the service had worked before
  */
 export function codeRequestId(now: Date): Id {
   const bytes = bytesOf(newId());

@@ -1,4 +1,4 @@
-/** The limits of guesses at codes (DEC-61). The functions are pure. */
+/** The limits for guessing codes (DEC-61). The functions are pure. */
 
 /** The maximum number of tries of one request whose code was mailed. */
 export const codeTries = 5;
@@ -10,20 +10,21 @@ export const codeTries = 5;
 export const wrongCodesADay = 20;
 
 /**
- * The limits of wrong codes in one day (UTC) for requests whose mail the service withheld. Such requests send no mail, so an attacker can
- * make many of them. Therefore they have separate limits. A single network cannot use up the limit of an account.
+ * The limits of wrong codes in one day (UTC) for requests whose mail the service withheld. Such a request sends no mail, so an attacker can
+ * make many requests. Therefore these requests have separate limits. The limit of one network is lower than the limit of an account, so one
+ * network cannot use up the account's limit.
  */
 export const withheldTriesADay = { account: 100, network: 25 } as const;
 
 /**
- * @param wrongCodes the account's wrong codes of today, this code included
- * @returns the number of remaining tries that a request needs, so that this try is allowed
+ * @param wrongCodes the number of the account's wrong codes of today, including this try
+ * @returns the number of tries that a request must still have, so that this try is allowed
  */
 export function triesNeeded(wrongCodes: number): number {
   return wrongCodes > wrongCodesADay ? codeTries : 1;
 }
 
-/** @param wrongCodes the wrong codes of today through withheld requests, this code included */
+/** @param wrongCodes the numbers of wrong codes of today through withheld requests, including this try */
 export function mayTryWithheld(wrongCodes: { account: number; network: number }): boolean {
   return wrongCodes.account <= withheldTriesADay.account && wrongCodes.network <= withheldTriesADay.network;
 }

@@ -31,9 +31,9 @@ export interface FoundCode {
 }
 
 /**
- * Tries a code. The function counts each try before it compares the code, even if several tries run at the same time. So the caller must
- * commit the transaction after every result. For an address without an account, the function runs the same statements. For an unknown club,
- * it writes nothing.
+ * Tries a code. The function counts each try before it compares the code, so that tries at the same time cannot exceed the limit. The
+ * caller must commit the transaction after every result, or the count is lost. If the address has no account, the function runs the same
+ * statements. If the club is unknown, the function writes nothing.
  * @returns undefined for an invalid code
  */
 export async function tryCode(
@@ -76,8 +76,8 @@ export async function spendCode(tx: Transaction, vault: Vault, tried: TriedCode,
 }
 
 /**
- * Deletes the counts of an account's wrong codes. Also deletes the rows of an old release, which counted wrong codes by address, without
- * the club.
+ * Deletes the counts of an account's wrong codes. Also deletes rows that an old release wrote. That release counted wrong codes by address
+ * only, for all clubs together.
  */
 export async function deleteCodeFailures(
   tx: Transaction,
@@ -89,7 +89,7 @@ export async function deleteCodeFailures(
     WHERE address_key = ${addressKey} OR address_key BETWEEN ${first} AND ${last}`);
 }
 
-/** Counts a try for each key. On a new day, each count starts again. @returns the counts by key, in hexadecimal */
+/** Counts a try for each key. On a new day, each count starts again. @returns the counts; each key is written in hexadecimal */
 async function countTry(
   tx: Transaction,
   clubId: Id,
@@ -139,7 +139,7 @@ const keyBytes = 32;
 /**
  * @param clubId the id of the club, in upper or lower case
  * @param addressKey the keyed hash of the address
- * @returns the key under which an account's wrong codes are counted. The same address has another key in each club
+ * @returns the key under which an account's wrong codes are counted. The same address has a different key in each club
  */
 export const codeFailureKey = (clubId: Id, addressKey: Buffer) =>
   createHash('sha256').update(`${clubId.toLowerCase()}:`).update(addressKey).digest();

@@ -20,8 +20,8 @@ export const tokenLifetimeMs = {
   student_code: 10 * minute,
   /**
    * The service never mails this token. The token stores the password of the last repeated sign-up. So a sign-in with this password gets
-   * the same answer as a sign-in with the password of a first sign-up. The password of a first sign-up is stored without a time limit,
-   * so this token must last very long.
+   * the same answer as a sign-in with the password of a first sign-up. The password of a first sign-up never expires, so this token must
+   * last very long.
    */
   student_sign_up_again: 365 * 24 * hour,
   administrator_verify_email: 24 * hour,
@@ -35,11 +35,12 @@ const newestOnly: ReadonlySet<TokenPurpose> = new Set(['student_sign_up_again', 
 
 export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
 
-/** The error is the same for every token that cannot be spent (ACC-4). */
+/** The error for every token that cannot be used (ACC-4). The error does not say why. */
 export const tokenGone = () => new RefusalToPerson('token_gone', 'refusal.token_gone');
 
 /**
- * Issues a token. No row stores the token's text. The text is derived from the token's id, so any later mail can contain it.
+ * Issues a token. The database does not store the token's text. The text is derived from the token's id, so any later mail can contain the
+ * text.
  * @param passwordHash the hash of the unverified password; only for the purposes `…_sign_up_again`
  * @returns the token's id, from which {@link tokenText} derives the text
  */
@@ -61,7 +62,7 @@ export async function issueToken(
 }
 
 /**
- * Issues a token for each of these students in one statement. It cannot issue codes.
+ * Issues a token for each of these students in one statement. This function cannot issue codes.
  * @returns the ids of the tokens, in the order of the students
  */
 export async function issueTokens(
@@ -139,8 +140,8 @@ export interface SpentToken {
 }
 
 /**
- * Spends a token: the transaction that uses the token deletes it. @throws DomainError token_gone, for a token that is used, expired,
- * unknown or issued for another purpose
+ * Spends a token. The token is deleted in the transaction that uses it.
+ * @throws DomainError token_gone, for a token that is used, expired, unknown or issued for another purpose
  */
 export async function spendToken(
   tx: Transaction,
@@ -185,15 +186,15 @@ export async function invitationOfToken(tx: Transaction, token: string, now: Dat
   return owner.invitationId;
 }
 
-/** Deletes all tokens of a person after a new address, a new password or the person's removal. */
+/** Deletes all tokens of a person. The service calls it after the person gets a new address or password, or is removed. */
 export async function withdrawTokensOf(tx: Transaction, owner: TokenOwner): Promise<void> {
   const [column, ownerId] = ownerColumn(owner);
   await tx.run(sql`DELETE FROM one_time_tokens WHERE ${raw(column)} = ${ownerId}`);
 }
 
 /**
- * An expired token stays for this time, in milliseconds, because the clocks of processes differ and a mail may wait for its last
- * attempt.
+ * The time for which an expired token is kept, in milliseconds. The clocks of processes differ, and a mail with the token may still wait
+ * for its last attempt.
  */
 const expiredForMs = 86_400_000;
 /** The number of tokens in a batch. */

@@ -1,6 +1,6 @@
 /**
  * Compiles an e-mail's content into HTML and plain text, once for all recipients. A slot marks each value that differs between recipients.
- * The compiler of MJML rearranges text in double braces, so slots replace the variables before it runs.
+ * Slots replace the variables before the MJML compiler runs, because that compiler rearranges text in double braces.
  */
 import { escapeHtml } from '../../../platform/core/text/text.policy.ts';
 import { noBranding, type Branding } from '../../branding/branding.ts';
@@ -21,7 +21,7 @@ export type Slot =
   /** An image of the library, by its index in {@link CompiledEmail.images}. */
   | { kind: 'image'; image: number }
   | { kind: 'unsubscribe' }
-  /** The tracking picture, which reports that the mail was opened. It is empty without tracking. */
+  /** The tracking picture, which reports that the mail was opened. The slot is empty if openings are not tracked. */
   | { kind: 'pixel' };
 
 export type Piece = string | Slot;
@@ -33,9 +33,9 @@ export interface CompiledEmail {
   text: Piece[];
   /** The writing direction of the language; absent in an e-mail of an old release, which is left to right. */
   direction?: Direction;
-  /** The target addresses of the links, each once. */
+  /** The target addresses of the links, without duplicates. */
   links: string[];
-  /** The ids of the library images, each once. */
+  /** The ids of the library images, without duplicates. */
   images: string[];
 }
 
@@ -104,7 +104,7 @@ class Slots {
     return `${slotStart}${String.fromCharCode(digit + Math.floor(number / base), digit + (number % base))}${slotEnd}`;
   }
 
-  /** @returns the pieces of a finished text, with its slots */
+  /** @returns a finished text, split into its slots and the texts between them */
   pieces(text: string): Piece[] {
     const pieces: Piece[] = [];
     let from = 0;
@@ -165,7 +165,7 @@ function mjmlOf(
     .split(/\r?\n/)
     .map((line) => escapeHtml(line))
     .join('<br>');
-  // The parts are created in the order of the document, because slots are numbered as they are added.
+  // The parts are created in the order of the document, because each new slot gets the next number.
   const preview = preheader === undefined ? undefined : escapeHtml(slots.template(preheader));
   const body = blocks.map((block) => blockMjml(block, { slots, widths, direction })).join('\n');
   const footer = `<p${dirAttribute(clubName + address, direction)}>${escapeHtml(clubName)}<br>${address}</p>
@@ -202,7 +202,7 @@ function blockMjml(block: EmailBlock, { slots, widths, direction }: Place): stri
       return `<mj-text>${proseHtml(parseMarkdown(slots.template(text)), slots, direction)}</mj-text>`;
     case 'image': {
       const width = widths[block.media_id ?? ''];
-      // The image is not enlarged. The compiler limits it to the width of the column.
+      // The image gets its own width, so that mail programs do not enlarge it. The compiler limits the width to the width of the column.
       return `<mj-image src="${slots.image(block.media_id ?? '')}"${width === undefined ? '' : ` width="${width}px"`} alt="${escapeHtml(slots.template(block.alt ?? ''))}"${block.url === undefined ? '' : ` href="${escapeHtml(slots.link(block.url))}"`} />`;
     }
     case 'button':
@@ -212,7 +212,7 @@ function blockMjml(block: EmailBlock, { slots, widths, direction }: Place): stri
   }
 }
 
-/** @param direction the direction of the document; a block of the other direction gets a `dir` attribute */
+/** @param direction the direction of the document; a block with the opposite direction gets a `dir` attribute */
 function proseHtml(prose: readonly Prose[], slots: Slots, direction: Direction): string {
   return prose.map((block) => blockHtml(block, slots, dirAttribute(wordsOf([block]), direction))).join('');
 }

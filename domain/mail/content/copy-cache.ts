@@ -1,6 +1,6 @@
 /**
- * A cache of rendered e-mail copies. Each copy is rendered once for all readers, and again only after a change of the e-mail. The reason is
- * that reads have no rate limit, and that a page without sign-in also shows copies.
+ * A cache of rendered e-mail copies. Each copy is rendered once for all readers, and again only after the e-mail has changed. The cache is
+ * needed because reads have no rate limit, and a page without sign-in also shows copies.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -8,7 +8,10 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { CopiesToMake, RenderedCopy } from './email-thread.ts';
 import { copiesInThread } from './email-work.ts';
 
-/** The size of the cache, in bytes of HTML and text. The least recently read copies are evicted. */
+/**
+ * The maximum size of the cache, in bytes of HTML and text. If the cache is full, it evicts the copies that were not read for the longest
+ * time.
+ */
 const cacheBytes = 20_000_000;
 /** The estimated memory of a copy, in addition to its HTML and text. */
 const entryBytes = 500;
@@ -20,8 +23,9 @@ interface CacheEntry {
 }
 
 /**
- * @param make renders the copies; tests pass their own function @returns a function that renders copies, or returns cached copies of the
- * same e-mail for the same recipients; callers must not change them
+ * @param make a function that renders the copies. Tests pass their own function
+ * @returns a function that returns the copies of an e-mail for its recipients, from the cache or newly rendered. Callers must not change
+ * these copies
  */
 export function cacheCopies(make: typeof copiesInThread = copiesInThread): typeof copiesInThread {
   const cache = new LRUCache<string, CacheEntry, Parameters<typeof copiesInThread>>({
@@ -32,8 +36,8 @@ export function cacheCopies(make: typeof copiesInThread = copiesInThread): typeo
     fetchMethod: async (_key, _stale, { context }) => ({ copies: await make(...context) }),
   });
   return async (clubId: Id, copies: CopiesToMake) => {
-    // The key omits the query of each address, because every read signs the address again and changes the query. The part before the query
-    // is always the same for a file.
+    // The key contains the addresses of images without their query. Every read signs the address of an image again, so the query changes.
+    // The rest of the address is always the same for a file.
     const files = Object.entries(copies.imageUrls).map(([id, url]) => [id, url.split('?', 1)[0]].join(' '));
     const parts = { ...copies, imageUrls: files.toSorted() };
     const key = createHash('sha256').update(clubId).update(JSON.stringify(parts)).digest('base64url');

@@ -1,5 +1,5 @@
 /**
- * The content of an e-mail, as a designer writes it. Rows and responses contain it in the contract's form, so the fields have the
+ * The content of an e-mail, as a designer writes it. Rows and responses contain the content in the contract's form, so its fields have the
  * contract's names.
  */
 export interface EmailContent {
@@ -17,10 +17,10 @@ export interface EmailBlock {
   text?: string;
   /** The level of a heading: 1 to 6, or 2 if absent. */
   level?: number;
-  /** The target of a button, or of a click on an image. */
+  /** The address that opens after a click on a button or an image. */
   url?: string;
   media_id?: string;
-  /** A description of an image. */
+  /** The description of an image, for readers who do not see it. */
   alt?: string;
 }
 

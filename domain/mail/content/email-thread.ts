@@ -1,4 +1,7 @@
-/** The worker thread of email-work.ts: it validates, compiles and renders e-mails. Their content is not trusted. */
+/**
+ * The worker thread of email-work.ts: it validates, compiles and renders e-mails. It runs in a thread of its own, because the content of
+ * e-mails is not trusted.
+ */
 import type { MailPictureProblem } from '../../../entities/media/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { serveThread } from '../../../platform/infra/threads/thread-work.ts';
@@ -14,11 +17,11 @@ export interface EmailToJudge {
   path: string;
   /** The ids of the library's ready images that the content uses as a `media_id`. */
   images: readonly Id[];
-  /** The reason why an image cannot have a picture for e-mails, by its `media_id`. Absent if there is no such image. */
+  /** Why an image has no version that e-mails can show, by the image's `media_id`. Absent if every image has such a version. */
   imageProblems?: Readonly<Record<Id, MailPictureProblem>> | undefined;
 }
 
-/** The data from which the copies of an e-mail are rendered. The e-mail has no problems. */
+/** The data from which the copies of an e-mail are rendered. The e-mail must have no problems. */
 export interface CopiesToMake {
   content: EmailContent;
   letterhead: Letterhead;
@@ -26,10 +29,10 @@ export interface CopiesToMake {
   imageUrls: Readonly<Record<Id, string>>;
   /** The width of each image in pixels, by its id; absent if it is unknown. */
   imageWidths?: ImageWidths;
-  /** The values of the variables, for each recipient. */
+  /** The values of the variables, one set for each recipient. */
   recipients: readonly RecipientCopy['values'][];
   unsubscribeUrl: string;
-  /** The limit of a copy's HTML and text in bytes. For a larger copy, only its size is returned. */
+  /** The maximum number of bytes of a copy's HTML and text. If a copy is larger, the thread returns only its size. */
   mostBytes: number;
 }
 

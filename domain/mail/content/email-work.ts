@@ -1,6 +1,6 @@
 /**
- * Validates and compiles e-mails in worker threads, which the clubs share fairly (ENG-20). The largest e-mail needs a core for seconds.
- * In the API's main thread every other request would wait for it.
+ * Validates and compiles e-mails in worker threads, which the clubs share fairly (ENG-20). The largest e-mail keeps a CPU core busy for
+ * some seconds. In the API's main thread every other request would wait for it.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -21,7 +21,7 @@ const emailThreadRules = {
   workMs: 10_000,
   maxHeapMb: 512,
   maxBuffersMb: 64,
-  /** The number of tasks of a thread. After that, a new thread replaces it. */
+  /** The number of tasks that a thread does before a new thread replaces it. */
   uses: 200,
 } as const;
 
@@ -38,11 +38,11 @@ async function inThread(clubId: Id, order: EmailOrder): Promise<EmailResults | u
 }
 
 /**
- * E-mails with at most this many characters are validated in the main thread. This takes about 5 ms, which is less than the start of a task
- * in a thread.
+ * E-mails with at most this many characters are validated in the main thread. This takes about 5 ms, which is less than the time to start a
+ * task in a thread.
  */
 const judgedHere = 20_000;
-/** The most recent results. Each read of a draft and each step before the sending needs the result again. */
+/** Caches the most recent results, because every read of a draft and every step before the sending needs the result again. */
 const judgements = new LRUCache<string, FoundProblems<ContentProblem>[]>({ max: 1_000 });
 
 /**
@@ -75,8 +75,9 @@ const tooLarge = (path: string): ContentProblem => ({
 });
 
 /**
- * @param content the content, which must have no problems @param widths the widths of its images @returns undefined if the e-mail exceeds
- *   the limits of a thread
+ * @param content the content, which must have no problems
+ * @param widths the widths of the images in the content
+ * @returns undefined if the e-mail exceeds the limits of a thread
  * @throws DomainError busy
  */
 export async function compileInThread(

@@ -3,12 +3,11 @@
  */
 import MarkdownIt, { type Token } from 'markdown-it';
 
-/** The deepest nesting of lists. */
+/** The maximum nesting depth of lists. */
 const deepestLists = 10;
 /**
- * The deepest nesting that the parser reads. The parser omits deeper content. Each list counts as two levels (the list and its item), so
- * even the
- * deepest allowed lists stay below this limit.
+ * The nesting depth to which the parser reads. The parser omits deeper content. Each list counts as two levels (the list and its item), so
+ * even the deepest allowed lists stay below this limit.
  */
 const maxNesting = 2 * deepestLists + 4;
 const markdown = new MarkdownIt('zero', { maxNesting }).enable([
@@ -20,7 +19,8 @@ const markdown = new MarkdownIt('zero', { maxNesting }).enable([
   'image',
   'autolink',
 ]);
-// The parser must not change or refuse addresses. They may contain variables, and `contentProblems` validates them.
+// The parser must neither change nor refuse the addresses of links. An address may contain variables, and `contentProblems` validates the
+// addresses.
 markdown.validateLink = () => true;
 markdown.normalizeLink = (url) => url;
 markdown.normalizeLinkText = (text) => text;
@@ -35,7 +35,10 @@ export type Prose =
   | { kind: 'paragraph'; children: Inline[] }
   | { kind: 'list'; start: number | null; items: Prose[][] };
 
-/** @returns the structure of the Markdown. The time grows linearly with its length. An unsupported construct stays as its source text. */
+/**
+ * @returns the structure of the Markdown. The parsing time grows linearly with the length of the text. An unsupported construct appears as
+ * its source text.
+ */
 export function parseMarkdown(text: string): Prose[] {
   return proseOf(nested(markdown.parse(text, {})));
 }
@@ -46,7 +49,7 @@ interface Node {
   children: Node[];
 }
 
-/** @returns the tree of a flat list with opening and closing tokens */
+/** @returns a tree, built from a flat list of opening and closing tokens */
 function nested(tokens: readonly Token[]): Node[] {
   const top: Node[] = [];
   const open = [top];

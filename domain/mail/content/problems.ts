@@ -1,4 +1,4 @@
-/** The validation of an e-mail's content. A draft may have problems, but an e-mail with a problem is not sent (CAMP-4). */
+/** Validates an e-mail's content. A draft may have problems, but the service sends no e-mail that has a problem (CAMP-4). */
 import { LRUCache } from 'lru-cache';
 import type { MailPictureProblem } from '../../../entities/media/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -28,7 +28,7 @@ export type ContentProblemCode =
 
 type TextField = Exclude<keyof EmailBlock, 'kind' | 'level'>;
 
-/** The fields of each kind of block, and whether each is required. */
+/** The fields of each kind of block, and whether each field is required. */
 const fieldsOf: Readonly<
   Record<EmailBlock['kind'], Readonly<Partial<Record<TextField | 'level', 'required' | 'optional'>>>>
 > = {
@@ -64,11 +64,11 @@ export function firstOf<Problem>(all: Iterable<Problem>): FoundProblems<Problem>
   return { problems, count };
 }
 
-/** The facts about the images that an e-mail names. */
+/** Data about the images that an e-mail names. */
 interface KnownImages {
-  /** Whether an id is a ready image of the club's library. */
+  /** Returns whether the id belongs to a ready image in the club's library. */
   isImage: (mediaId: Id) => boolean;
-  /** The reason why an image cannot have a picture for e-mails, by the image's id; absent if no problem is known. */
+  /** Why an image has no version that e-mails can show, by the image's id; absent if no problem is known. */
   imageProblems?: Readonly<Record<Id, MailPictureProblem>> | undefined;
 }
 
@@ -170,8 +170,8 @@ interface ReadProse {
 }
 
 /**
- * The size of the cache of parsed texts, in characters. Each read of a draft needs the parsed texts again, and parsing the largest texts
- * takes 0.15 s.
+ * The maximum size of the cache of parsed texts, in characters. Each read of a draft needs the parsed texts again, and parsing the largest
+ * texts takes 0.15 s.
  */
 const cacheCharacters = 10_000_000;
 const parsedTexts = new LRUCache<string, ReadProse>({
@@ -179,7 +179,10 @@ const parsedTexts = new LRUCache<string, ReadProse>({
   sizeCalculation: ({ links }, text) => text.length + links.join('').length,
 });
 
-/** @param text a Markdown text whose variables have no problems @returns whether its lists are too deep, and its links */
+/**
+ * @param text a Markdown text whose variables have no problems
+ * @returns whether the text's lists are nested too deep, and the text's links
+ */
 function readProse(text: string): ReadProse {
   const cached = parsedTexts.get(text);
   if (cached) return cached;
@@ -189,7 +192,10 @@ function readProse(text: string): ReadProse {
   return facts;
 }
 
-/** Removes the fallbacks of variables, which may contain spaces. Markdown must see each variable as one word, as in the compiled text. */
+/**
+ * Removes the fallbacks of variables, which may contain spaces. The Markdown parser must see each variable as one word, as it does in the
+ * compiled text.
+ */
 const shortVariables = (text: string) =>
   parseTemplate(text)
     .parts.map((part) => (typeof part === 'string' ? part : `{{${part.variable}}}`))
@@ -211,7 +217,7 @@ const tooLong = (path: string, text: string, characters: number = contentRules.b
 const variableProblems = (path: string, text: string): ContentProblem[] =>
   parseTemplate(text).problems.map((problem) => ({ path, ...problem }));
 
-/** The problems of a text that becomes a mail header, which must be one line. */
+/** Yields the problems of a text that becomes a mail header. Such a text must have only one line. */
 const lineProblems = (path: string, text: string): ContentProblem[] => [
   ...(/\p{Cc}/u.test(text) ? [{ path, code: 'line_break' as const, message: 'Only one line may stand here.' }] : []),
   ...tooLong(path, text, contentRules.lineCharacters),
@@ -220,7 +226,7 @@ const lineProblems = (path: string, text: string): ContentProblem[] => [
 
 const mailbox = /^[^\s\p{Cc}@<>(),;:\\"[\]]+@[^\s\p{Cc}@<>(),;:\\"[\].]+(?:\.[^\s\p{Cc}@<>(),;:\\"[\].]+)+$/u;
 
-/** Accepts exactly one mailbox, without a name. Any further text could add a recipient or a header to the mail. */
+/** Accepts only a single e-mail address without a name, because any further text could add a recipient or a header to the mail. */
 function addressProblems(path: string, address: string): ContentProblem[] {
   return address.length <= 254 && mailbox.test(address)
     ? []

@@ -1,4 +1,4 @@
-/** A recipient's copy of a compiled e-mail. */
+/** Renders the copy of a compiled e-mail for one recipient. */
 import { escapeHtml } from '../../../platform/core/text/text.policy.ts';
 import { isolated } from '../../language/bidi.policy.ts';
 import type { Wording } from '../../language/wording.ts';
@@ -6,7 +6,7 @@ import type { CompiledEmail, Piece, Slot } from './compile.ts';
 import { parseTemplate, type Variable, type VariableName } from './variables.policy.ts';
 
 export interface RecipientCopy {
-  /** The recipient's values. A value that is absent or empty becomes the author's fallback. */
+  /** The recipient's values. The author's fallback replaces a value that is absent or empty. */
   values: Readonly<Partial<Record<VariableName, string>>>;
   /** Returns the address of a link by its index. */
   linkUrl: (link: number) => string;
@@ -32,7 +32,7 @@ export function renderEmail(
   };
 }
 
-/** @returns one line for one recipient, such as the preheader; not escaped */
+/** @returns the text of one line for one recipient, such as the preheader. The text is not escaped */
 export function renderLine(line: string, values: RecipientCopy['values'], wording: Wording): string {
   return parseTemplate(line, wording.say('mail.student_without_name'))
     .parts.map((part) => (typeof part === 'string' ? part : valueOf(part, values)))

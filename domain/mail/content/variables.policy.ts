@@ -1,8 +1,8 @@
-/** Variables in the texts of an e-mail: `{{student_first_name|there}}`. */
+/** Finds variables in the texts of an e-mail, such as `{{student_first_name|there}}`, in which `there` is the fallback. */
 
 /**
- * The variables. A variable with `isStudent` contains the student's name. If the recipient has no name and the author gave no fallback, a
- * word for a student replaces the variable. The name of an unconfirmed account is not used, because anyone could have typed it at the
+ * The variables. A variable with `isStudent` contains the student's name. If the recipient has no name and the author wrote no fallback, a
+ * word such as "student" replaces the variable. The name of an unconfirmed account is not used, because anyone could have typed it at the
  * sign-up.
  */
 export const variables = {
@@ -28,7 +28,10 @@ export interface VariableProblem {
 
 const names = Object.keys(variables) as VariableName[];
 
-/** The maximum number of problems of a text that quote the text. Further problems are reported without the quote. */
+/**
+ * The maximum number of problems of one text that are reported with a quotation of the text. Further problems are reported without a
+ * quotation.
+ */
 const shownProblems = 100;
 
 /**
@@ -47,8 +50,8 @@ interface Parsed<Name extends string> {
 /**
  * Splits a text at its variables. The time grows linearly with the length of the text.
  * @param known the names of all variables
- * @param fallbackOf returns the fallback of a variable for which the author wrote no fallback after a bar
- * @returns the parts in their order; a variable with a problem stays as plain text
+ * @param fallbackOf a function that returns the fallback of a variable, if the author wrote no fallback after a bar
+ * @returns the parts of the text, in their order. A variable with a problem appears as plain text
  */
 export function parseVariables<Name extends string>(
   text: string,
@@ -101,8 +104,8 @@ export function parseVariables<Name extends string>(
 const isBefore = (position: number, end: number) => position !== -1 && position < end;
 
 /**
- * @returns a function that searches for a mark from a position. No call may pass a lower position than an earlier call, so that no
- * character is read twice
+ * @returns a function that searches for a mark, beginning at a position. Each call must pass a position that is not lower than the position
+ * of the call before, so that no character is read twice
  */
 function finder(text: string, mark: string): (from: number) => number {
   let position = 0;

@@ -1,4 +1,6 @@
-/** Checks in DNS whether a mail domain belongs to its club: on request, and each day in the run `mail-domain/<id>` (CAMP-40). */
+/**
+ * Checks in DNS whether a mail domain belongs to its club. A check runs on request, and each day in the run `mail-domain/<id>` (CAMP-40).
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
@@ -13,7 +15,7 @@ import { dkimState, dmarcNames, dmarcState, recordsOf, spfState, type DomainReco
 
 export type MailDomainStep = { done: true; outcome: 'removed' } | { done: false; at: number; status: DomainStatus };
 
-/** The step of the run `mail-domain/<id>`. @param now Unix milliseconds */
+/** The step of the run `mail-domain/<id>`, which checks the domain if a check is due. @param now Unix milliseconds */
 export async function lookAtMailDomain(deps: MailDomainDeps, id: Id, now: number): Promise<MailDomainStep> {
   const { db } = deps;
   const domain = await db.manager.findOneBy(MailDomain, { id });
@@ -32,7 +34,9 @@ export async function checkMailDomain(deps: MailDomainDeps, clubId: Id, now: Dat
   return readMailDomain(deps, clubId);
 }
 
-/** Queries DNS without holding a connection to Postgres. Then it records the result, unless a later check has already recorded one. */
+/**
+ * Queries DNS without holding a connection to Postgres. Then it records the result, unless a later check has already recorded its result.
+ */
 async function check({ db, mailDomains }: MailDomainDeps, { id }: MailDomain, now: Date): Promise<void> {
   const current = await db.manager.findOneBy(MailDomain, { id });
   const states = current && (await statesOf(mailDomains, current));
@@ -48,10 +52,10 @@ async function check({ db, mailDomains }: MailDomainDeps, { id }: MailDomain, no
   });
 }
 
-/** The time limit for all records together, because a caller may wait for the result. */
+/** The time limit for the queries of all records together. It is short, because a caller may wait for the result. */
 const allRecordsMs = 10_000;
 
-/** @returns the state of each record by its kind; undefined if a name server did not answer */
+/** @returns the state of each DNS record, by the kind of the record; undefined if a name server did not answer */
 async function statesOf(
   { resolveText, spfInclude }: MailDomainSettings,
   domain: MailDomain,
@@ -74,7 +78,10 @@ async function statesOf(
   }
 }
 
-/** Returns the state of the domain's own policy, or of the nearest parent domain's policy. */
+/**
+ * Returns the state of the domain's own DMARC policy. If the domain has no policy, returns the state of the policy of its nearest parent
+ * domain.
+ */
 async function nearestPolicy(
   resolveText: MailDomainSettings['resolveText'],
   domain: string,

@@ -1,26 +1,26 @@
-/** The status of a mail domain after a check, and the time of the next check (CAMP-40). The functions are pure. */
+/** Decides the status of a mail domain after a check, and the time of the next check (CAMP-40). The functions are pure. */
 import type { DomainStatus } from '../../../entities/mail/values.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** The interval of checks. */
+/** The time between two checks of a domain. */
 const everyMs = day;
-/** At first, an unproven domain is checked more often, because its club is probably publishing the records. */
+/** The intervals of the first checks of an unproven domain. They are shorter, because the club is probably just publishing the records. */
 const atFirst = { everyMs: hour, forMs: 3 * day };
-/** The wait after a check that no name server answered. */
+/** The time until the next check, if no name server answered the last check. */
 const unansweredMs = hour;
-/** A proven domain is no longer proven if no name server answers for this time. */
+/** A proven domain becomes unproven if no name server answers for this length of time. */
 const longestSilenceMs = 3 * day;
 
 /** The stored results of a domain's checks. */
 export interface DomainStanding {
   status: DomainStatus;
-  /** The time of the last change of the status. */
+  /** The time at which the status last changed. */
   statusSince: Date;
-  /** The time of the first proof, at which the warm-up starts. */
+  /** The time at which the domain was first proven. The warm-up starts at this time. */
   firstProvenAt: Date | null;
-  /** The time of the name servers' last answer. */
+  /** The time at which the name servers last answered. */
   answeredAt: Date | null;
 }
 

@@ -1,4 +1,4 @@
-/** A club's own mail domain: setting it, reading it with the DNS records that prove it, and removing it (CAMP-40). */
+/** Sets, reads and removes a club's own mail domain. A read also returns the DNS records that prove the domain (CAMP-40). */
 import { generateKeyPair, randomBytes } from 'node:crypto';
 import { domainToASCII } from 'node:url';
 import { promisify } from 'node:util';
@@ -14,16 +14,16 @@ import type { WarmUps } from '../bounds/pace.policy.ts';
 import type { VaultDeps } from '../../deps.ts';
 import { recordsOf, type DomainRecordKind, type DomainRecordState } from './records.policy.ts';
 
-/** The settings for all clubs' mail domains. */
+/** The settings that apply to the mail domains of all clubs. */
 export interface MailDomainSettings {
   resolveText: ResolveText;
-  /** The platform's own address. A club cannot set the domain of this address. */
+  /** The platform's own e-mail address. A club cannot use the domain of this address as its own. */
   platformAddress: string;
   /** The daily limits of mails for a new club and for a new domain. */
   warmUps: WarmUps;
   /** The name for `include:` in SPF records, which lists the platform's mail servers; absent if the platform has no such name. */
   spfInclude: string | undefined;
-  /** Creates the key pair of a domain. Only tests set this function. If it is absent, the domain gets a new RSA key pair. */
+  /** A function that creates the key pair of a domain. Only tests set it. If it is absent, the service creates an RSA key pair. */
   makeKeys?: () => Promise<DomainKeys>;
 }
 
@@ -112,7 +112,7 @@ export async function setMailDomain(
   });
 }
 
-/** Removes the club's domain. Its mails are sent from the platform's domain again. @throws DomainError not_found */
+/** Removes the club's domain. After that, the club's mails are sent from the platform's domain again. @throws DomainError not_found */
 export async function removeMailDomain({ db }: Pick<VaultDeps, 'db'>, clubId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     if (!(await removeFrom(tx, clubId, now))) throw notFound('mail domain');
@@ -131,7 +131,8 @@ const reserved: ReadonlySet<string> = new Set(['localhost', 'local', 'internal',
 
 /** @returns the name in lower-case ASCII, as in DNS @throws DomainError invalid_request */
 function domainName(input: string, platformDomain: string): string {
-  // `domainToASCII` drops some of these characters, so the result could be another domain than the caller typed.
+  // `domainToASCII` removes some of these characters. So without this check, the result could be a different domain from the domain that
+  // the caller typed.
   if (/[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(input))
     throw new DomainError('invalid_request', '`domain` must not contain control characters or invisible characters.');
   const name = domainToASCII(input.trim().replace(/\.$/, '')).toLowerCase();

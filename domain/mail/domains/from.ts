@@ -1,6 +1,6 @@
 /**
- * The sender address of a club's mails: an address of its own domain while that domain is proven, otherwise the platform's address
- * (CAMP-40).
+ * The sender address of a club's mails: an address in the club's own domain while that domain is proven, and otherwise the platform's
+ * address (CAMP-40).
  */
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -10,7 +10,7 @@ import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 export interface From {
   address: string;
-  /** The key of the club's own domain; absent if the platform's mail server signs the mails. */
+  /** The key with which the service signs mails from the club's own domain; absent if the platform's mail server signs the mails. */
   signWith?: SigningKey;
   /** The time of the first proof of the club's own domain; null for the platform's domain. */
   domainProvenAt: Date | null;
@@ -33,8 +33,8 @@ export async function fromOf(
 }
 
 /**
- * Returns the last 15 characters of the platform's domain, which become the last part of the header `Feedback-ID`. Mailbox providers count
- * complaints by this part. It must have 5 to 15 characters.
+ * Returns the last 15 characters of the platform's domain. They become the last part of the header `Feedback-ID`, which must have 5 to 15
+ * characters. Mailbox providers count complaints by this part.
  */
 export const feedbackSenderOf = (platformAddress: string): string =>
   platformAddress.slice(platformAddress.indexOf('@') + 1).slice(-15);

@@ -1,12 +1,12 @@
 /**
- * The DNS records that prove a club's mail domain: the records to publish, and the state of the published records (CAMP-40). The functions
- * are pure.
+ * The DNS records that prove a club's mail domain. Computes which records the club must publish, and the state of the published records
+ * (CAMP-40). The functions are pure.
  */
 
 export type DomainRecordKind = 'dkim' | 'spf' | 'dmarc';
 export type DomainRecordState = 'ok' | 'missing' | 'wrong';
 
-/** The values in a domain's records. */
+/** The values from which the records of a domain are computed. */
 export interface SigningDomain {
   domain: string;
   /** The DKIM selector: the name of the key in the domain. */
@@ -39,8 +39,8 @@ export function recordsOf(
 }
 
 /**
- * `ok` if our key is the only published key, is valid for mail, and is not marked as a test. In every other case, receivers do not accept
- * our signature for the domain.
+ * Returns the state of the DKIM record. It is `ok` if our key is the only published key, is valid for mail, and is not marked as a test. In
+ * every other case, receivers do not accept our signature for the domain.
  */
 export function dkimState(texts: readonly string[], publicKey: string): DomainRecordState {
   const keys = texts.map(tagsOf).filter((tags) => tags.has('p') && (tags.get('v') ?? 'DKIM1') === 'DKIM1');
@@ -58,7 +58,10 @@ export function dkimState(texts: readonly string[], publicKey: string): DomainRe
   return isOurs ? 'ok' : 'wrong';
 }
 
-/** `ok` if the domain has one policy that includes the platform's mail servers. */
+/**
+ * Returns the state of the SPF record. It is `ok` if the domain has exactly one policy, and this policy includes the platform's mail
+ * servers.
+ */
 export function spfState(texts: readonly string[], include: string): DomainRecordState {
   const policies = texts.filter((text) => /^v=spf1(?:\s|$)/i.test(text));
   const [policy] = policies;
@@ -69,8 +72,8 @@ export function spfState(texts: readonly string[], include: string): DomainRecor
 }
 
 /**
- * `ok` if the domain has one policy. The policy may demand strict or relaxed alignment. The signature satisfies both, because it is for
- * exactly this domain.
+ * Returns the state of the DMARC record. It is `ok` if the domain has exactly one policy. The policy may demand strict or relaxed
+ * alignment. Our signature satisfies both, because it names exactly this domain.
  */
 export function dmarcState(texts: readonly string[]): DomainRecordState {
   const policies = texts.filter((text) => /^v\s*=\s*DMARC1\s*(?:;|$)/.test(text));
@@ -80,7 +83,10 @@ export function dmarcState(texts: readonly string[]): DomainRecordState {
   return policies.length === 1 && ['none', 'quarantine', 'reject'].includes(action) ? 'ok' : 'wrong';
 }
 
-/** @returns the names that may have the domain's policy, nearest first; the policy of a parent domain also applies to its subdomains */
+/**
+ * @returns the domain names under which the policy may be published, nearest first; the policy of a parent domain also applies to its
+ * subdomains
+ */
 export function dmarcNames(domain: string): string[] {
   const labels = domain.split('.');
   return labels.slice(0, -1).map((_, from) => `_dmarc.${labels.slice(from).join('.')}`);

@@ -1,4 +1,4 @@
-/** Reads the settings for all clubs' mail domains from the configuration. */
+/** Reads the settings that apply to the mail domains of all clubs from the configuration. */
 import { textResolver } from '../../../platform/infra/dns-text.ts';
 import { addressIn } from '../../../platform/infra/smtp/smtp.ts';
 import type { MailDomainSettings } from './domains.ts';

@@ -1,15 +1,15 @@
-/** The events that mail providers report, and the identification of their mails (CAMP-15). The functions are pure. */
+/** Reads the events that mail providers report, and finds out which mail an event is about (CAMP-15). The functions are pure. */
 import type { Id } from '../../../platform/core/ids.ts';
 
 export const mailEventKinds = ['delivered', 'bounced', 'soft_bounced', 'complained'] as const;
 
 export interface MailEvent {
-  /** `bounced`: refused permanently; `soft_bounced`: refused temporarily. */
+  /** `bounced` means that the mail was refused permanently; `soft_bounced` means that it was refused temporarily. */
   kind: (typeof mailEventKinds)[number];
   at: Date;
-  /** The id from our tag or header. It has priority over the provider's id. */
+  /** Our own id of the mail, from our tag or header. It has priority over the provider's id. */
   mailId: Id | undefined;
-  /** The provider's id, from the mail server's reply to the mail. */
+  /** The provider's id of the mail, which the mail server returned when it accepted the mail. */
   providerId: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export const identifyingHeaders = (mailId: Id): Readonly<Record<string, string>>
   'X-Club-Mail-Id': mailId,
 });
 
-/** The id of a mail, alone or before the `@` of a Message-ID. */
+/** Matches the id of a mail, alone or before the `@` of a Message-ID. */
 const idPattern = /^\s*<?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?:@[^<>\s]*>?)?\s*$/i;
 
 /** @returns the id in the first of these texts that contains an id */
@@ -32,8 +32,8 @@ export function mailIdIn(...texts: readonly (string | undefined)[]): Id | undefi
 }
 
 /**
- * The words before the id at the end of a mail server's reply. SES replies `250 Ok <id>`, and Postfix replies `250 2.0.0 Ok: queued as
- * <id>`.
+ * Matches the id at the end of a mail server's reply, and the words before this id. SES replies `250 Ok <id>`, and Postfix replies `250
+ * 2.0.0 Ok: queued as <id>`.
  */
 const beforeId = /\b(?:ok|queued as|id=)/gi;
 const idAtEnd = /^[:\s]*(?:queued as\s+)?<?([\w.+-]{8,200})>?$/i;

@@ -1,4 +1,7 @@
-/** Receives the notices of mail providers. A notice needs the operator's token; a notice from SNS also needs its signature (CAMP-15). */
+/**
+ * Receives the notices of mail providers. The sender of a notice must know the operator's token. A notice from SNS must also have the
+ * signature of SNS (CAMP-15).
+ */
 import type { BodyOf } from '../../../contract/contract.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Secret } from '../../../platform/core/secret.ts';
@@ -10,7 +13,7 @@ import { readSesReport } from './ses.policy.ts';
 import { readSnsMessage, type SnsGuard } from './sns.ts';
 
 export interface MailNoticeDeps {
-  /** The token in the address for notices; undefined if the operator has not configured one. */
+  /** The token in the address to which providers send notices; undefined if the operator has configured no token. */
   token: Secret | undefined;
   /** The topic of SNS. Undefined if the operator has not configured a topic. */
   sns: SnsGuard | undefined;
@@ -34,7 +37,7 @@ function requireToken({ token }: MailNoticeDeps, received: string): void {
 }
 
 /**
- * Receives events in our own format. It reads the body only after it has found the token correct.
+ * Receives events in our own format. It checks the token before it reads the body.
  * @throws DomainError not_configured, not_found, malformed_request, invalid_request
  */
 export async function receiveMailEvents(

@@ -8,7 +8,7 @@ const objectOf = (value: unknown): Json => (typeof value === 'object' && value !
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** Reads the event by the report's type. Other types, such as sends and opens, are ignored. */
+/** Reads the event from a report of one type. Reports of types that are not listed here, such as sends and opens, are ignored. */
 type Read = (report: Json) => { kind: MailEvent['kind']; at: unknown };
 const kinds: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
   ['Delivery', ({ delivery }) => ({ kind: 'delivered', at: objectOf(delivery)['timestamp'] })],
@@ -25,7 +25,7 @@ const kinds: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
 /**
  * @param text the field `Message` of a notification
  * @param now the time that replaces a missing time
- * @returns undefined for a report of another type
+ * @returns the event; undefined if reports of this type are ignored
  */
 export function readSesReport(text: string, now: Date): MailEvent | undefined {
   const report = objectOf(parse(text));

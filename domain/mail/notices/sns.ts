@@ -1,4 +1,4 @@
-/** Messages of Amazon SNS. A message is accepted only with the signature of SNS and for the operator's topic (CAMP-15). */
+/** Verifies messages of Amazon SNS. A message is accepted only if SNS has signed it and if it belongs to the operator's topic (CAMP-15). */
 import { createVerify, X509Certificate } from 'node:crypto';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { noticeBounds, readJson } from '../../../platform/core/json.ts';
@@ -71,7 +71,7 @@ const refused = (why: string) => new DomainError('signature_invalid', `The messa
 const certificatePath = /^\/SimpleNotificationService-[0-9a-zA-Z]{1,64}\.pem$/;
 const confirmationPath = /^\/\?Action=ConfirmSubscription&/;
 
-/** Cached certificates. SNS changes its certificate about once a year. */
+/** Caches the certificates of SNS. SNS changes its certificate about once a year. */
 const mostCertificates = 8;
 
 export interface SnsGuard {
@@ -80,7 +80,7 @@ export interface SnsGuard {
    * @throws Error if the certificate of SNS cannot be fetched
    */
   verify: (message: SnsMessage, now: Date) => Promise<void>;
-  /** Confirms a subscription of a verified message. @throws Error if SNS refuses it */
+  /** Confirms the subscription that a verified message asks for. @throws Error if SNS refuses it */
   confirm: (message: SnsMessage) => Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Hands a page of bulk mails to the mail server, on all connections in parallel, for some seconds. Each mail is claimed in its own
- * transaction immediately before the hand-over, and the result is recorded after it (CAMP-6). The caller passes functions that claim,
- * compose and record a mail.
+ * Hands a page of bulk mails to the mail server. It uses all connections in parallel and runs for some seconds. Each mail is claimed in its
+ * own transaction immediately before the hand-over, and its result is recorded after the hand-over (CAMP-6). The caller passes functions
+ * that claim, compose and record a mail.
  */
 import { gathered } from '../../../platform/core/gathered.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -13,13 +13,13 @@ import { providerIdIn } from '../notices/mail-event.policy.ts';
 import { recordWithRetries } from './record-outcome.ts';
 
 /**
- * The lease of a claimed mail. It is longer than the SMTP client's limit for a message (60 s), so that a living sender never loses its
- * lease.
+ * The lease of a claimed mail. It is longer than the SMTP client's limit for a message (60 s), so that a sender that still works never
+ * loses its lease.
  */
 export const mailLeaseSeconds = 90;
 /**
- * After this time a page claims no more mails. So a worker that stops waits only for the mails that are already claimed, and the activity
- * ends within its time limit.
+ * After this time a page claims no more mails. So a worker that shuts down waits only for the mails that are already claimed, and the
+ * activity ends within its time limit.
  */
 const pageLimitMs = 10_000;
 /**
@@ -29,9 +29,12 @@ const pageLimitMs = 10_000;
 const unreachedBeforePause = 20;
 
 export interface HandOverDeps {
-  /** The mail server. A mail is claimed only when a connection is idle, so that no claimed mail waits while its lease runs. */
+  /**
+   * The mail server. A mail is claimed only when a connection is idle, so that no claimed mail must wait for a connection while its lease
+   * runs.
+   */
   smtp: Pick<SmtpHandOver, 'connections' | 'onConnection' | 'handOver'>;
-  /** Tests end the process at these points: `mail_claimed`, `mail_handed_over`, `mail_recorded`. */
+  /** Tests kill the process at these points: `mail_claimed`, `mail_handed_over`, `mail_recorded`. */
   failpoint: (name: string) => Promise<void>;
 }
 
@@ -46,11 +49,14 @@ interface Page<Candidate, Claimed> {
   /** Claims several mails in one statement: one mail for each idle connection. */
   claim: (candidates: readonly Candidate[]) => Promise<readonly ClaimOf<Claimed>[]>;
   compose: (claimed: Claimed) => HandedMessage;
-  /** Records the outcome. If the record was already committed, a repeated call changes nothing. @returns whether the page continues */
+  /**
+   * Records the outcome. If the record was already committed, a repeated call changes nothing.
+   * @returns whether the page may claim and send more mails
+   */
   record: (claimed: Claimed, answer: HandOver) => Promise<boolean>;
 }
 
-/** The result of a page. */
+/** The outcome of a page of mails. */
 export interface SentPage {
   handedOver: number;
   /** Whether too many mails in a row did not reach the mail server. */
@@ -125,7 +131,7 @@ interface AcceptedMail {
 
 /**
  * Records mails that the server accepted. One statement also records the accepted mails of other connections. An acceptance is recorded
- * even after the end of the lease, although the mail may already be failed, or pending again.
+ * even after the lease has expired. At that time, the status of the mail may already be `failed`, or `pending` again.
  */
 export function recorderOfAccepted(
   db: Database,

@@ -1,12 +1,14 @@
-/** Bulk mails whose worker died during the hand-over (RUN-2). */
+/** Handles bulk mails whose worker died during the hand-over (RUN-2). */
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import { settledAs } from '../evidence.ts';
 import { outcomeUnknown } from './recipients.policy.ts';
 
 /**
- * Ends mails whose lease is over. Such a mail may have arrived. It becomes `failed`, or `sent` if an event proves that it was sent.
- * @param mails a condition with columns of `mails` @returns the end of the next lease; undefined if no mail is being handed over
+ * Records a final status for mails whose lease has expired. Such a mail may have arrived. It becomes `failed`, or `sent` if an event proves
+ * that it was sent.
+ * @param mails a condition with columns of `mails`
+ * @returns the time at which the next lease ends; undefined if no mail is being handed over
  */
 export async function endExpiredLeases(db: Queries, mails: Sql): Promise<Date | undefined> {
   await db.run(sql`UPDATE mails SET lease_until = NULL, ${settledAs('failed', sql`${outcomeUnknown}::text`)}

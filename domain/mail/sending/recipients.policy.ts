@@ -22,7 +22,7 @@ export type Outcome =
   | { status: 'failed'; lastError: string }
   | { status: 'pending'; lastError: string; waitMs: number };
 
-/** The mail server's answer, or the fact that no answer came. */
+/** The result of a hand-over: the mail server's answer, or the information that no answer came. */
 type Answer =
   | { kind: 'accepted' }
   | { kind: 'refused'; permanent: boolean; reply: string }
@@ -39,7 +39,7 @@ export function outcomeOf(answer: Answer, attempt: number): Outcome {
     : { status: 'pending', lastError: answer.reply, waitMs };
 }
 
-/** The limits of SMTP (RFC 5321), which are stricter than the check of a form. */
+/** The limits that SMTP sets for an address (RFC 5321). They are stricter than the check of an address in a form. */
 const longest = { address: 254, localPart: 64 } as const;
 
 /** @returns whether a mail server can accept this address */

@@ -1,15 +1,18 @@
-/** Records the outcome of a hand-over, even if Postgres is not available for a while. Only this process knows the outcome. */
+/**
+ * Records the outcome of a hand-over, even if Postgres is not available for a while. The record must not be lost, because only this process
+ * knows the outcome.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sqlStateOf } from '../../../platform/infra/postgres/errors.ts';
 
-/** The time limit of all tries. */
+/** The time limit for all tries together. */
 const recordLimitMs = 120_000;
-/** SQL states of errors that every retry would repeat: data, constraints, syntax. */
+/** SQL states of errors for which a retry is useless: errors of data, constraints and syntax. */
 const isOurFault = /^(22|23|42)/;
 
 /**
  * Repeats the work while Postgres is not available.
- * @param record the work. If an earlier call has already committed the work, a further call must change nothing
+ * @param record a function that does the work. If an earlier call has already committed the work, a further call must change nothing
  * @throws the last error of `record`, if two minutes are over or if a retry cannot succeed
  */
 export async function recordWithRetries<T>(record: () => Promise<T>): Promise<T> {

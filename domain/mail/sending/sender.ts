@@ -32,8 +32,8 @@ interface SenderInput {
 }
 
 /**
- * Replaces all settings of the sender. E-mails that are already compiled keep the old postal address. @throws DomainError
- * invalid_request, for a name with a web address (DEC-64)
+ * Replaces all settings of the sender. E-mails that were already compiled still contain the old postal address.
+ * @throws DomainError invalid_request, for a name with a web address (DEC-64)
  */
 export async function setSender(
   { db }: DatabaseDeps,
@@ -43,7 +43,7 @@ export async function setSender(
 ): Promise<RecordOf<'MailSender'>> {
   const { from_name: fromName, reply_to: replyTo = null, tracking = 'all', mails_per_minute: rate = 600 } = input;
   const postalAddress = input.postal_address.replaceAll(/\r\n?/g, '\n').trim();
-  // A new bucket is full. An existing bucket keeps its content.
+  // A new token bucket starts full. An existing bucket keeps its tokens.
   return db.transaction(async (tx) => {
     await tx.run(sql`INSERT INTO mail_senders
         (club_id, from_name, reply_to, postal_address, tracking, mails_per_minute, allowance, allowance_at, updated_at)

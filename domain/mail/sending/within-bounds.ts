@@ -15,14 +15,14 @@ interface BoundsDeps {
   warmUps: WarmUps;
 }
 
-/** The limit that delays the mails, and the time until which it delays them. */
+/** The limit that delays the mails, and the time at which the delay ends. */
 interface Wait {
   waitingFor: 'rate' | 'day';
   until: Date;
 }
 
 /**
- * Takes as many mails from the club's limits as the club may send now, and puts back the mails that were not handed over.
+ * Reserves as many mails as the club may send now, and returns the reserved mails that were not handed over.
  * @param most the number of mails that wait
  * @param send hands over at most `granted` mails
  */

@@ -1,4 +1,4 @@
-/** Unsubscribing from a kind of mail, by link or in the classroom, and subscribing again (CAMP-5). */
+/** Unsubscribes a student from a kind of mail, by a link or in the classroom, and subscribes the student again (CAMP-5). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { MailSuppression } from '../../../entities/mail/mail-suppression.ts';
 import { notFound } from '../../../platform/core/errors.ts';
@@ -19,7 +19,7 @@ import {
   type Unsubscription,
 } from './unsubscribe-link.ts';
 
-/** The column with the time of an address's unsubscription, by kind of mail. */
+/** For each kind of mail, the column with the time at which the owner of an address unsubscribed. */
 const columns = {
   campaigns: 'leftCampaignsAt',
   automations: 'leftAutomationsAt',
@@ -80,7 +80,7 @@ export async function readPreference(
   };
 }
 
-/** Returns the kinds of mail that an address gets; without an address, the list is empty. */
+/** Returns the kinds of mail that are sent to an address. If the student has no address, no kind is sent. */
 async function preferencesOf(db: Queries, clubId: Id, addressKey: Buffer | null): Promise<RecordOf<'MailPreferences'>> {
   if (addressKey === null) return { campaigns: false, automations: false, digests: false };
   const subscriptions = await db.one<RecordOf<'MailPreferences'>>(
@@ -90,7 +90,7 @@ async function preferencesOf(db: Queries, clubId: Id, addressKey: Buffer | null)
   return subscriptions ?? { campaigns: true, automations: true, digests: true };
 }
 
-/** Unsubscribes. A mail that no worker has claimed yet is not sent any more. @throws DomainError not_found */
+/** Unsubscribes. From then on, the service sends only mails that a worker has already claimed. @throws DomainError not_found */
 export async function unsubscribe(
   deps: VaultDeps & Pick<AddressedDeps, 'publicUrl'>,
   clubId: Id,
@@ -103,7 +103,10 @@ export async function unsubscribe(
   return readPreference(deps, clubId, token);
 }
 
-/** Subscribes again. A suppression for another reason stays. @throws DomainError not_found */
+/**
+ * Subscribes an address again. If the address is suppressed for a different reason, this suppression stays.
+ * @throws DomainError not_found
+ */
 export async function resubscribe(
   deps: VaultDeps & Pick<AddressedDeps, 'publicUrl'>,
   clubId: Id,
@@ -132,7 +135,7 @@ export async function readPreferences(
   return preferencesOf(db, student.clubId, await keyOf({ db, vault }, student));
 }
 
-/** Changes the kinds of mail that the student gets, in one transaction. A kind that is absent stays as it is. */
+/** Changes the kinds of mail that the student gets, in one transaction. A kind that `wanted` does not contain stays as it is. */
 export async function setPreferences(
   { db, vault }: VaultDeps,
   student: Subscriber,

@@ -77,8 +77,10 @@ export async function addSuppression(
 }
 
 /**
- * Suppresses many addresses by hand. Existing reasons stay. @param keys keyed hashes of addresses, each once @param most the limit of
- * suppressions in a club @returns the number of addresses that were not suppressed before
+ * Suppresses many addresses by hand. Existing reasons stay.
+ * @param keys keyed hashes of addresses, without duplicates
+ * @param most the limit of suppressions in a club
+ * @returns the number of addresses that were not suppressed before
  * @throws DomainError suppression_limit_reached
  */
 export async function suppressAll(
@@ -88,9 +90,9 @@ export async function suppressAll(
   now: Date,
   most: number = suppressionsPerClub,
 ): Promise<number> {
-  // The lock keeps the count correct until the commit.
+  // This lock makes transactions that suppress addresses by hand run one after another, so the count stays correct until the commit.
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
-  // The rows are locked in the order of their keys, so two lists with the same addresses cannot cause a deadlock.
+  // The rows are locked in the order of their keys, so two transactions that suppress the same addresses cannot cause a deadlock.
   const written = await tx.one<{ added: number; rows: number }>(sql`
     WITH added AS (
       INSERT INTO mail_suppressions AS suppression (club_id, address_key, reason, created_at)

@@ -1,4 +1,4 @@
-/** The rules of texts that a club writes for its transactional mails. They replace the texts of the catalogue. */
+/** The rules for texts that a club writes for its transactional mails. Such a text replaces the text of the catalogue. */
 import type { MailTemplate } from '../../../entities/mail/values.ts';
 import { parseVariables } from '../content/variables.policy.ts';
 import { mailTemplates, type MailVariable, type Template } from './templates.ts';
@@ -7,11 +7,14 @@ export interface OwnText {
   subject: string;
   /** The paragraphs of the mail, separated by empty lines. */
   text: string;
-  /** The label of the button; null for the label of the catalogue. */
+  /** The label of the button; null if the mail uses the label of the catalogue. */
   action: string | null;
 }
 
-/** Templates about a person's own account, and the warning about a new key. A club cannot change their texts, so it cannot hide a warning. */
+/**
+ * Templates of mails about a person's own account, and of the warning about a new key. A club cannot change the texts of these mails, so it
+ * cannot hide the warning.
+ */
 const withoutClub = [
   'administrator_verify_email',
   'administrator_already_registered',
@@ -26,13 +29,13 @@ export function isOfClub(template: MailTemplate): template is ClubMailTemplate {
 
 export const clubMailTemplates = (Object.keys(mailTemplates) as MailTemplate[]).filter(isOfClub);
 
-/** @returns the variables of a template; the first variable is required in its text */
+/** @returns the variables of a template. A text for this template must contain the first of these variables */
 export function variablesOf(template: MailTemplate): readonly [needed: MailVariable, ...others: MailVariable[]] {
   const rule: Template = mailTemplates[template];
   return [rule.withCode ? 'code' : 'link', 'name', 'club', ...(rule.variables ?? [])];
 }
 
-/** @returns the problems of a text: for each problem a sentence that starts with the field */
+/** @returns the problems of a text. Each problem is a sentence that starts with the name of the field */
 export function problemsOf(template: MailTemplate, { subject, text, action }: OwnText): string[] {
   const [needed, ...others] = variablesOf(template);
   const inSubject = needed === 'link' ? others : [needed, ...others];

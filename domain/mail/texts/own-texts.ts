@@ -14,7 +14,7 @@ import { renderMail, standardText, type MailContext } from './rendering.ts';
 
 type OwnTextDeps = Pick<AddressedDeps, 'db' | 'publicUrl'>;
 
-/** The key of a text. */
+/** Identifies a text of a club. */
 export interface MailTextName {
   clubId: Id;
   template: ClubMailTemplate;
@@ -103,7 +103,7 @@ const presentWords = ({ subject, text, action }: OwnText): RecordOf<'MailTextWor
   ...(action !== null && { action }),
 });
 
-/** Example values for a preview in any language. The addresses do not exist. */
+/** Example values for the variables in a preview, in any language. The addresses do not exist. */
 const exampleOf = (clubName: string, timeZone: string): MailContext => ({
   name: 'Ana',
   clubName,

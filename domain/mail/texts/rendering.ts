@@ -13,7 +13,7 @@ import { mailTemplates, type MailVariable, type Template } from './templates.ts'
 export interface MailContext {
   /** The recipient's name; empty if the account is not confirmed. */
   name: string;
-  /** The club that the mail is about; empty if it is about the person's own account. */
+  /** The name of the club that the mail is about; empty if the mail is about the person's own account. */
   clubName: string;
   /** The address of the page that the mail links to, with its token. */
   link: string;
@@ -21,19 +21,19 @@ export interface MailContext {
   code: string;
   /** The address of the webhook endpoint that the mail is about. */
   endpointUrl: string;
-  /** The lesson of the reviewed assignment. */
+  /** The title of the lesson to which the reviewed assignment belongs. */
   lessonTitle: string;
   /** The mentorship session that the mail is about; undefined for other mails. */
   session?: SessionWords;
 }
 
 export interface SessionWords {
-  /** The mentorship's title; empty if mails must not contain it. */
+  /** The mentorship's title; empty if the title must not appear in mails. */
   title: string;
   startsAt: Date;
   /** The IANA name of the time zone in which the mail shows the start. */
   timeZone: string;
-  /** The person whom the reader meets; empty if mails must not contain the name. */
+  /** The name of the person whom the reader meets; empty if the name must not appear in mails. */
   withWhom: string;
   /** The reason why the session was canceled; empty if no reason was given. */
   reason: string;
@@ -81,7 +81,7 @@ export function renderMail(
   };
 }
 
-/** @returns the catalogue's text in the form of a club's text, with variables instead of values */
+/** @returns the catalogue's text, in the form in which a club writes a text: with variables instead of values */
 export function standardText(template: MailTemplate, wording: Wording): OwnText {
   const { withReason }: Template = mailTemplates[template];
   const variableNames: MailContext = {
@@ -113,8 +113,8 @@ export function standardText(template: MailTemplate, wording: Wording): OwnText 
 }
 
 /**
- * Removes direction isolates. An Arabic text isolates its variables, because variables have Latin names. The values that replace the
- * variables get their own isolates later.
+ * Removes direction isolates. In an Arabic text, each variable is isolated, because variables have Latin names. When values replace the
+ * variables later, each value gets its own isolate.
  */
 const withoutIsolates = (text: string) => text.replaceAll(/[\u2068\u2069]/g, '');
 
@@ -156,7 +156,7 @@ function wordsOfClub(template: MailTemplate, own: OwnText, context: MailContext,
     parseVariables(text, variablesOf(template), (name) => fallbackOf(name, wording)).parts.map((part) =>
       fillPart(part, values, wording),
     );
-  // A paragraph of a single variable is omitted if the variable has no value.
+  // A paragraph that consists of a single variable is omitted if the variable has no value.
   const paragraphs = own.text
     .split(/\n{2,}/)
     .map(partsOf)
@@ -203,7 +203,7 @@ function ownValues(
   };
 }
 
-/** All values that messages of mails may use. */
+/** All values that the messages of mails can contain. */
 type MailValues = UnionToIntersection<MessageArguments[`mail.${MailTemplate}.${'subject' | 'text'}`]>;
 type UnionToIntersection<Union> = (Union extends unknown ? (each: Union) => void : never) extends (
   all: infer All,
@@ -231,7 +231,7 @@ function valuesOf({ clubName, code, endpointUrl, lessonTitle, session }: MailCon
 const momentOf = (session: SessionWords | undefined, wording: Wording) =>
   session === undefined ? '' : wording.moment(session.startsAt, session.timeZone);
 
-/** Returns an option of ICU's `select`. */
+/** Returns the option of ICU's `select` for a text: `no` if the text is empty, otherwise `yes`. */
 const isPresent = (text: string) => (text === '' ? 'no' : 'yes');
 
 type TemplateWithLink = {
@@ -247,7 +247,7 @@ interface Link {
 
 const hasWords = (paragraph: Paragraph) => paragraph.some((part) => part === linkMark || part.trim() !== '');
 
-/** A paragraph that is only a link becomes a button. */
+/** A paragraph that consists only of a link becomes a button. */
 const isButton = (paragraph: Paragraph) =>
   paragraph.includes(linkMark) && paragraph.every((part) => part === linkMark || part.trim() === '');
 

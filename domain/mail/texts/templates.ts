@@ -1,12 +1,12 @@
 /**
- * The rules of transactional mails, with one template for each kind of mail. The catalogues in domain/language have the texts, and the
- * contexts read the rows that a mail is about ({@link file://./../kinds.ts}).
+ * The rules of transactional mails, with one template for each kind of mail. The texts of the mails are in the catalogues of
+ * domain/language. The contexts read the rows that a mail is about ({@link file://./../kinds.ts}).
  */
 import type { Priority } from '../../../entities/facts/values.ts';
 import type { MailTemplate } from '../../../entities/mail/values.ts';
 import type { TokenPurpose } from '../../../entities/mail/values.ts';
 
-/** The variables of a text. A text must contain its `link` or `code`, because the mail is useless without it. */
+/** The variables of a text. A text must contain its variable `link` or `code`, because the mail is useless without the link or the code. */
 export type MailVariable =
   | 'name'
   | 'club'
@@ -22,26 +22,29 @@ export type MailVariable =
 export interface Template {
   /** The purpose of the token in the mail; absent if the mail has no token. */
   purpose?: TokenPurpose;
-  /** The urgency of the mail. In most cases a person waits for it. */
+  /** How urgent the mail is. Most of these mails are urgent, because a person waits for them. */
   priority: Priority;
   /** The variables of the text, in addition to the link or code, the name and the club. */
   variables?: readonly MailVariable[];
-  /** Whether the standard text ends with the reason, if the mail has a reason. */
+  /** Whether the catalogue's text ends with the reason of a cancellation, if the mail has such a reason. */
   withReason?: true;
   /**
    * Whether the club sends the mail on its own initiative, perhaps to people who do not know the club. A daily limit then applies (DEC-65).
    */
   paced?: true;
-  /** Whether the mail is sent to the student's former address, which the request names. */
+  /** Whether the mail is sent to the student's former address. The request for the mail contains this address. */
   toFormerAddress?: true;
   /**
-   * True if the hourly limit of an address does not apply. Something else limits the number of these mails. For example, each review needs
-   * a submission of the student, and LIM-10 limits bookings.
+   * True if the hourly limit of an address does not apply to this template, because the number of its mails is already limited. For
+   * example, each review needs a submission of the student, and LIM-10 limits bookings.
    */
   uncapped?: true;
-  /** The path in the classroom or the dashboard. `{token}` becomes the token, and `{id}` the id of the row that the mail is about. */
+  /**
+   * The path of the linked page in the classroom or the dashboard. The token replaces `{token}`, and the id of the row that the mail is
+   * about replaces `{id}`.
+   */
   path: string;
-  /** The site of the linked page. */
+  /** The site to which the linked page belongs. */
   site: 'classroom' | 'dashboard';
   /** Whether the mail contains a code to type instead of a link. */
   withCode?: true;

@@ -1,4 +1,6 @@
-/** The addresses in a recipient's copy that report openings and clicks, and the rows with the targets of links (CAMP-13). */
+/**
+ * The tracking addresses in a recipient's copy, which report openings and clicks, and the rows that store the targets of links (CAMP-13).
+ */
 import { MailLink } from '../../../entities/mail/mail-link.ts';
 import type { Tracking } from '../../../entities/mail/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -8,7 +10,7 @@ import type { CompiledEmail } from '../content/compile.ts';
 import type { RecipientCopy } from '../content/render.ts';
 import { linkToken, openingToken } from './tokens.ts';
 
-/** A compiled e-mail with rows for its links. */
+/** A compiled e-mail whose links have rows in `mail_links`. */
 export interface LinkedEmail extends CompiledEmail {
   /** The ids of rows of `mail_links`, in the order of `links`; absent in an e-mail of an old release. */
   linkIds?: Id[];

@@ -1,6 +1,6 @@
 /**
- * Decides whether a person or a machine clicked. A person follows one link at a time; a scanner follows all links within moments
- * (CAMP-13).
+ * Decides whether a click came from a person or a machine. A person follows one link at a time; a scanner follows all links of a mail
+ * almost at the same time (CAMP-13).
  */
 import type { Id } from '../../../platform/core/ids.ts';
 
@@ -11,7 +11,7 @@ export const burstMs = 2_000;
 export interface KnownClick {
   linkId: Id;
   machine: boolean;
-  /** The time of the first click. */
+  /** The time at which the link was first clicked. */
   at: number;
   lastAt: number;
 }
@@ -19,8 +19,8 @@ export interface KnownClick {
 /**
  * @param known the recorded clicks of the mail
  * @param click `machine` is true if the headers of the visit name a machine
- * @returns `machine`: whether a machine clicked. `turned`: the recorded clicks that counted as clicks of people, but must now count as
- * clicks of a machine
+ * @returns `machine`: whether a machine clicked. `turned`: the recorded clicks that counted as clicks of a person until now, and from now
+ * on count as clicks of a machine
  */
 export function judgeClick(
   known: readonly KnownClick[],

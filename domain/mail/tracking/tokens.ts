@@ -5,7 +5,7 @@ import type { Vault } from '../../../platform/infra/keys/vault.ts';
 const idBytes = 16;
 const macBytes = 16;
 
-/** A link of one recipient's copy. */
+/** Identifies a link in one recipient's copy of an e-mail. */
 export interface FollowedLink {
   linkId: Id;
   mailId: Id;

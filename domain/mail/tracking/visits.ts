@@ -15,13 +15,16 @@ import { judgeClick, type KnownClick } from './clicks.policy.ts';
 import { isMachine, type Visit } from './machines.policy.ts';
 import { readLinkToken, readOpeningToken, type FollowedLink } from './tokens.ts';
 
-/** Conditions of a recorded visit: the mail was handed over, its recipient is still a student, and the club tracks such visits. */
+/**
+ * The conditions under which a visit is recorded: the mail was handed over, its recipient is still a student, and the club tracks such
+ * visits.
+ */
 const isRecorded = (mailId: Id, trackings: readonly string[], now: Date) => sql`mails.id = ${mailId} AND mails.fence > 0
   AND mails.student_email <> '' AND (mails.sent_at IS NULL OR mails.sent_at > ${new Date(now.getTime() - eventRetentionMs)})
   AND EXISTS (SELECT FROM mail_senders sender WHERE sender.club_id = mails.club_id AND sender.tracking = ANY(${trackings}))`;
 
 /**
- * Records the first opening of a mail by a person, and the first opening by a machine.
+ * Records when a person first opened a mail, and when a machine first opened it.
  * @throws DomainError not_found, for an invalid token
  */
 export async function recordOpening({ db, vault }: VaultDeps, token: string, visit: Visit, now: Date): Promise<void> {
@@ -57,9 +60,9 @@ export async function followLink({ db, vault }: VaultDeps, token: string, visit:
 }
 
 /**
- * Locks the student. A visit changes the e-mail before it wakes the run, but a step changes the run before the e-mail. Every transaction
- * that changes both locks the student first, so these transactions cannot deadlock (ENG-6). An e-mail of a campaign has no run, so no
- * student is locked for it.
+ * Locks the student. A visit changes the e-mail before it wakes the run, but a step of the run changes the run before the e-mail. Every
+ * transaction that changes the e-mail and the run locks the student first, so these transactions cannot deadlock (ENG-6). An e-mail of a
+ * campaign has no run, so no student is locked for it.
  */
 async function lockStudentOfRun(tx: Transaction, mailId: Id): Promise<void> {
   await tx.run(sql`SELECT FROM students
@@ -83,15 +86,15 @@ async function recordClick(tx: Transaction, { linkId, mailId }: FollowedLink, by
   const { machine, turned } = judgeClick(known, { linkId, machine: byMachine, at });
   const written = [...turned.map((click) => ({ ...click, machine: true })), { linkId, machine, at, lastAt: at }];
   await writeClicks(tx, mailId, turned, written);
-  // A condition of the run may depend on clicks. A true condition can also become false, because a click of a person may now count as the
-  // click of a machine.
+  // A condition of the run may depend on clicks. A condition that was true can become false: a click that counted as the click of a person
+  // may now count as the click of a machine.
   if (mail.runId !== null) await wakeRun(tx, mail.runId, now);
   await countClicks(tx, mail, known, [...known.filter((click) => !turned.includes(click)), ...written]);
 }
 
 /**
- * Writes clicks. A click that now counts as the click of a machine replaces the click of a person. For a recorded click only the times
- * change.
+ * Writes clicks. First deletes the recorded clicks of a person that now count as clicks of a machine. If a click is already recorded, only
+ * its times change.
  */
 async function writeClicks(
   tx: Transaction,

@@ -1,19 +1,19 @@
-/** The hourly limit of a club's mails of one template to one address (DEC-141). The function is pure. */
+/** The hourly limit of mails that a club sends to one address with one template (DEC-141). The function is pure. */
 
 export const requestRules = {
-  /** The limit protects a mailbox against many requests from any source. */
+  /** The maximum number of such mails in an hour. It protects a mailbox against many requested mails, no matter who requests them. */
   mailsAnHour: 5,
   hourMs: 3_600_000,
   /**
-   * Above the limit, one more mail is sent in each period of this length. Without this rule, an attacker could use up the limit, and the
-   * owner of the address would get no valid code.
+   * When the limit is reached, one more mail is still sent in each period of this length. Without this rule, an attacker could use up the
+   * limit, and the owner of the address would get no valid code.
    */
   oneMoreEveryMs: 10 * 60_000,
 } as const;
 
 /**
- * @param newestFirst the past or planned times of the last hour's mails, newest first @returns the time until which the next mail is
- * withheld; undefined if it may be sent now
+ * @param newestFirst the times at which the mails of the last hour were sent or are planned, newest first
+ * @returns the time until which the next mail is withheld; undefined if it may be sent now
  */
 export function withheldUntil(newestFirst: readonly Date[], now: Date): Date | undefined {
   const { mailsAnHour, hourMs, oneMoreEveryMs } = requestRules;

@@ -1,6 +1,6 @@
 /**
- * Counts the mails of a club to an address. Also counts, separately, the requests for addresses that get no mail (DEC-141). Requests of
- * other clubs do not change the counts of this club.
+ * Counts the mails that a club sends to an address. A separate count is kept of the requests for addresses that get no mail (DEC-141). The
+ * counts of each club are separate.
  */
 import type { MailTemplate } from '../../../entities/mail/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -9,15 +9,15 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { requestRules, withheldUntil } from './request-bounds.policy.ts';
 import { mailTemplates } from '../texts/templates.ts';
 
-/** The mails that are counted together: the mails of one club, or the mails about administrators' accounts. */
+/** Identifies the mails that are counted together: the mails of one club, or the mails about administrators' accounts. */
 interface CountedMails {
   clubId: Id | null;
   template: MailTemplate;
 }
 
 /**
- * Counts sent mails, and pending mails at their planned time. Failed and canceled mails do not count. If the token of a pending mail no
- * longer exists, the mail counts only while a worker is sending it.
+ * Counts the mails that were sent, and the pending mails. A pending mail counts at its planned time. Failed and canceled mails do not
+ * count. If the token of a pending mail no longer exists, the mail counts only while a worker is sending it.
  * @param addressKeys the keys of any number of addresses
  * @returns the time until which the next mail to an address is withheld, by the address's key in hexadecimal. An address that is not in
  * this map may get a mail now
@@ -48,7 +48,7 @@ export async function withheldAddresses(
 /**
  * Counts the requests for an address that caused no mail. Either the address has no account, or its account does not get this mail. These
  * requests do not use up the limit of mails that can be sent.
- * @returns whether the service must write nothing for the next such request
+ * @returns whether the limit is reached, so that the service must write nothing for the next such request
  */
 export async function hadEnoughRequests(
   db: Queries,

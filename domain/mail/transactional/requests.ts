@@ -18,7 +18,7 @@ import { mailTemplates } from '../texts/templates.ts';
 
 export type Recipient = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
 
-/** The time that a session had before it moved to another mentor. */
+/** The time at which a session was planned before it moved to a different mentor. */
 export interface FormerTime {
   startsAt: Date;
   endsAt: Date;
@@ -29,23 +29,23 @@ export interface MailRequest {
   clubId: Id | null;
   recipient: Recipient;
   /**
-   * The recipient's case-folded address. The limits count the mails for this address, for any account or invitation. When the mail is sent,
-   * it goes to the current address of the account. Only a template for a former address is sent to the address here.
+   * The recipient's case-folded address. The limits count all mails to this address, no matter for which account or invitation. When the
+   * mail is sent, it goes to the current address of the account. Only a template for a former address is sent to the address here.
    */
   email: string;
   /** The webhook endpoint that the mail is about. */
   endpointId?: Id;
   /** The review that the mail is about. One mail is sent for each review. */
   reviewId?: Id;
-  /** The mentorship session that the mail is about. Each template is mailed once for each time to which the session is set. */
+  /** The mentorship session that the mail is about. For each start time of the session, each template is mailed only once. */
   session?: { id: Id; sequence: number; former?: FormerTime };
-  /** The urgency of the mail; if absent, the priority of the template is used. */
+  /** The priority of the mail; if absent, the priority of the template is used. */
   priority?: Priority;
 }
 
 /** The result of a request for a mail. */
 interface Requested {
-  /** The token in the mail; null if there is no token or no mail. */
+  /** The id of the token in the mail; null if the mail has no token, or if no mail is sent. */
   tokenId: Id | null;
   /** The time until which the mail is withheld; null if it is sent now. */
   withheldUntil: Date | null;
@@ -54,14 +54,15 @@ interface Requested {
 /**
  * Issues the template's token, if it has one, and requests the mail. If the address has reached its limit (DEC-141), no mail is sent, and
  * the caller gets no error. The answer must not show whether an account exists.
- * @returns the id of the token; null if there is no token or no mail
+ * @returns the id of the token; null if the template has no token, or if no mail is sent
  */
 export async function requestMail(tx: Transaction, vault: Vault, request: MailRequest, now: Date): Promise<Id | null> {
   return (await requestOrWithhold(tx, vault, request, now)).tokenId;
 }
 
 /**
- * Requests a mail that the club sends on its own initiative, like {@link requestMail}. Above the limit the mail waits, and is sent later.
+ * Requests a mail like {@link requestMail}, but a mail that the club sends on its own initiative. If the daily limit is reached, the mail
+ * waits and is sent later.
  * @returns the time until which the mail waits; null if it is sent now
  */
 export async function requestInvitation(
@@ -99,9 +100,9 @@ async function requestOrWithhold(tx: Transaction, vault: Vault, request: MailReq
 }
 
 /**
- * Invites many students of a club, as bulk mail. The number of statements is constant, because the caller holds locks that other
- * transactions of the club wait for.
- * @param students the students with their case-folded addresses, each student once
+ * Invites many students of a club, as bulk mail. The number of statements does not grow with the number of students, because other
+ * transactions of the club wait for the caller's locks.
+ * @param students the students with their case-folded addresses, without duplicates
  */
 export async function requestInvitations(
   tx: Transaction,
@@ -153,8 +154,8 @@ export async function imitateRequest(
 
 /**
  * Deletes a student's current and former addresses from the club's mails, and all keys of these addresses. This includes the keys in mails
- * that were requested before the account existed. The next step of an unsent mail to these addresses cancels the mail. Mails of other clubs
- * keep their keys, because the limits count these mails.
+ * that were requested before the account existed. If a mail to one of these addresses is not sent yet, the next step of that mail cancels
+ * it. Mails of other clubs keep their keys, because the limits of those clubs count the mails by key.
  */
 export async function deleteAddressesOf(
   tx: Transaction,

@@ -25,7 +25,7 @@ import { mailTemplates, type Template } from '../texts/templates.ts';
 
 export interface OutgoingMail extends RenderedMail {
   to: string;
-  /** The key of the message. It is the same for every attempt, so that mailbox providers show a repeated mail only once. */
+  /** Identifies the message. Every attempt uses the same key, so that mailbox providers show a repeated mail only once. */
   messageKey: Id;
   /** The club's address for replies; absent if the club has no such address. */
   replyTo?: string;
@@ -40,7 +40,7 @@ export interface MailDeps {
   db: Database;
   vault: Vault;
   sendMail: SendMail;
-  /** The contexts' functions that read the rows of each kind of mail. */
+  /** For each kind of mail, the context's function that reads the rows that a mail is about. */
   kinds: Readonly<Record<MailTemplate, MailKind>>;
   links: {
     classroomUrl: string;
@@ -48,7 +48,7 @@ export interface MailDeps {
     /** The API's public address, without a slash at the end. */
     publicUrl: string;
   };
-  /** The limits of mails on a club's own initiative, for its first day, second day and so on (DEC-65). */
+  /** The limits of mails that a club sends on its own initiative, for the club's first day, second day and so on (DEC-65). */
   warmUp: readonly number[];
   /** Receives the outcome of each attempt, for metrics and log. */
   onOutcome: (outcome: MailOutcome, error?: unknown) => void;
@@ -71,7 +71,7 @@ interface ClaimedMail extends Claim, MailRow {
    * chosen the name.
    */
   name: string | null;
-  /** The language that the person chose; null without a choice. */
+  /** The language that the person chose; null if the person chose none. */
   language: string | null;
   clubName: string | null;
   clubLanguage: string | null;
@@ -81,7 +81,10 @@ interface ClaimedMail extends Claim, MailRow {
   placedOn: string | null;
 }
 
-/** The lease of a claimed mail. It is longer than the SMTP client's own time limit, so that a living sender never loses its lease. */
+/**
+ * The lease of a claimed mail, in milliseconds. It is longer than the SMTP client's own time limit, so that a sender that still works never
+ * loses its lease.
+ */
 const lease = defineLease(TransactionalMail, { open: { status: 'pending' }, due: 'nextAttemptAt', seconds: 60 });
 
 /** @param now Unix milliseconds */
@@ -158,7 +161,7 @@ async function hasSlot(deps: MailDeps, claimed: ClaimedMail, now: number): Promi
   return takeSlotOfDay(deps.db, { ...claimed, clubId, clubCreatedAt, plan }, deps.warmUp, new Date(now));
 }
 
-/** @returns the text of the mail's token; undefined without a token, or if the token no longer exists */
+/** @returns the text of the mail's token; undefined if the mail has no token, or if the token no longer exists */
 async function tokenOf({ db, vault }: MailDeps, claimed: ClaimedMail): Promise<string | undefined> {
   const { purpose }: Template = mailTemplates[claimed.template];
   const { tokenId: id, tokenKeyId: keyId, tokenHash } = claimed;
@@ -173,7 +176,7 @@ interface Style {
   own: OwnText | undefined;
 }
 
-/** The parts of a mail. */
+/** The texts and addresses of which a mail consists. */
 interface MailParts extends Style {
   to: string;
   claimed: ClaimedMail;
@@ -214,7 +217,8 @@ function compose(
   const rendered = renderMail(
     claimed.template,
     {
-      // Checks the name again: the name may come from a sales platform or an import file, or may be older than the rule (DEC-64).
+      // Checks the person's name again when the mail is sent. The name may come from a sales platform or an import file, or may be older
+      // than the rule about names (DEC-64).
       name: mailable(claimed.name),
       clubName: mailable(claimed.clubName) || (claimed.clubSlug ?? ''),
       link: base + rule.path.replace('{token}', token).replace('{id}', subject.id ?? ''),
@@ -251,7 +255,7 @@ function compose(
  */
 const mailable = (words: string | null) => (words !== null && mayStandInMail(words) ? words : '');
 
-/** @returns null if the person was removed */
+/** @returns the recipient; null if the person was removed */
 function addressOf({ vault }: MailDeps, { id, template, email, sealedAddress }: ClaimedMail): string | null {
   if (!('toFormerAddress' in mailTemplates[template])) return email;
   return sealedAddress && vault.open(sealedAddress, id);

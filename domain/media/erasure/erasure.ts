@@ -1,8 +1,8 @@
 /**
  * Removes files and erases them from the bucket. The row keeps the key of the object until the bucket confirms the erasure. The signed
- * address of an upload may stay valid after the file is removed. While the address is valid, the club's storage still counts the bytes of
- * the upload. Minutes after the address expires, the object is erased again. Further erasures follow until no upload can arrive any more
- * (MED-29).
+ * address of an upload may stay valid after the file is removed. While the address is valid, the bytes of the upload still count for the
+ * club's storage. The object is erased again some minutes after the address expires, and then several more times, until no upload can
+ * arrive any more (MED-29).
  */
 import { syncSources } from '../../knowledge/sources.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -17,17 +17,17 @@ import type { LibraryDeps, MediaDeps } from '../media.ts';
 import { endUses } from '../uses/uses.ts';
 
 /**
- * The limits of a round: the number of files, and the time after which it starts no further file. The step has a time limit of one minute,
- * and a file takes at most 40 s.
+ * The limits of one round of erasures: the number of files, and the time after which the round starts no further file. The step has a time
+ * limit of one minute, and a file takes at most 40 s.
  */
 const filesPerRound = 200;
 const roundMs = 10_000;
-/** The wait after the bucket did not answer. */
+/** The time until the next try, if the bucket did not answer. */
 const retryMs = 5 * 60_000;
 
 /**
- * The SET clauses that remove a file. They delete the file's texts and its folder. They also end an upload whose bytes pass through our own
- * listener.
+ * The SET clauses that remove a file. They delete the file's texts and its folder. If the bytes of the file are uploaded through our own
+ * listener, the clauses also end this upload.
  */
 const removal = (
   now: Date,
@@ -37,7 +37,7 @@ const removal = (
   erases_at = CASE WHEN object_key IS NOT NULL THEN ${now}::timestamptz END`;
 
 interface RemovalOptions {
-  /** Whether the removal also ends the uses of the file. A use by an automation that is published or has runs is never ended. */
+  /** Whether the removal also ends the uses of the file. The uses by an automation that is published or has runs never end in this way. */
   force?: boolean;
 }
 
@@ -57,8 +57,8 @@ export async function removeMedia(
 }
 
 /**
- * Does the same as `removeMedia`, but in the caller's transaction. Afterwards that transaction holds the lock of the file's row and the
- * lock of the club's row. After the commit, the caller calls `eraseAtOnce`.
+ * Removes a file like `removeMedia`, but in the caller's transaction. That transaction then holds the lock of the file's row and the lock
+ * of the club's row until it ends. After the commit, the caller calls `eraseAtOnce`.
  * @throws DomainError not_found, in_use (the message names records that use the file)
  */
 export async function removeMediaIn(
@@ -69,7 +69,7 @@ export async function removeMediaIn(
   { force = false }: RemovalOptions,
 ): Promise<void> {
   // Locks the row with NO KEY, so that other transactions can still insert foreign keys to the file. `syncSources` inserts such keys while
-  // it holds the club's lock. A transaction that adds a use of the file takes a shared lock on the row, so it must wait.
+  // it holds the club's lock. A transaction that adds a use of the file takes a shared lock on the row, so that transaction must wait.
   const lockedFiles = await tx.rows(sql`SELECT 1 FROM media
     WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR NO KEY UPDATE`);
   if (lockedFiles.length === 0) throw notFound('file');
@@ -84,7 +84,7 @@ export async function eraseImmediately(deps: MediaDeps, mediaId: Id, now: Date):
   await eraseFile(deps, mediaId, now).catch(() => undefined);
 }
 
-/** Marks the row as removed, and the file as due. The caller holds the row's lock, and calls `eraseAtOnce` after the commit. */
+/** Marks the row as removed, and the file as due for erasure. The caller holds the row's lock, and calls `eraseAtOnce` after the commit. */
 export async function removeOne(tx: Transaction, mediaId: Id, now: Date): Promise<void> {
   await tx.run(sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId}`);
 }
@@ -92,7 +92,8 @@ export async function removeOne(tx: Transaction, mediaId: Id, now: Date): Promis
 /**
  * Returns the time at which an unused file is removed. Unused files are images that no question shows, and files that belong to no attempt
  * or post.
- * @returns null for the library and avatars. If the file is used before the returned time, it is not removed
+ * @returns the time; null for files of the library and for avatars, which are not removed for this reason. A file that is used before the
+ * returned time is not removed either
  */
 export function unusedUntil(purpose: MediaPurpose, now: Date): Date | null {
   const { unusedImageMs, unsentFileMs } = mediaRules;
@@ -101,7 +102,7 @@ export function unusedUntil(purpose: MediaPurpose, now: Date): Date | null {
     agent_image: unusedImageMs,
     assignment: unsentFileMs,
     post: unsentFileMs,
-    avatar: null, // an avatar is in use as soon as it is ready
+    avatar: null, // an avatar counts as used as soon as it is ready
   }[purpose];
   return unusedMs === null ? null : new Date(now.getTime() + unusedMs);
 }
@@ -111,7 +112,10 @@ export async function purgeStudentFromMedia(tx: Transaction, studentId: Id, now:
   await tx.run(sql`UPDATE media SET ${removal(now)} WHERE owner_id = ${studentId} AND removed_at IS NULL`);
 }
 
-/** Removes files of students permanently. Maintenance erases them from the bucket. @param which selects the ids of the files */
+/**
+ * Removes files of students. The removal is final: maintenance erases the files from the bucket.
+ * @param which selects the ids of the files
+ */
 export async function removeFiles(tx: Transaction, which: Sql, now: Date): Promise<void> {
   await tx.run(sql`UPDATE media SET ${removal(now)} WHERE id IN (${which}) AND removed_at IS NULL`);
 }
@@ -119,15 +123,15 @@ export async function removeFiles(tx: Transaction, which: Sql, now: Date): Promi
 const unfinished = sql`status IN ('uploading', 'processing')`;
 
 export interface ErasureCounts {
-  /** Files that the bucket has erased. */
+  /** The number of files that the bucket has erased. */
   erased: number;
-  /** Files that the bucket has not erased. They are due again some minutes later. */
+  /** The number of files that the bucket has not erased. These files are due again some minutes later. */
   refused: number;
 }
 
 /**
- * Erases one round of due files. Repeated and parallel rounds are harmless, because an erased file can be erased again. @returns the
- * counts, and whether another round may be due immediately
+ * Runs one round, which erases files that are due. Repeated and parallel rounds are harmless, because an erased file can be erased again.
+ * @returns the counts, and whether another round may be due immediately
  */
 export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCounts & { more: boolean }> {
   const { db } = deps;
@@ -152,16 +156,16 @@ export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCount
 
 /**
  * Erases the file of a due row from the bucket. A row is due in three cases. First, its file failed or was removed. Second, its upload was
- * not completed in time; this function then sets the upload to failed. Third, no question showed the image in time, or the file was not
- * sent in time; this function then removes the file. If a completion, a question or a submission runs at the same time, it either commits
- * first or sees that the file was removed. The club's storage counts the file until the bucket has erased it (MED-20), and the reserved
- * bytes until the address expires (MED-21).
+ * not completed in time; this function then sets the upload to failed. Third, the file is unused: no question showed the image in time, or
+ * the file was not sent with a submission in time. This function then removes the file. A completion, a question or a submission may use
+ * the file at the same time. Its transaction either commits first or sees that the file was removed. The club's storage counts the file
+ * until the bucket has erased it (MED-20), and the reserved bytes until the address expires (MED-21).
  * @throws any error of the store; the row then stays due
  */
 export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
   const { db, storage } = deps;
   await settleAtDeadline(deps, mediaId, now);
-  // A ready file that is due and was not removed before is unused, so it is removed now.
+  // A ready file that is due but was not removed before is a file without a use. So it is removed now.
   await db.run(
     sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND erases_at <= ${now} AND status = 'ready' AND removed_at IS NULL`,
   );
@@ -172,13 +176,13 @@ export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promis
       WHERE id = ${mediaId} AND erases_at <= ${now} RETURNING object_key AS key`);
   for (const { key } of due) {
     await storage.remove(key);
-    await storage.removeUnder(`${key}.`); // removes the renditions, and received bytes that were too few for a part
+    await storage.removeUnder(`${key}.`); // removes the renditions, and the received bytes that did not fill a whole part
     await db.manager.delete(MediaUpload, { id: mediaId });
   }
   const { lateMs, arrivalMs } = mediaRules;
   const lastArrival = sql`upload_expires_at + ${arrivalMs} * interval '1 millisecond'`;
-  // The object is erased 5, 10, 20, 40 … minutes after the address expires. So if an upload ends some time after the expiry, it is erased
-  // before twice this time has passed.
+  // The object is erased 5, 10, 20, 40 … minutes after the address expires. So a late upload is erased soon. For example, an upload that
+  // ends 15 minutes after the expiry is erased at the latest 30 minutes after the expiry.
   const sinceItsEnd = sql`greatest(2 * (${now}::timestamptz - upload_expires_at), ${lateMs} * interval '1 millisecond')`;
   const again = sql`least(${lastArrival}, upload_expires_at + ${sinceItsEnd})`;
   const isAddressGood = sql`upload_expires_at + ${lateMs} * interval '1 millisecond' > ${now}`;
@@ -191,8 +195,8 @@ export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promis
 }
 
 /**
- * Settles a resumable upload if all its parts have arrived but no call has settled the upload yet. The client may have died, and so may the
- * process that received the last part (MED-26).
+ * Settles a resumable upload if all its parts have arrived but no call has settled the upload yet. This happens if the client died, and the
+ * process that received the last part died, too (MED-26).
  */
 async function settleAtDeadline(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
   const due = await deps.db.one<ArrivingFile>(sql`

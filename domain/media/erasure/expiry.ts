@@ -1,6 +1,6 @@
 /**
- * Videos that expire: a recording in a club whose plan does not host videos, and every video after the plan has lost this feature
- * (MED-10). The run `media-expiry/<id>` warns the club's administrators, and later removes the file.
+ * Videos that expire. A recording expires if the club's plan does not host videos. If a plan loses this feature, every video of the club
+ * expires (MED-10). The run `media-expiry/<id>` warns the club's administrators, and later removes the file.
  */
 import { In } from 'typeorm';
 import { ClubFeatureChange } from '../../../entities/billing/club-feature-change.ts';
@@ -24,9 +24,9 @@ export const neverExpires: Expiry = { expiresAt: null, expiryLooksAt: null };
 /**
  * Requires the plan's feature for a new video. The function locks the club's row, so the plan cannot change before the caller's transaction
  * commits. The caller calls this function immediately before it inserts the row.
- * @param recording whether the video is a recording of a live session or a meeting; without the feature, such a recording is accepted and
- *   kept for 30 days
- * @returns the columns to insert; if the file expires, the caller wakes the row's run `mediaExpiry`
+ * @param recording whether the video is a recording of a live session or a meeting; if the plan does not have the feature, such a recording
+ * is accepted and kept for 30 days
+ * @returns the columns that the caller must insert. If the file expires, the caller must also wake the row's run `mediaExpiry`
  * @throws DomainError feature_not_in_plan
  */
 export async function requireVideoHosting(
@@ -47,12 +47,12 @@ const expiryFrom = (start: Date): { expiresAt: Date; expiryLooksAt: Date } => {
 
 /** The maximum number of files that one transaction changes. */
 const filesPerTransaction = 500;
-/** The number of clubs in a round. */
+/** The maximum number of clubs in one round. */
 const clubsPerRound = 20;
 
 /**
- * Applies changes of the feature `video_hosting`: if the plan has gained it, no video expires; if the plan has lost it, all videos expire
- * 30 days after the change. The function may be repeated, and may run twice at the same time.
+ * Applies changes of the feature `video_hosting`. If the club's plan has gained this feature, no video of the club expires. If the plan has
+ * lost the feature, all videos expire 30 days after the change. The function may be repeated, and may run twice at the same time.
  * @returns the number of changed files, and whether another round may be due immediately
  */
 export async function followVideoHosting(db: Database, now: Date): Promise<{ changed: number; more: boolean }> {
@@ -64,9 +64,9 @@ export async function followVideoHosting(db: Database, now: Date): Promise<{ cha
 }
 
 /**
- * Locks the files before the row of the plan's change (ENG-6). The opposite order could deadlock, because a removal of a video holds the
- * video's lock and waits for the club's lock. The transaction that holds the club's lock may wait for the row of the change. If the
- * plan changes during this work, the next round applies the change.
+ * Locks the files before the row that records the plan's change (ENG-6). The opposite order could cause a deadlock. A transaction that
+ * removes a video holds the video's lock and waits for the club's lock. At the same time, the transaction that holds the club's lock may
+ * wait for the row of the change. If the plan changes during this work, the next round applies the change.
  */
 async function followPlan(tx: Transaction, clubId: Id, now: Date): Promise<number> {
   const stays = await hasFeature(tx, clubId, 'video_hosting');
@@ -81,8 +81,8 @@ async function followPlan(tx: Transaction, clubId: Id, now: Date): Promise<numbe
   const ids = files.map(({ id }) => id);
   await tx.manager.update(Media, { id: In(ids) }, { expiresAt, expiryLooksAt, expiryWarnedAt: null, updatedAt: now });
   if (files.length > 0) await wake(tx, 'mediaExpiry', files, now);
-  // Deletes the row of the change only if no file must still follow the plan. Since this function selected the files, the plan may have
-  // changed twice, and a file may have been added.
+  // Deletes the row of the change only if the change has been applied to every file. After this function selected the files, the plan may
+  // have changed again, and files may have been added.
   await tx.run(sql`
     DELETE FROM club_feature_changes WHERE club_id = ${clubId} AND NOT EXISTS (SELECT FROM media WHERE ${otherwise})`);
   return files.length;
@@ -92,7 +92,7 @@ export type ExpiryStep =
   | { done: true; outcome: 'kept' | 'removed' }
   | { done: false; at: number; waitingFor: 'warning' | 'removal' };
 
-/** @property vault makes keyed hashes of the administrators' addresses */
+/** @property vault computes the keyed hashes of the administrators' addresses */
 export type ExpiryDeps = LibraryDeps & { vault: Vault };
 
 /**
@@ -123,7 +123,10 @@ function stepOf(result: Result): ExpiryStep {
   return { done: true, outcome: result.state };
 }
 
-/** This transaction has the lock of the file, so a change of the plan comes before or after the warning. */
+/**
+ * This transaction holds the lock of the file. So a change of the plan is applied to the file either before or after the warning, but not
+ * during it.
+ */
 async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date): Promise<Result> {
   const file = await tx.manager.findOne(Media, {
     where: { id },
@@ -137,7 +140,7 @@ async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date
     const waitingFor = expiryWarnedAt === null ? 'warning' : 'removal';
     return { state: 'waiting', at: expiryLooksAt, waitingFor };
   }
-  // The plan may have got the feature back, but maintenance applies the change only within minutes. Until then, a due file must not be
+  // The plan may have the feature again, but maintenance needs some minutes to apply the change. Until then, a due file must not be
   // removed.
   if (await hasFeature(tx, clubId, 'video_hosting')) {
     await tx.manager.update(Media, { id }, { ...neverExpires, expiryWarnedAt: null });
@@ -145,11 +148,11 @@ async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date
   }
   if (expiryWarnedAt !== null) {
     await removeMediaIn(tx, deps, { clubId, mediaId: id }, now, { force: true });
-    // The removal has the lock of the club's row. A change of the plan is either visible now, or comes after the removal.
+    // The removal holds the lock of the club's row. So a change of the plan is either visible now, or happens after the removal.
     if (await hasFeature(tx, clubId, 'video_hosting')) throw new PlanChanged();
     return { state: 'removed' };
   }
-  // If the workers were down for a week, the warning is late, and the file stays a whole week after the warning.
+  // If the workers were down for a week, the warning is late. The file then still stays for a whole week after the warning.
   const removedAt = new Date(Math.max(expiresAt.getTime(), now.getTime() + expiryRules.warningMs));
   await warnOnceADay(tx, deps.vault, clubId, now);
   await tx.manager.update(Media, { id }, { expiresAt: removedAt, expiryLooksAt: removedAt, expiryWarnedAt: now });
@@ -157,8 +160,8 @@ async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date
 }
 
 /**
- * Sends one mail for all files whose last week starts on the same day. The function locks the club's row. So if two transactions handle two
- * files at the same time, the second transaction sees that the first has sent the warning.
+ * Requests one warning for all files whose last week starts on the same day. The function locks the club's row. So if two transactions
+ * handle two files at the same time, the second transaction sees that the first has sent the warning.
  */
 async function warnOnceADay(tx: Transaction, vault: Vault, clubId: Id, now: Date): Promise<void> {
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);

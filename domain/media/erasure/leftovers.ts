@@ -1,4 +1,4 @@
-/** Objects in the bucket that belong to no file any more: the old objects of moved files, and unused copies (MED-27). */
+/** Erases objects in the bucket that belong to no file any more: the old objects of moved files, and unused copies (MED-27). */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -10,13 +10,15 @@ import type { MediaDeps } from '../media.ts';
 export interface Leftover {
   clubId: Id;
   key: string;
-  /** The time at which the object and its renditions are erased. */
+  /** The time at which maintenance erases the object and its renditions. */
   erasesAt: Date;
-  /** The end of the signed upload address of this object; absent without such an address. */
+  /** The time at which the signed upload address of this object expires; absent if the object has no such address. */
   uploadExpiresAt?: Date | null;
 }
 
-/** Records an object for a later erasure. The caller does this in the transaction after which no row names the object any more. */
+/**
+ * Records an object for a later erasure. The caller calls this function in the transaction that removes the last row that names the object.
+ */
 export async function recordLeftover(
   tx: Transaction,
   { clubId, key, erasesAt, uploadExpiresAt = null }: Leftover,
@@ -27,13 +29,16 @@ export async function recordLeftover(
     VALUES (${key}, ${clubId}, ${erasesAt}, ${arrivesUntil}) ON CONFLICT (object_key) DO NOTHING`);
 }
 
-/** The limits of a round: the number of objects, and the time after which it starts no further object. */
+/** The limits of one round: the number of objects, and the time after which the round starts no further object. */
 const objectsPerRound = 100;
 const roundMs = 10_000;
-/** The wait after the store did not answer. */
+/** The time until the next try, if the store did not answer. */
 const retryMs = 5 * 60_000;
 
-/** Erases one round of due objects. Repeated and parallel rounds are harmless, because an erased object can be erased again. */
+/**
+ * Runs one round, which erases objects that are due. Repeated and parallel rounds are harmless, because an erased object can be erased
+ * again.
+ */
 export async function eraseLeftovers(
   { db, storage }: MediaDeps,
   now: Date,

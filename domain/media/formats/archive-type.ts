@@ -1,6 +1,6 @@
 /**
  * Detects the type of a ZIP archive: an office document, an e-book or a plain archive. The directory at the end of the archive shows the
- * type. If the main part of a document has an unusual name, the function unpacks the two parts that state this name.
+ * type. If the main part of a document has an unusual name, the function unpacks the two parts that contain this name.
  */
 import { Readable } from 'node:stream';
 import { fromRandomAccessReaderPromise, RandomAccessReader, type Entry, type ZipFile } from 'yauzl';
@@ -9,7 +9,7 @@ import type { ArchiveType } from '../media.policy.ts';
 import { contentTypesPart, mainPartOf, packageRelations } from '../../../platform/core/text/office-parts.ts';
 
 const office = 'application/vnd.openxmlformats-officedocument';
-/** The usual names of main parts in Office Open XML. The case of letters does not matter. */
+/** The usual names of main parts in Office Open XML, in lower or upper case. */
 const mainParts: ReadonlyMap<string, ArchiveType> = new Map([
   ['word/document.xml', `${office}.wordprocessingml.document`],
   ['ppt/presentation.xml', `${office}.presentationml.presentation`],
@@ -20,8 +20,8 @@ const mainContents: ReadonlyMap<string, ArchiveType> = new Map(
   [...mainParts.values()].map((type) => [`${type}.main+xml`, type]),
 );
 /**
- * The maximum size of a part that is unpacked. The parts that name the main part have some kilobytes, and about 200 kilobytes for each
- * thousand parts.
+ * The maximum size of a part that is unpacked. The parts that name the main part usually have some kilobytes. They grow by about 200
+ * kilobytes for each thousand parts of the document.
  */
 const maxNamingBytes = 1_024 * 1_024;
 /** The name of the first entry in OpenDocument and EPUB. The entry is not compressed and contains the type. */
@@ -37,9 +37,9 @@ const zipMark = Buffer.from('PK\u0003\u0004', 'latin1');
 const firstName = 30;
 /** The maximum number of entries. Documents have some hundreds of parts, and an archive with more entries than this is refused. */
 const maxEntries = 4_096;
-/** The limit of reads for one directory. */
+/** The maximum number of reads for one directory. */
 const maxReads = 64;
-/** The bytes of one read. */
+/** The number of bytes of one read. */
 const windowBytes = 128 * 1_024;
 
 /** @returns the bytes from `offset` on, at most `length` of them */
@@ -69,7 +69,7 @@ function statedType(head: Buffer): ArchiveType | undefined {
   return statedTypes.find((type) => says(mimeEntry + type));
 }
 
-/** @returns undefined for another archive, after its whole directory was read */
+/** @returns undefined if the archive is not an office document; the whole directory was read in this case */
 async function officeTypeOf(zip: ZipFile, failure: () => Error | undefined): Promise<ArchiveType | undefined> {
   const entries = new Map<string, Entry>();
   let type: ArchiveType | undefined;
@@ -82,7 +82,7 @@ async function officeTypeOf(zip: ZipFile, failure: () => Error | undefined): Pro
     type ??= mainParts.get(name);
     if (type && entryOf(contentTypesPart)) return type;
   }
-  // Every office document has this part. A plain archive that only contains an office document does not have this part.
+  // Every office document has this part. A plain archive that contains an office document as a file does not have this part.
   if (!entryOf(contentTypesPart)) return undefined;
   const textOf = async (name: string) => unpack(zip, entryOf(name), failure);
   const parts = { relations: await textOf(packageRelations), contentTypes: await textOf(contentTypesPart) };
@@ -99,7 +99,7 @@ async function unpack(
   if (!entry || Math.max(entry.compressedSize, entry.uncompressedSize) > maxNamingBytes) return undefined;
   const parts: Buffer[] = [];
   try {
-    // The stream fails if the part is longer than the archive's directory states.
+    // The stream throws an error if the part is longer than the archive's directory says.
     for await (const part of await zip.openReadStreamPromise(entry)) parts.push(part as Buffer);
   } catch (error) {
     if (failure()) throw error;
@@ -108,7 +108,7 @@ async function unpack(
   return decodeXml(Buffer.concat(parts));
 }
 
-/** Passes the bytes of the archive to yauzl. It reads large pieces one after another, so that it makes only few requests. */
+/** Passes the bytes of the archive to yauzl. It reads the archive in large pieces, so that it sends only few requests to the store. */
 class ArchiveInStore extends RandomAccessReader {
   /** The error of the store; undefined if the archive itself was not readable. */
   failure: Error | undefined;

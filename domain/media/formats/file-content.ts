@@ -1,4 +1,7 @@
-/** Detects the type of a file by its content. The announced type is used only for texts, because their content does not show the type. */
+/**
+ * Detects the type of a file by its content. The type that the caller announced is used only for texts, because the content of a text does
+ * not show its type.
+ */
 import type { MediaKind, MediaPurpose } from '../../../entities/media/values.ts';
 import { archiveTypeOf, type Read } from './archive-type.ts';
 import { imageTypeOf, measureImage } from './image.ts';
@@ -17,9 +20,9 @@ import { playedFileOf, type PlayedFile } from './played-file.ts';
 import { beginsAsSvg } from './svg-root.ts';
 import { isText, isTextInOtherUnits } from './text-content.ts';
 
-/** The bytes that are read at each end of a document. Images are small, so they are read whole. */
+/** The number of bytes that are read at each end of a document. Images are small, so the whole image is read. */
 const pieceBytes = 64 * 1_024;
-/** A PDF starts within this many bytes. PDF readers skip the bytes before the start. */
+/** The first bytes of a file, in which a PDF must start. PDF readers skip the bytes before the start of the PDF. */
 const pdfHeadBytes = 1_024;
 
 /** The properties of an accepted file. */
@@ -38,7 +41,7 @@ export interface IdentifiedFile {
 
 export type Finding = IdentifiedFile | { sizeBytes: number; error: MediaError };
 
-/** The facts about a file before its content is read. */
+/** The properties of a file that are known before its content is read. */
 export interface ArrivedFile {
   sizeBytes: number;
   purpose: MediaPurpose;
@@ -47,7 +50,7 @@ export interface ArrivedFile {
 }
 
 /**
- * @param read reads bytes of the file. This function never asks it for bytes after the end of the file
+ * @param read a function that reads bytes of the file. It is never called for bytes after the end of the file
  * @throws any error of `read`
  */
 export async function identifyContent(read: Read, { sizeBytes, purpose, announced }: ArrivedFile): Promise<Finding> {
@@ -59,7 +62,8 @@ export async function identifyContent(read: Read, { sizeBytes, purpose, announce
   if (purpose === 'post' && !isImageType(mime) && mime !== 'application/pdf')
     return { sizeBytes, error: 'content_not_allowed' };
   if (isKeptAsPicture(purpose) && !isImageType(mime)) return { sizeBytes, error: 'content_not_allowed' };
-  // A video must be announced as a video, because the plan must include hosting, and the size limit is higher.
+  // A file with video must be announced as a video, because the club's plan must include hosting, and because videos have a higher size
+  // limit.
   if (kindOf(mime) === 'video' && kindOf(announced) !== 'video') return { sizeBytes, error: 'content_not_allowed' };
   if (sizeBytes > maxBytes(purpose, mime)) return { sizeBytes, error: 'too_large' };
   const file = { sizeBytes, mime, kind: kindOf(mime) };
@@ -77,12 +81,12 @@ async function typeOf(read: Read, sizeBytes: number, announced: string): Promise
   if (image) return { is: image };
   if (isAvif(head)) return { is: 'image/avif' };
   const begins = head.subarray(0, pdfHeadBytes).indexOf('%PDF-');
-  // The mark of a PDF may also stand inside a text. So a file that was announced as a text is a PDF only if it starts with the mark.
+  // A text may also contain the bytes that mark a PDF. So a file that was announced as a text is a PDF only if it starts with these bytes.
   if (begins === 0 || (begins > 0 && !isTextType(announced))) return { is: 'application/pdf' };
   const kind = kindOf(announced);
   // The directory of an archive can be long, so it is not read if an image, audio or video was announced.
   const archive = kind === 'document' ? await archiveTypeOf(read, sizeBytes, head) : undefined;
-  // The content decides about documents. A plain archive is accepted only if it was announced as one.
+  // The content decides about documents. A plain archive is accepted only if the caller announced an archive.
   if (archive && (archive !== 'application/zip' || announced === archive)) return { is: archive };
   const played = kind === 'audio' || kind === 'video' ? await playedFileOf(read, sizeBytes) : undefined;
   if (played) {
@@ -102,7 +106,7 @@ function isAvif(head: Buffer): boolean {
 
 async function isTextByItsEnds(read: Read, sizeBytes: number, head: Buffer): Promise<boolean> {
   if (sizeBytes <= 2 * pieceBytes) return isText(await read(0, sizeBytes));
-  // The tail must begin at an even offset, so that it does not begin inside a unit of two bytes.
+  // The last bytes must begin at an even offset, so that they do not begin inside a 2-byte unit of UTF-16.
   const tailBytes = pieceBytes - (sizeBytes % 2);
   return isText(head, await read(sizeBytes - tailBytes, tailBytes));
 }

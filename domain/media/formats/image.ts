@@ -14,13 +14,13 @@ export interface ImageProperties {
   isAnimated: boolean;
 }
 
-/** The stored properties of an image, before the rotation. */
+/** The properties of an image as they are stored in the file, before the rotation that the Exif requires. */
 interface ParsedImage extends ImageProperties {
   /** The Exif data; absent if the image has none. */
   exif?: Buffer | undefined;
 }
 
-/** The limit of chunks, segments or blocks in an image. A usual image has at most some thousands. */
+/** The maximum number of chunks, segments or blocks in an image. A usual image has at most some thousands. */
 const maxParts = 16_384;
 
 /** @returns undefined for an image that ends too early, is damaged, has too many parts or has no size */
@@ -30,13 +30,13 @@ export function measureImage(type: ImageType, bytes: Buffer): ImageProperties | 
     if (width < 1 || height < 1) return undefined;
     return exif && isRotated(exif) ? { width: height, height: width, isAnimated } : { width, height, isAnimated };
   } catch (error) {
-    // Reads the bytes of the image. A read beyond the end throws RangeError.
+    // Reads the bytes of the image. Reading beyond the end of the image throws RangeError.
     if (error instanceof BrokenImage || error instanceof RangeError) return undefined;
     throw error;
   }
 }
 
-/** @returns the type from the first bytes; undefined if it is not an accepted image */
+/** @returns the type that the first bytes show; undefined if the file is not an accepted image */
 export function imageTypeOf(head: Buffer): ImageType | undefined {
   const begins = (text: string, at = 0) => head.toString('latin1', at, at + text.length) === text;
   if (begins('\u0089PNG\r\n\u001a\n')) return 'image/png';
@@ -48,7 +48,7 @@ export function imageTypeOf(head: Buffer): ImageType | undefined {
 
 class BrokenImage extends Error {}
 
-/** Counts the parts of one image. @throws BrokenImage above the limit */
+/** Counts the parts of one image, to limit their number. @throws BrokenImage above the limit */
 function partCounter(): () => void {
   let parts = 0;
   return () => {
@@ -56,7 +56,7 @@ function partCounter(): () => void {
   };
 }
 
-/** The parsers by type. Each one reads from the first byte to the end mark. @throws BrokenImage, RangeError */
+/** The parsers by type of image. Each parser reads the image from the first byte to the end mark. @throws BrokenImage, RangeError */
 const parsers: Readonly<Record<ImageType, (bytes: Buffer) => ParsedImage>> = {
   'image/png': parsePng,
   'image/jpeg': parseJpeg,
@@ -64,7 +64,10 @@ const parsers: Readonly<Record<ImageType, (bytes: Buffer) => ParsedImage>> = {
   'image/webp': parseWebp,
 };
 
-/** Parses chunks of length, name, data and checksum. The first chunk is IHDR, with the size; the last is IEND. */
+/**
+ * Parses a PNG, which consists of chunks. Each chunk has a length, a name, data and a checksum. The first chunk is IHDR, which contains the
+ * size; the last chunk is IEND.
+ */
 function parsePng(bytes: Buffer): ParsedImage {
   if (bytes.readUInt32BE(8) !== 13 || bytes.toString('latin1', 12, 16) !== 'IHDR') throw new BrokenImage();
   const [width, height] = [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
@@ -87,15 +90,15 @@ function parsePng(bytes: Buffer): ParsedImage {
 }
 
 /**
- * The marks of a JPEG: the end, the start of a scan, and the segment of Exif. The segment of a frame contains the size of the image. Its
- * mark is one of 0xC0 to 0xCF, but not 0xC4, 0xC8 or 0xCC.
+ * The marks of a JPEG: the end of the image, the start of a scan, and the start of the Exif segment. The size of the image is in the frame
+ * segment. The mark of this segment is one of 0xC0 to 0xCF, but not 0xC4, 0xC8 or 0xCC.
  */
 const [endOfImage, startOfScan, exifSegment] = [0xd9, 0xda, 0xe1];
 const isFrame = (mark: number) => mark >= 0xc0 && mark <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(mark);
 
 /**
- * Parses the segments of a JPEG, and the data after the start of each scan. In this data, an FF starts a mark unless 00 follows. The last
- * mark is EOI.
+ * Parses the segments of a JPEG, and the data after the start of each scan. In this data, a byte FF starts a mark, unless a byte 00 follows
+ * it. The last mark is EOI.
  */
 function parseJpeg(bytes: Buffer): ParsedImage {
   const countPart = partCounter();
@@ -135,7 +138,7 @@ function endOfScan(bytes: Buffer, start: number): number {
   throw new BrokenImage();
 }
 
-/** Parses the size of the screen, then the pictures and extensions with their sub-blocks, up to the trailer. */
+/** Parses a GIF: first the size of the screen, and then the pictures and extensions with their sub-blocks, up to the trailer. */
 function parseGif(bytes: Buffer): ParsedImage {
   const [picture, extension, trailer] = [0x2c, 0x21, 0x3b];
   const tableBytes = (flags: number) => (flags & 0x80 ? 3 << ((flags & 0x07) + 1) : 0);
@@ -187,7 +190,7 @@ function parseWebp(bytes: Buffer): ParsedImage {
   return { ...size, isAnimated, exif };
 }
 
-/** The readers of the size, by the name of the chunk. @throws BrokenImage, RangeError */
+/** The functions that read the size, by the name of the chunk. @throws BrokenImage, RangeError */
 const webpSizes: ReadonlyMap<string, (bytes: Buffer, at: number) => { width: number; height: number }> = new Map([
   [
     'VP8X',
@@ -207,7 +210,7 @@ const webpSizes: ReadonlyMap<string, (bytes: Buffer, at: number) => { width: num
   [
     'VP8 ',
     (bytes: Buffer, at: number) => {
-      if (bytes.readUIntBE(at + 3, 3) !== 0x9d012a) throw new BrokenImage(); // a key frame has this start code
+      if (bytes.readUIntBE(at + 3, 3) !== 0x9d012a) throw new BrokenImage(); // a key frame starts with this code
       return { width: bytes.readUInt16LE(at + 6) & 0x3fff, height: bytes.readUInt16LE(at + 8) & 0x3fff };
     },
   ],

@@ -1,4 +1,6 @@
-/** Detects texts by the two ends of a file, because reading a hundred megabytes would take too long. */
+/**
+ * Detects whether a file is a text. Reads only the start and the end of the file, because reading a hundred megabytes would take too long.
+ */
 
 // oxlint-disable-next-line no-control-regex -- texts contain tabs, line breaks and form feeds, but not these characters
 const notOfTexts = /[\u0000-\u0008\u000b\u000e-\u001a\u001c-\u001f]/;
@@ -7,8 +9,8 @@ type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
 
 /**
  * @param head the first bytes
- * @param tail the last bytes, if `head` is not the whole file. A cut may be inside a character, but must not be inside a 2-byte unit of
- * UTF-16
+ * @param tail the last bytes, if `head` is not the whole file. `head` may end, and `tail` may start, inside a character, but not inside a
+ * 2-byte unit of UTF-16
  * @returns whether the bytes are text in UTF-8, or in UTF-16 after a byte-order mark
  */
 export function isText(head: Buffer, tail?: Buffer): boolean {
@@ -21,7 +23,8 @@ export function isText(head: Buffer, tail?: Buffer): boolean {
 
 /**
  * @param isCut whether the file has more bytes after these
- * @returns for bytes that {@link isText} refuses: true if they are UTF-16 without a mark, or a damaged text that starts with a mark
+ * @returns true if {@link isText} refuses the bytes because they are UTF-16 without a byte-order mark, or a damaged text that starts with
+ * such a mark
  */
 export function isTextInOtherUnits(head: Buffer, isCut: boolean): boolean {
   if (/^(?:fffe|feff|0000feff)/.test(head.toString('hex', 0, 4))) return true;
@@ -42,11 +45,11 @@ function isTextFrom(bytes: Buffer, encoding: Encoding, isCut: boolean): boolean 
   }
 }
 
-/** Removes the rest of a cut character at the start: at most three bytes. */
+/** Removes the incomplete character at the start, which has at most three bytes. */
 function fromCharacter(bytes: Buffer, encoding: Encoding): Buffer {
   if (encoding !== 'utf-8') {
     const first = encoding === 'utf-16le' ? bytes[1] : bytes[0];
-    // A text that begins with the second half of a surrogate pair loses this half.
+    // If the text begins with the second half of a surrogate pair, this half is removed.
     return ((first ?? 0) & 0b1111_1100) === 0b1101_1100 ? bytes.subarray(2) : bytes;
   }
   const start = bytes.subarray(0, 4).findIndex((byte) => (byte & 0b1100_0000) !== 0b1000_0000);

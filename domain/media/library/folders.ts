@@ -1,4 +1,4 @@
-/** Folders of a club's library: a tree without cycles, at most ten deep (MED-15). */
+/** Folders of a club's library. They form a tree without cycles that has at most ten levels (MED-15). */
 import { MediaFolder } from '../../../entities/media/media-folder.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
@@ -14,9 +14,9 @@ import type { DatabaseDeps } from '../../deps.ts';
 type Folder = RecordOf<'MediaFolder'>;
 
 export const folderRules = {
-  /** The maximum number of folders of a club. It is limited because the whole tree of folders is read and locked. */
+  /** The maximum number of folders of a club. The number is limited because some functions read and lock the whole tree of folders. */
   folders: 1_000,
-  /** The maximum number of levels. A folder at the top is on level one. */
+  /** The maximum number of levels of the tree. A folder at the top of the library is on level one. */
   depth: 10,
 } as const;
 
@@ -101,8 +101,8 @@ export async function updateFolder(
 
 /**
  * Deletes an empty folder. If the folder contains files or folders, their foreign keys prevent the deletion, even if a file moves into the
- * folder at the same time. The function does not lock the tree, because that could deadlock: a transaction that moves a file holds the
- * folder's lock, and may wait for other locks.
+ * folder at the same time. The function does not lock the tree, because that lock could cause a deadlock: a transaction that moves a file
+ * holds the folder's lock, and may wait for other locks.
  * @throws DomainError not_found, folder_not_empty
  */
 export async function deleteFolder({ db }: DatabaseDeps, clubId: Id, folderId: Id): Promise<void> {
@@ -112,14 +112,18 @@ export async function deleteFolder({ db }: DatabaseDeps, clubId: Id, folderId: I
       if (deleted === 0) throw notFound('folder');
     })
     .catch((error: unknown) => {
-      const isNotEmpty = sqlStateOf(error) === '23503'; // the code of a violated foreign key
+      const isNotEmpty = sqlStateOf(error) === '23503'; // the error code of Postgres for a violated foreign key
       throw isNotEmpty
         ? new DomainError('folder_not_empty', 'The folder contains files or folders. Move them out first.')
         : error;
     });
 }
 
-/** Locks a folder before a file is put into it. Afterwards the file's foreign key protects the folder. @throws DomainError not_found */
+/**
+ * Locks a folder before a file is put into the folder, so that no other transaction deletes the folder. After that, the file's foreign key
+ * protects the folder.
+ * @throws DomainError not_found
+ */
 export async function requireFolder(tx: Transaction, clubId: Id, folderId: Id): Promise<void> {
   const folders = await tx.rows(
     sql`SELECT 1 FROM media_folders WHERE id = ${folderId} AND club_id = ${clubId} FOR KEY SHARE`,
@@ -140,8 +144,8 @@ type Tree = ReadonlyMap<Id, Id | null>;
 
 /**
  * Reads and locks the club's tree of folders. Until the transaction ends, other transactions can only delete empty folders. The function
- * takes an advisory lock and does not lock the club's row. A lock of that row could deadlock: a transaction that moves a file holds a
- * folder's lock, and may wait for the club's row.
+ * takes an advisory lock and does not lock the club's row. A lock of that row could cause a deadlock: a transaction that moves a file holds
+ * a folder's lock, and may wait for the club's row.
  */
 async function lockTree(tx: Transaction, clubId: Id): Promise<Tree> {
   await tx.run(sql`SELECT pg_advisory_xact_lock(hashtextextended('media folders ' || ${clubId}::text, 0))`);
@@ -178,7 +182,7 @@ function nameOf(input: string): string {
 
 const tooDeep = () => new DomainError('folder_too_deep', `Folders have at most ${folderRules.depth} levels.`);
 
-/** @throws DomainError name_taken; names are equal if they differ only in upper and lower case */
+/** @throws DomainError name_taken; two names that differ only in upper and lower case count as equal */
 function rethrowNameTaken(error: unknown): never {
   throw violates(error, 'media_folders_name') || violates(error, 'media_folders_top_name')
     ? new DomainError('name_taken', 'Another folder with the same parent has this name.')

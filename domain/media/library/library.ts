@@ -1,4 +1,4 @@
-/** The media library of a club for its administrators: list, search, read and edit files (MED-11, MED-17). */
+/** The media library of a club for its administrators. They list, search, read and edit files (MED-11, MED-17). */
 import { MediaFavorite } from '../../../entities/media/media-favorite.ts';
 import { screenTypes, type ScreenType } from '../../../entities/media/values.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -28,7 +28,7 @@ export interface LibraryReader {
 /** The dependencies of functions that read files for an administrator. */
 export type LibraryReads = Pick<LibraryDeps, 'storage' | 'mediaUses'> & { db: Queries };
 
-/** The value of a folder's id that means the top of the library. */
+/** The value that a request sends instead of a folder's id for the top of the library. */
 const top = 'top';
 
 interface LibraryRow extends StoredMedia {
@@ -36,7 +36,7 @@ interface LibraryRow extends StoredMedia {
   usageCount: number;
 }
 
-/** The columns of `media`, with the administrator's own favorites. */
+/** The columns of `media`, and whether the file is a favorite of the administrator. */
 const columnsFor = ({ mediaUses }: Pick<LibraryDeps, 'mediaUses'>, { administratorId }: LibraryReader) =>
   mediaColumns.and<Pick<LibraryRow, 'favorite' | 'usageCount'>>(
     sql`EXISTS (SELECT FROM media_favorites favorite WHERE favorite.media_id = media.id AND favorite.administrator_id = ${administratorId}) AS favorite,
@@ -61,7 +61,10 @@ export interface LibraryFilter extends PageRequest {
   /** The id of a folder, or `top` for files without a folder. */
   folder_id?: string;
   archived?: boolean;
-  /** If true, the list has only files that the reader marked as favorites. If false, it has only files that the reader did not mark. */
+  /**
+   * If true, the list contains only files that the reader marked as favorites. If false, the list contains only files that the reader did
+   * not mark.
+   */
   favorite?: boolean;
   /** A text to search in title and file name, without regard to case. */
   q?: string;
@@ -72,7 +75,7 @@ const ofLibrary = (clubId: Id) =>
   sql`media.club_id = ${clubId} AND media.purpose = 'library' AND media.removed_at IS NULL`;
 const order = newestFirst('media');
 
-/** @returns a page of the club's files, newest first; with `q`, a page of the newest 1,000 matches */
+/** @returns a page of the club's files, newest first. If `q` is present, the pages contain only the newest 1,000 matches */
 export async function listMedia(
   deps: LibraryReads,
   reader: LibraryReader,
@@ -84,7 +87,7 @@ export async function listMedia(
   return { rows: await Promise.all(rows.map((row) => presentForReader(row, deps.storage))), total, next };
 }
 
-/** The condition under which the list shows a file. It does not include the filter by screen type. */
+/** The SQL condition for the files that the list shows. It does not include the filter by screen type. */
 function isListed(
   { clubId, administratorId }: LibraryReader,
   { folder_id: folder, archived = false, favorite }: LibraryFilter,
@@ -105,7 +108,7 @@ async function listLibrary(
 ): Promise<Page<LibraryRow>> {
   const { after, limit, offset } = windowAfter(filter, order);
   const types = [...new Set(filter.types ?? screenTypes)];
-  // The newest files of each type are read from the index of types, so a rare type costs no more than a frequent type.
+  // The query reads the newest files of each type from the index of types. So a rare type is found as fast as a frequent type.
   const heads = sql`FROM unnest(${types}::text[]) AS listed (type) CROSS JOIN LATERAL (
     SELECT * FROM media WHERE ${all([isListed(reader, filter), after])} AND media.type = listed.type ORDER BY ${orderBy(order)} LIMIT ${limit + offset}) AS media
     WHERE true`;
@@ -115,18 +118,21 @@ async function listLibrary(
     from: heads,
     counted: some,
     orderBy: order,
-    // A person has few favorites, so the query counts the rows themselves.
+    // A person has few favorites, so the query counts the rows and uses no tally.
     ...(filter.favorite === undefined && { total: () => countLibrary(deps.db, reader.clubId, types, filter) }),
   });
 }
 
-/** The subjects of the two tallies that belong to no folder: one counts the whole library, and one counts the files outside all folders. */
+/**
+ * The names of the two tallies that belong to no folder. The first tally counts the whole library, and the second tally counts the files
+ * outside all folders.
+ */
 const talliedAs = {
   all: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
   top: '00000000-0000-0000-0000-000000000000',
 } as const;
 
-/** Sums the tallies of the screen types (docs/adr/0011-lists-of-a-million.md). */
+/** Adds up the tallies of the screen types (docs/adr/0011-lists-of-a-million.md). */
 async function countLibrary(
   db: Queries,
   clubId: Id,
@@ -163,7 +169,8 @@ async function searchLibrary(
 }
 
 /**
- * Changes a file. An absent field does not change. An archived file is removed from the agents' index, but records still use it.
+ * Changes a file. An absent field does not change. An archived file is removed from the agents' index, but records that use the file still
+ * show it.
  * @throws DomainError not_found (no such file or folder), invalid_request (the title has no letter, or a program sets a favorite)
  */
 export async function updateMedia(

@@ -18,11 +18,11 @@ export interface MovingDeps {
   storage: ObjectStore;
   /** Receives the outcome of each move. */
   onOutcome: (outcome: MoveOutcome) => void;
-  /** Tests stop the process at these points. */
+  /** A point at which tests stop the process. */
   failpoint: (name: 'move_claimed' | 'move_copied' | 'move_recorded') => Promise<void>;
 }
 
-/** The visibility after the move; `gone` if the file was removed during the move, or if the store has lost it. */
+/** The visibility of the file after the move; `gone` if the file was removed during the move, or if the store has lost the file. */
 export type MoveOutcome = MediaVisibility | 'gone';
 
 export type MoveStep = { done: true; outcome: MoveOutcome } | { done: false; at: number };
@@ -32,7 +32,7 @@ interface MovedRendition {
   mime: string;
 }
 
-/** The values of the file at the claim. After the copy, its row is changed only if these values are still current. */
+/** The values that the file had when it was claimed. After the copy, the file's row is changed only if these values are still the same. */
 interface MovedFile {
   objectKey: string;
   fileName: string | null;
@@ -43,14 +43,16 @@ interface MovedFile {
 interface MoveClaim extends Claim {
   clubId: Id;
   visibility: MediaVisibility;
-  /** The copy to make; absent if the file already has this visibility, cannot be moved now, or no longer exists. */
+  /**
+   * The copy that the step must make; absent if the file already has the requested visibility, cannot be moved now, or no longer exists.
+   */
   copying?: { file: MovedFile; targetKey: string };
 }
 
 const lease = defineLease(MediaMove, { open: {}, due: 'looksAt', seconds: movingRules.leaseMs / 1_000 });
 
 /**
- * Runs one step of a move. A repeated call changes nothing if the move is finished, or if a worker has claimed it.
+ * Runs one step of a move. A repeated call changes nothing if the move is finished, or if a worker has claimed the move.
  * @param now Unix milliseconds
  * @throws any error of the store; then the move can be claimed again immediately
  */
@@ -82,7 +84,10 @@ export async function moveFile(deps: MovingDeps, mediaId: Id, now: number, watch
   return next;
 }
 
-/** Claims the move. An earlier claim may still be writing its copy, so that copy is erased later, when no process can write it any more. */
+/**
+ * Claims the move. A worker with an earlier claim may still be writing its copy. So that copy is erased later, when no process can write it
+ * any more.
+ */
 async function claimMove(db: Database, mediaId: Id, now: number): Promise<MoveClaim | undefined> {
   return db.transaction(async (tx) => {
     const claimed = await lease.claim<Claim & Pick<MediaMove, 'clubId' | 'visibility' | 'targetKey'>>(
@@ -104,7 +109,10 @@ async function claimMove(db: Database, mediaId: Id, now: number): Promise<MoveCl
   });
 }
 
-/** A condition on `media`: the file is ready, not removed and stored by us, so it can be moved when it is not being processed. */
+/**
+ * A condition on `media`. It is true if the file is ready, not removed and stored by us. Such a file can be moved as soon as it is not
+ * being processed.
+ */
 const isMovable = sql`status = 'ready' AND removed_at IS NULL AND object_key IS NOT NULL`;
 
 async function findMovable(db: Queries, { id, visibility }: Pick<MoveClaim, 'id' | 'visibility'>) {
@@ -119,7 +127,7 @@ const renditionsOf = (db: Queries, id: Id) =>
     sql`SELECT object_key AS key, mime FROM media_renditions WHERE media_id = ${id} ORDER BY object_key`,
   );
 
-/** @returns whether the store has the file. A rendition that the store has lost is skipped */
+/** @returns whether the store has the file. The function skips a rendition that the store has lost */
 async function copyAll(
   storage: Pick<ObjectStore, 'copy'>,
   { visibility }: MoveClaim,
@@ -134,14 +142,14 @@ async function copyAll(
   return storage.copy(file.objectKey, targetKey, headersOf(file.mime, name), signal);
 }
 
-/** Returns the new key of a rendition: the new key of its file, and the suffix of the rendition's old key. */
+/** Returns the new key of a rendition. It consists of the new key of the file and the suffix of the rendition's old key. */
 const renditionAt = (targetKey: string, { objectKey }: MovedFile, key: string) =>
   `${targetKey}${key.slice(objectKey.length)}`;
 
 /**
- * Switches the file to its copy, if the file did not change during the copy and the move is still requested. Otherwise the copy is
- * recorded for erasure, and the move ends or starts again. The function locks the file's row before the row of the move, in the same order
- * as requests for moves.
+ * Makes the file use its copy, if the file did not change while it was copied and the move is still requested. Otherwise the function
+ * records the copy for erasure, and the move ends or starts again. The function locks the file's row before the row of the move, in the
+ * same order as requests for moves.
  * @throws LeaseLost
  */
 async function settle(db: Database, claim: MoveClaim, isThere: boolean, now: Date): Promise<void> {
@@ -197,7 +205,7 @@ async function switchTo(
       UPDATE media_renditions SET object_key = ${renditionAt(targetKey, file, key)} WHERE media_id = ${id} AND object_key = ${key}`);
 }
 
-/** Releases an interrupted claim. The next claim records its copy for erasure. */
+/** Releases an interrupted claim. The next claim records the copy of the interrupted claim for erasure. */
 async function release(db: Queries, { id, fence }: Claim): Promise<void> {
   await db.run(
     sql`UPDATE media_moves SET lease_until = NULL WHERE id = ${id} AND fence = ${fence} AND lease_until IS NOT NULL`,

@@ -12,10 +12,11 @@ import { findMedia, type LibraryReader } from './library.ts';
 import { mediaColumns, type LibraryDeps, type StoredMedia } from '../media.ts';
 
 /**
- * Requests that a file becomes public or private. A run then copies the file to the other bucket. If the file already has the visibility,
- * nothing changes. The last request wins. @returns the file, whose `visibility` changes after the move @throws
- * DomainError not_found. It is also thrown for a student's file. media_not_ready: the file is not ready, or the service does not store it.
- * media_archived: an archived file cannot be published
+ * Requests that a file becomes public or private. A run then copies the file to the other bucket. If the file already has the requested
+ * visibility, nothing changes. If there are several requests, the last request counts.
+ * @returns the file. Its `visibility` changes only after the move
+ * @throws DomainError not_found. It is also thrown for a student's file; media_not_ready, if the file is not ready or the service does not
+ * store it; media_archived, if an archived file should be published
  */
 export async function moveMedia(
   deps: LibraryDeps,
@@ -50,9 +51,10 @@ export async function moveMedia(
 }
 
 /**
- * Finds the current object of a public file. The file's permanent address redirects to it, so the permanent address stays valid after a
- * replacement. @returns the address of the object, and an entity tag that changes with the content @throws DomainError not_found if the
- * file is private, removed or unknown
+ * Finds the current object of a public file. The file's permanent address redirects to this object, so the permanent address stays valid
+ * after the content was replaced.
+ * @returns the address of the object, and an entity tag that changes with the content
+ * @throws DomainError not_found if the file is private, removed or unknown
  */
 export async function findPublicFile(
   db: Queries,

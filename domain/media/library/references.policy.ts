@@ -1,6 +1,6 @@
 /**
- * References to content on other sites: the accepted addresses, and the stored part of each address (MED-3, MED-9). No address is
- * fetched.
+ * References to content on other sites. Decides which addresses are accepted, and which part of an address is stored (MED-3, MED-9). The
+ * service does not fetch any address.
  */
 import type { ReferenceProvider } from '../../../entities/media/values.ts';
 import { withoutEnd } from '../../../platform/core/text/ends.policy.ts';
@@ -10,16 +10,16 @@ const addressCharacters = 2_048;
 
 interface Site {
   hosts: readonly string[];
-  /** Returns the video's id in an address of the site; undefined for another page. */
+  /** Returns the video's id from an address of the site; undefined if the address is not the page of a video. */
   idIn: (address: URL) => string | undefined;
-  /** The pattern of a whole id. */
+  /** The pattern that a whole id matches. */
   id: RegExp;
 }
 
 /** The segments of a path, without empty segments. */
 const segmentsOf = ({ pathname }: URL) => pathname.split('/').filter((segment) => segment !== '');
 
-/** The path segments before a video's id. */
+/** The path segments that can stand before a video's id. */
 const video1Paths = ['embed', 'shorts', 'live', 'v'];
 
 const sites: Readonly<Record<'videosite1' | 'videosite2', Site>> = {
@@ -42,7 +42,7 @@ const sites: Readonly<Record<'videosite1' | 'videosite2', Site>> = {
   },
   videosite2: {
     hosts: ['vimeo.com', 'www.vimeo.com', 'player.vimeo.com'],
-    // In the id of an unlisted video, a key follows the number of the video.
+    // The id of an unlisted video consists of the video's number and a key.
     id: /^\d{1,19}(?:\/[0-9a-f]{1,40})?$/,
     idIn(address) {
       const segments = segmentsOf(address);
@@ -55,13 +55,13 @@ const sites: Readonly<Record<'videosite1' | 'videosite2', Site>> = {
   },
 };
 
-/** The pattern of the protected player's ids. */
+/** The pattern for ids of videos in the protected player. */
 const playerId = /^[\w-]{1,128}$/;
 
 /**
- * @param input the input: an id, or a pasted address
+ * @param input the text that the administrator entered: an id, or a pasted address
  * @returns the value for `external_id`: the id on a video site, the id or address of a protected video, or the address of other content.
- * Undefined if the input is no valid id or address of the provider
+ * Undefined if the input is neither a valid id nor a valid address of the provider
  */
 export function externalIdOf(provider: ReferenceProvider, input: string): string | undefined {
   const text = input.trim();
@@ -69,7 +69,7 @@ export function externalIdOf(provider: ReferenceProvider, input: string): string
   if (provider === 'protectedvideo') return playerId.test(text) ? text : addressOf(text)?.href;
   const site = sites[provider];
   if (site.id.test(text)) return text;
-  // People paste addresses without their scheme.
+  // People often paste addresses without the scheme, such as `https://`.
   const address = addressOf(/^https?:/i.test(text) ? text.replace(/^http:/i, 'https:') : `https://${text}`);
   if (!address || !site.hosts.includes(address.hostname)) return undefined;
   const id = site.idIn(address);

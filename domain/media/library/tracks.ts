@@ -1,4 +1,7 @@
-/** Subtitles of the library's videos and sounds. They are stored as WebVTT for players, and agents read them with their times (MED-33). */
+/**
+ * Subtitles of the library's videos and sounds. The service stores subtitles as WebVTT for players. Agents read the subtitles with their
+ * times (MED-33).
+ */
 import { Readable } from 'node:stream';
 import { MediaTrack } from '../../../entities/media/media-track.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -19,7 +22,7 @@ import { recordLeftover } from '../erasure/leftovers.ts';
 import { mediaRules } from '../media.policy.ts';
 import { presentTrack, trackType, type MediaDeps } from '../media.ts';
 
-/** The key of a track: a file and a language. */
+/** Identifies a track by its file and its language. */
 export interface TrackName {
   clubId: Id;
   mediaId: Id;
@@ -28,8 +31,8 @@ export interface TrackName {
 }
 
 /**
- * Adds or replaces the subtitles of a language. All checks run before the object is stored. Until the row names the object, the object is
- * recorded for erasure. So if the process dies before it writes the row, the object is erased later.
+ * Adds or replaces the subtitles of a language. All checks run before the object is stored. The object is first recorded for erasure, and
+ * this record is deleted when the row names the object. So if the process dies before it writes the row, maintenance erases the object.
  * @throws DomainError not_found, invalid_file (the file is not a ready video or sound), invalid_request (the language, the label or a line
  *   of the file is invalid), too_many_tracks
  */
@@ -84,7 +87,10 @@ export async function removeTrack({ db }: Pick<MediaDeps, 'db'>, name: TrackName
   });
 }
 
-/** @returns the track of this language; undefined if there is no such track @throws DomainError too_many_tracks */
+/**
+ * @returns the file's track in this language. If the file has no such track and may still get one, the result is undefined
+ * @throws DomainError too_many_tracks
+ */
 export async function findWithRoom(tx: Transaction, mediaId: Id, language: string): Promise<MediaTrack | undefined> {
   const tracks = await tx.manager.findBy(MediaTrack, { mediaId });
   const track = tracks.find((candidate) => candidate.language === language);

@@ -1,4 +1,4 @@
-/** Claims of files for processing: taking, renewing and releasing a claim (ENG-2). */
+/** Claims files for processing, and renews and releases these claims (ENG-2). */
 import { Media } from '../../../entities/media/media.ts';
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
@@ -12,7 +12,7 @@ export interface FileClaim extends StoredMedia {
   ownerId: Id | null;
   /** The fencing token: a later claim has a higher token. */
   fence: number;
-  /** The number of our faults since the last successful step. An earlier claim whose process died counts as a fault. */
+  /** The number of our faults since the last successful step. If the process of an earlier claim died, that counts as a fault. */
   faultCount: number;
   /** Whether the checksums of the file are recorded. */
   hasDigest: boolean;
@@ -36,7 +36,7 @@ export function claimFile(db: Database, mediaId: Id, now: number): Promise<FileC
  RETURNING ${mediaColumns.and(columns(Media, ['ownerId', 'fence', 'faultCount', 'examined'], 'media'))}, media.sha256 IS NOT NULL AS "hasDigest"`);
 }
 
-/** Renews a claim until it is released. @param stop the signal, which aborts when the process stops */
+/** Renews a claim until it is released. @param stop a signal that aborts when the process shuts down */
 export function holdFile(db: Queries, claim: FileClaim, onRenewal: () => void, stop: AbortSignal): HeldLease {
   return holdLease(db, Media, claim, { seconds: leaseSeconds, everyMs: processingRules.renewalMs, onRenewal, stop });
 }

@@ -1,8 +1,8 @@
-/** Reads the content of a file from the store, in pieces or as a whole. Failures of the store get their own error class. */
+/** Reads the content of a file from the store, in pieces or as a whole. If the store fails, the functions throw a separate error class. */
 import { Readable } from 'node:stream';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 
-/** The error if the store did not answer correctly. The cause is then the store, and not the file. */
+/** The error for a store that did not answer correctly. It shows that the fault lies with the store and not with the file. */
 export class StoreAway extends Error {
   override name = 'StoreAway';
 }
@@ -28,7 +28,8 @@ export function contentsOf(storage: Pick<ObjectStore, 'size' | 'read' | 'stream'
 }
 
 /**
- * Reads a whole file into memory. It is for small files that are read several times. @returns undefined if the file does not exist
+ * Reads a whole file into memory. Use this function for small files that are read several times.
+ * @returns undefined if the file does not exist
  * @throws StoreAway
  */
 export async function inMemory(contents: Contents, sizeBytes: number): Promise<Contents | undefined> {
@@ -51,7 +52,7 @@ async function* throughAway(bytes: AsyncIterable<Buffer>, signal: AbortSignal): 
   }
 }
 
-/** A handler for `catch`. @throws StoreAway */
+/** Turns any error of the store into StoreAway. Pass this function to `catch`. @throws StoreAway */
 export function asAway(error: unknown): never {
   throw new StoreAway('The object store did not answer correctly', { cause: error });
 }

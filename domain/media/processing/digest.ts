@@ -1,4 +1,4 @@
-/** The checksums of a whole file, in one pass. */
+/** Computes the checksums of a whole file in one pass. */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Contents } from './contents.ts';
@@ -12,7 +12,7 @@ export interface Digest {
 
 /**
  * @param file.sizeBytes the size that the content must have
- * @throws StoreAway; Error if the store has no content, or if the content has another size
+ * @throws StoreAway; Error if the store has no content, or if the content has a different size
  */
 export async function digestWhole(
   contents: Pick<Contents, 'stream'>,
@@ -27,7 +27,8 @@ export async function digestWhole(
 }
 
 /**
- * The store answered with a content of another size. This is a defect and not an outage of the store, so the number of tries is limited.
+ * The store answered with a content of a different size. This is a defect and not an outage of the store, so the number of tries is
+ * limited.
  */
 export const anotherSize = () => new Error('The size of the object in the store has changed since the upload');
 

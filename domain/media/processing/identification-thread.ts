@@ -1,8 +1,11 @@
-/** The worker thread that identifies files one after another. It requests the bytes that it needs, and keeps nothing of a file. */
+/**
+ * The worker thread that identifies files one after another. The thread requests the bytes that it needs, and keeps nothing of a file
+ * afterwards.
+ */
 import { serveThread } from '../../../platform/infra/threads/thread-work.ts';
 import { identifyContent, type ArrivedFile } from '../formats/file-content.ts';
 
-/** The requested bytes of a file. */
+/** The bytes of a file that the thread has requested. */
 export interface Piece {
   offset: number;
   length: number;

@@ -8,7 +8,7 @@ import type { StoredMedia } from '../media.ts';
 import type { Piece } from './identification-thread.ts';
 import type { Contents } from './contents.ts';
 
-/** @param bounds the limits of a thread; tests pass other limits */
+/** @param bounds the limits of a thread. Only tests pass this parameter */
 export function identificationThreads(bounds: ThreadBounds = identificationRules): Threads {
   const module = moduleAt('./identification-thread.ts', import.meta.url);
   return createThreads(module, bounds, { uses: identificationRules.filesPerThread });
@@ -20,9 +20,9 @@ class FileGone extends Error {}
 
 /**
  * @param options.signal ends the thread
- * @param options.threads the threads; tests pass other threads
- * @returns undefined if the file no longer exists
- * @throws any error of the store, and the reason of the signal
+ * @param options.threads the threads that identify files. Only tests pass this option
+ * @returns the properties of the file; undefined if the file no longer exists
+ * @throws any error of the store, and the reason with which the signal aborts
  */
 export async function identify(
   contents: Pick<Contents, 'read'>,

@@ -1,5 +1,6 @@
 /**
- * Images for agents and avatars. Only a picture that we make of the image is kept, upright and without metadata (MED-22, MED-28).
+ * Processes images for agents and avatars. The service keeps only an upright picture without metadata, which it makes of the image (MED-22,
+ * MED-28).
  */
 import type { Box } from '../../../platform/infra/images/pictures.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -12,16 +13,16 @@ import { recordEnd, recordFailure, recordMissing, recordPicture, recordReady } f
 import { eraseUnrecorded, makeRenditions } from './renditions.ts';
 import type { ProcessingDeps } from './step.ts';
 
-/** Whether our picture has already replaced the original image. */
+/** Whether the service's picture has already replaced the original image. */
 export const hasPicture = ({ purpose, renditions }: FileClaim) =>
   isKeptAsPicture(purpose) && renditions?.preview !== undefined;
 
 /**
  * Makes the picture that replaces the original. A later step empties the object of the original. The empty object keeps its key, so that
- * the upload address accepts no other file (ADR 15). Old releases made some originals ready and signed addresses for them. For such an
- * original, the later step waits until these addresses expire. If such an original cannot be decoded, it stays, because a question may show
- * it.
- * @returns the reason for which the file must wait
+ * the upload address accepts no other file (ADR 15). Old releases gave some originals the status `ready` and signed addresses for these
+ * originals. For such an original, the later step waits until these addresses expire. If such an original cannot be decoded, the service
+ * keeps the original, because a question may show it.
+ * @returns the reason why the file must wait
  * @throws LeaseLost, StoreAway, the signal's reason, and faults of ours
  */
 export async function keepPicture(
@@ -57,7 +58,7 @@ export async function keepPicture(
 
 /**
  * Empties the object of the original. The function may be repeated. If the file is removed at the same time, this function also removes the
- * empty object. If that fails, the last erasure of the file removes the empty object.
+ * empty object. If this removal fails, the last erasure of the file removes the empty object.
  * @throws LeaseLost, StoreAway
  */
 export async function emptyOriginal({ db, storage }: ProcessingDeps, claim: FileClaim, now: Date): Promise<void> {

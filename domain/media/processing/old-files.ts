@@ -1,6 +1,6 @@
 /**
  * Processes ready files again if a part of their processing is missing: files of old releases, files that were examined by older rules
- * (MED-30), and files without some rendition. Only a few files are processed at a time, in addition to new uploads.
+ * (MED-30), and files that lack a rendition. Only a few files are processed at a time, in addition to new uploads.
  */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
@@ -15,7 +15,7 @@ export async function processOldFiles(db: Database, now: Date): Promise<number> 
       WITH waiting AS (
         SELECT count(*) AS files FROM (
           SELECT FROM media
-           WHERE looks_at IS NOT NULL AND NOT (purpose = 'agent_image' AND status = 'ready' AND looks_at > ${now}) -- of such an image, only the original must still be emptied
+           WHERE looks_at IS NOT NULL AND NOT (purpose = 'agent_image' AND status = 'ready' AND looks_at > ${now}) -- for such an image, only the object of the original must still be emptied
            LIMIT ${processingRules.maxOldFiles}) queue),
       old AS (
         SELECT id FROM media

@@ -1,4 +1,4 @@
-/** The functions that open uploaded files, in separate threads and processes with limits. */
+/** The functions that open uploaded files. They run in separate threads and processes with limits. */
 import { makeMailPicture } from '../../../platform/infra/images/mail-picture.ts';
 import { drawFirstPage } from '../../../platform/infra/images/page.ts';
 import { shrinkImage } from '../../../platform/infra/images/shrink.ts';

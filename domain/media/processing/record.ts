@@ -1,4 +1,4 @@
-/** Records the results of a claim. A result is recorded only while the claim is valid (ENG-2). */
+/** Records the results of processing under a claim. A result is recorded only while the claim is valid (ENG-2). */
 import { syncSources } from '../../knowledge/sources.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
@@ -15,7 +15,7 @@ import type { FileClaim } from './claims.ts';
 import type { Digest } from './digest.ts';
 import { recordRenditions, type RenditionResult, type Rendition } from './renditions.ts';
 
-/** Records that the file is ready. If its processing continues, another step is due immediately. @throws LeaseLost */
+/** Records that the file is ready. If a further step must process the file, this step is due immediately. @throws LeaseLost */
 export async function recordReady(
   db: Database,
   claim: FileClaim,
@@ -54,13 +54,13 @@ async function replaceAvatarBy(
   await replaceAvatar(tx, { studentId: ownerId, mediaId: id, key: picture.key }, now);
 }
 
-/** Records that the file has failed, and makes its erasure due. @throws LeaseLost */
+/** Records that the processing has failed. The file is then due for erasure. @throws LeaseLost */
 export async function recordFailure(db: Database, claim: FileClaim, error: MediaError, now: Date): Promise<void> {
   await db.transaction((tx) => end(tx, claim, sql`status = 'failed', error = ${error}, erases_at = ${now}`, now));
 }
 
 /**
- * Records that a picture replaces an image for agents that an old release made ready. The image's erasure time does not change.
+ * Records that a picture replaces an agent image to which an old release gave the status `ready`. The image's erasure time does not change.
  * @throws LeaseLost
  */
 export async function recordPicture(
@@ -83,9 +83,10 @@ export async function recordPicture(
 }
 
 /**
- * Records the missing parts of a ready file. Replaced renditions stay until their addresses have expired (MED-27).
- * @param claim the file, with the dimensions and the duration of the last examination
- * @param made the new renditions; absent if the existing renditions stay
+ * Records the parts that were missing from a ready file. Replaced renditions stay in the bucket until their addresses have expired
+ * (MED-27).
+ * @param claim the claimed file, with the dimensions and the duration that the last examination found
+ * @param made the new renditions; absent if the file keeps its existing renditions
  * @param dueAt the time at which the missing renditions are due. Before that time, the file is not examined again, even under newer rules
  * @throws LeaseLost
  */
@@ -118,7 +119,7 @@ export async function recordMissing(
   });
 }
 
-/** Records that a ready file must wait before its renditions can be made. No fault is counted. @throws LeaseLost */
+/** Records that a ready file must wait before its renditions can be made. The wait does not count as a fault. @throws LeaseLost */
 export async function recordWait(
   db: Database,
   { id, fence }: FileClaim,
@@ -131,8 +132,8 @@ export async function recordWait(
 }
 
 /**
- * Records that the last try for a ready file failed. The file does not change. If the file is a library image that has no picture for
- * e-mails, the row records that the image is unreadable.
+ * Records that the last try to process a ready file failed. The file itself does not change. If the file is a library image that has no
+ * picture for e-mails, the row records that the image is unreadable.
  * @throws LeaseLost
  */
 export async function recordAbandoned(db: Database, claim: FileClaim, now: Date): Promise<void> {
@@ -151,8 +152,8 @@ const checksums = (digest: Digest | undefined): Sql =>
   digest ? sql`sha256 = ${digest.sha256}, crc32 = ${digest.crc32}, fault_count = 0` : sql`fault_count = 0`;
 
 /**
- * @param options.continuesAt the time of the next step; null if the processing has ended @param options.examined the version of the rules
- * by which the file is then examined
+ * @param options.continuesAt the time at which the next step is due; null if the processing has ended
+ * @param options.examined the version of the rules by which the file has now been examined
  */
 async function end(
   tx: Transaction,
@@ -171,8 +172,8 @@ async function end(
 }
 
 /**
- * Wakes a move that waits for the end of the processing (MED-25). The move's transaction locks the same file, so one of the two
- * transactions sees the other's changes.
+ * Wakes a move that waits for the end of the processing (MED-25). The transaction of the move locks the same file, so the later of the two
+ * transactions sees the changes of the earlier one.
  */
 async function wakeMove(tx: Transaction, file: { id: Id; clubId: Id }, now: Date): Promise<void> {
   const waitingMoves = await tx.run(sql`

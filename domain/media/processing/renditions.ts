@@ -30,12 +30,12 @@ export interface Rendition {
   standsStill?: boolean;
 }
 
-/** The result of a function that makes renditions. */
+/** The renditions that a function has made. */
 export interface RenditionResult {
   renditions: readonly Rendition[];
-  /** The roles of the existing renditions that stay. */
+  /** The roles of the existing renditions that the file keeps. */
   keptRoles?: readonly RenditionRole[];
-  /** Whether an image of the library has a picture for e-mails, or the reason why not. Absent for other files. */
+  /** Whether an image of the library has a picture for e-mails, or why it has none. Absent for other files. */
   mailPicture?: MailPictureState;
 }
 
@@ -47,8 +47,9 @@ interface RenditionDeps {
 }
 
 /**
- * Makes the renditions of an image, and stores them under keys with the claim's fence, which no other claim uses. @returns no renditions
- * if the image cannot be read or has too many pixels @throws StoreAway, and our faults
+ * Makes the renditions of an image, and stores them. Their keys contain the fencing token of the claim, so no other claim uses these keys.
+ * @returns the renditions; an empty list if the image cannot be read or has too many pixels
+ * @throws StoreAway, and errors that are faults of the service
  */
 export async function makeRenditions(
   { storage, readers }: RenditionDeps,
@@ -85,8 +86,8 @@ export async function makeMailRendition(
 }
 
 /**
- * Makes a picture of the first page of a PDF, and stores it as its thumbnail.
- * @returns the rendition; no rendition if drawing the page needs a password or exceeds the limits
+ * Makes a picture of the first page of a PDF, and stores the picture as the thumbnail of the PDF.
+ * @returns the rendition; no rendition if the PDF needs a password, or if the drawing exceeds the limits
  * @throws StoreAway, the signal's reason, and our faults
  */
 export async function makePage(
@@ -113,7 +114,7 @@ export function storePicture(
   return storeRendition(storage, claim, rendition, Readable.from([bytes]));
 }
 
-/** Stores a rendition under a key with the claim's fence, which no other claim uses. @throws StoreAway */
+/** Stores a rendition. Its key contains the fencing token of the claim, so no other claim uses this key. @throws StoreAway */
 export async function storeRendition(
   storage: Pick<ObjectStore, 'put'>,
   { objectKey, fence }: FileClaim,
@@ -125,7 +126,7 @@ export async function storeRendition(
   return { ...rendition, key };
 }
 
-/** Replaces the rows of renditions, except the kept roles, in the transaction that records the claim's result. */
+/** Replaces the rows of a file's renditions, except the roles in `kept`, in the transaction that records the claim's result. */
 export async function recordRenditions(
   tx: Transaction,
   mediaId: string,
@@ -148,10 +149,10 @@ export async function recordRenditions(
 }
 
 /**
- * Erases renditions that earlier claims made but did not record. The function runs before the result of this claim is recorded, so that a
- * retry repeats the erasure if the store fails. Recorded renditions and renditions of later claims stay. For a resumable upload, the
- * function also erases received bytes that were too few for a part. It also ends multipart uploads that no row names because their process
- * died (MED-26).
+ * Erases renditions that earlier claims made but did not record. The function runs before the result of this claim is recorded. So if the
+ * store fails, a retry repeats the erasure. Renditions that are recorded, and renditions of later claims, stay. For a resumable upload, the
+ * function also erases received bytes that did not fill a whole part. It also aborts multipart uploads that no row names because the
+ * process that started them died (MED-26).
  * @throws StoreAway
  */
 export async function eraseUnrecorded(
@@ -169,7 +170,10 @@ export async function eraseUnrecorded(
   if (wasResumable) await storage.endUploads(objectKey).catch(asAway);
 }
 
-/** Erases the renditions of a claim that another claim has replaced. No row names these renditions. Errors of the store are ignored. */
+/**
+ * Erases the renditions of a claim after a later claim has replaced this claim. No row names these renditions. The function ignores errors
+ * of the store.
+ */
 export async function eraseOwn(
   { storage }: Pick<MediaDeps, 'storage'>,
   { objectKey, fence }: FileClaim,

@@ -36,12 +36,12 @@ export interface ProcessingDeps {
   db: Database;
   storage: ObjectStore;
   readers: FileReaders;
-  /** Receives each error that the file did not cause. The file is tried again after such an error. */
+  /** Receives each error that the file did not cause. After such an error, the step tries the file again. */
   onFault: (error: unknown) => void;
   /** Receives the outcome of each file. */
   onOutcome: (outcome: ProcessingOutcome) => void;
   video: VideoDeps;
-  /** Tests stop the process at these points. */
+  /** A point at which tests stop the process. */
   failpoint: (name: ProcessingFailpoint) => Promise<void>;
 }
 type ProcessingFailpoint = 'file_claimed' | 'file_identified' | 'file_rendered' | 'file_recorded';
@@ -51,25 +51,25 @@ export type ProcessingOutcome = 'ready' | 'failed' | 'removed';
 
 export type ProcessingStep =
   | { done: true; outcome: ProcessingOutcome; error?: MediaError }
-  /** If `for` is absent, the file waits for another try. */
+  /** If `for` is absent, the file waits for its next try. */
   | { done: false; at: number; faults: number; for?: ProcessingWait };
 
 /**
  * The reason why a ready file waits. `turn`: the file waits for its next step. `place`: the video waits for a free permit. `disk`: the disk
- * has no room. `addresses`: the signed addresses of an agent image's original have not expired yet.
+ * has too little room for the video. `addresses`: the signed addresses of an agent image's original have not expired yet.
  */
 export type ProcessingWait = 'turn' | 'place' | 'disk' | 'addresses';
 
 type Waits = ProcessingWait | undefined;
 
-/** The caller of a step. It receives heartbeats with the progress, and may stop the step. */
+/** The connection of a step to its caller. The step sends heartbeats with its progress, and the caller may stop the step. */
 export interface StepWatcher {
   beat: (progress: string) => void;
   stop: AbortSignal;
 }
 
 /**
- * Runs one step for the file. A repeated call finds the step finished or claimed.
+ * Runs one step for the file. A repeated call changes nothing if the step is finished, or if a worker has claimed it.
  * @param now Unix milliseconds
  * @throws StoreAway; Error if Postgres is not available for a long time. Any other fault, such as a broken connection, is recorded in the
  *   row and tried again
@@ -119,14 +119,15 @@ async function handleError(
   if (error instanceof LeaseLost || error instanceof StoreAway || isAborted) {
     const wasOurs = await releaseFile(deps.db, claim);
     if (error instanceof StoreAway && wasOurs && !isAborted) throw error;
-    // If another worker has claimed the file, its object may be empty or missing now. This is not a fault of the store.
+    // If another worker has claimed the file, that worker may have emptied or removed the file's object. So a missing object is not a fault
+    // of the store.
     if (error instanceof LeaseLost || (error instanceof StoreAway && !wasOurs)) await eraseOwn(deps, claim);
     return;
   }
   try {
     if (!(await deferFile(deps.db, claim, now))) await abandon(deps, claim, now);
   } catch (recordError) {
-    // The file was removed, or another worker has claimed it. In both cases the missing content is not a fault.
+    // The file was removed, or another worker has claimed it. In both cases it is not a fault that the content is missing.
     if (recordError instanceof LeaseLost) return;
     deps.onFault(error);
     throw recordError;
@@ -143,7 +144,7 @@ async function workOn(
   now: Date,
 ): Promise<Waits> {
   const { db, storage } = deps;
-  // In every earlier try the process died.
+  // All earlier tries ended because the process died.
   if (claim.faultCount >= processingRules.maxFaults) {
     await abandon(deps, claim, now);
     return undefined;
@@ -156,7 +157,8 @@ async function workOn(
     return undefined;
   }
   await requireSameSize(stored, claim);
-  // Keeps the content in memory, because a picture is read three times: for the identification, the checksums and the renditions.
+  // Keeps the content of an image in memory, because the content is read three times: for the identification, the checksums and the
+  // renditions.
   const contents = isReadWhole(claim) ? await inMemory(stored, Number(claim.sizeBytes)) : stored;
   if (!contents) throw new Error('The object of an uploaded file is missing in the store');
   const box = keptPictureBox(claim.purpose);
@@ -175,14 +177,14 @@ async function workOn(
   const digest = await digestWhole(contents, claim, signal);
   tell('renditions');
   const result = await picturesOf(deps, claim, finding, contents, signal);
-  // A video is ready in its uploaded form. A later step makes its renditions.
+  // A video is ready without renditions. A later step makes the renditions.
   const isContinued = getsMp4({ kind: finding.kind, purpose: claim.purpose });
   await eraseUnrecorded(deps, claim, result.renditions);
   await recordReady(db, claim, { file: finding, digest, result, isContinued }, now);
   return isContinued ? 'turn' : undefined;
 }
 
-/** Completes a ready file: its checksums, its renditions, and the results of newer rules (MED-30). */
+/** Adds what a ready file still lacks: its checksums, its renditions, and the results of newer rules (MED-30). */
 async function complement(
   deps: ProcessingDeps,
   claim: FileClaim,
@@ -216,7 +218,10 @@ async function complement(
   return undefined;
 }
 
-/** @returns the result of newer rules for a ready image or video; undefined if the file is up to date, or the newer rules refuse it */
+/**
+ * @returns the result of an examination by newer rules, for a ready image or video; undefined if the file was already examined by the
+ * newest rules, or if these rules refuse the file
+ */
 async function reexamine(
   { readers }: ProcessingDeps,
   claim: FileClaim,
@@ -230,7 +235,10 @@ async function reexamine(
   return 'error' in finding || finding.kind !== claim.kind ? undefined : finding;
 }
 
-/** Returns whether existing renditions stay. If a video has colours that an MP4 must not have, its renditions are made again. */
+/**
+ * Returns whether the file keeps its existing renditions. The renditions of a video are made again if the video has colours that an MP4
+ * must not have.
+ */
 function keepsRenditions(
   { kind, purpose, renditions, examined }: FileClaim,
   finding: IdentifiedFile | undefined,
@@ -271,7 +279,7 @@ async function picturesOf(
   return result;
 }
 
-/** Makes the missing pictures of an image: those for screens, and the picture for e-mails. Existing pictures stay. */
+/** Makes the missing pictures of an image: the pictures for screens, and the picture for e-mails. Existing pictures stay. */
 async function picturesOfImage(
   deps: ProcessingDeps,
   claim: FileClaim,
@@ -291,8 +299,8 @@ async function picturesOfImage(
 }
 
 /**
- * Requires that the object still has the recorded size. Another size is a defect and not an outage of the store, so the number of tries is
- * limited.
+ * Requires that the object still has the recorded size. A different size is a defect and not an outage of the store, so the number of tries
+ * is limited.
  * @throws StoreAway
  */
 async function requireSameSize(contents: Pick<Contents, 'size'>, { sizeBytes }: FileClaim): Promise<void> {
@@ -301,7 +309,7 @@ async function requireSameSize(contents: Pick<Contents, 'size'>, { sizeBytes }: 
   if (size !== Number(sizeBytes)) throw anotherSize();
 }
 
-/** Records the end after the last try. A ready file stays ready. @throws LeaseLost, StoreAway */
+/** Records that the last try has failed. A ready file stays ready. @throws LeaseLost, StoreAway */
 async function abandon(deps: ProcessingDeps, claim: FileClaim, now: Date): Promise<void> {
   if (claim.status !== 'ready') return recordFailure(deps.db, claim, 'inspection_failed', now);
   await eraseUnrecorded(deps, claim, []);

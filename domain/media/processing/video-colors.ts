@@ -1,16 +1,16 @@
 /**
- * The colours of a video: how they are read from its bytes, and the ffmpeg filters that convert them to BT.709. Every screen shows BT.709
- * correctly (MED-31, docs/adr/0056-colors-by-a-table.md).
+ * Reads the colours of a video from its bytes, and builds the ffmpeg filters that convert these colours to BT.709. Every screen shows
+ * BT.709 correctly (MED-31, docs/adr/0056-colors-by-a-table.md).
  */
 import { open } from 'node:fs/promises';
 import { toStandardColors } from '../../../platform/infra/images/colors.mjs';
 
-/** Codes of ITU-T H.273; 2 is "unspecified". */
+/** The codes of the colours as in ITU-T H.273. The code 2 means "unspecified". */
 export interface VideoColors {
   primaries: number;
   transfer: number;
   matrix: number;
-  /** Whether black has the value 0 (full range). In the limited range, black has the value 16 of 255. */
+  /** Whether the video uses the full range, in which black has the value 0. In the limited range, black has the value 16 of 255. */
   isFullRange: boolean;
   hasAlpha: boolean;
 }
@@ -24,7 +24,7 @@ const unknownColors: VideoColors = {
   hasAlpha: false,
 };
 
-/** The names of matrices in ffmpeg, by their code. */
+/** The names that ffmpeg uses for matrices, by the code of the matrix. */
 const matrixNames: Readonly<Record<number, string>> = {
   1: 'bt709',
   4: 'fcc',
@@ -35,7 +35,10 @@ const matrixNames: Readonly<Record<number, string>> = {
   10: 'bt2020',
 };
 
-/** Returns the matrix of a video. A video without colour data has BT.601 below 720 lines, and BT.709 from 720 lines on. */
+/**
+ * Returns the matrix of a video. For a video without colour data, the matrix is BT.601 if the video has fewer than 720 lines, and otherwise
+ * BT.709.
+ */
 function matrixOf({ matrix }: VideoColors, { width, height }: { width: number; height: number }): string {
   const isHd = Math.max(width, height) >= 1_280 || Math.min(width, height) >= 720;
   return matrixNames[matrix] ?? (isHd ? 'bt709' : 'smpte170m');
@@ -48,7 +51,8 @@ const exact = 'flags=bicubic+accurate_rnd+full_chroma_int';
  * @param options.target the size of the output
  * @param options.table a file with the table of {@link conversionOf}; absent if no conversion is needed
  * @param options.as the format of the output. `video` has 8 bits and 4:2:0, and `picture` has RGB
- * @returns the value of ffmpeg's option `-vf`. The output is scaled, has no transparency, and has the colours of BT.709
+ * @returns the value of ffmpeg's option `-vf`. The value makes ffmpeg scale the output, remove transparency, and convert the colours to
+ * BT.709
  */
 export function colorFilters(
   colors: VideoColors,
@@ -69,7 +73,7 @@ export function colorFilters(
   const toVideo = 'out_color_matrix=bt709:out_range=tv,format=yuv420p';
   const metadata = 'setsar=1,sidedata=delete,setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709';
   const changes = [
-    // Transparent parts become black, as players show them.
+    // The filter makes transparent parts black, because players show these parts in black.
     ...(colors.hasAlpha ? ['format=gbrap16le', 'premultiply=inplace=1'] : []),
     ...(colors.hasAlpha || table !== undefined ? ['format=gbrp16le'] : []),
     ...(table === undefined ? [] : [`lut3d=file=${quoted(table)}`]),
@@ -79,12 +83,12 @@ export function colorFilters(
   return [`${scaled}:out_range=pc`, ...changes, `scale=${exact}:${toVideo}`, metadata].join(',');
 }
 
-/** Quotes a value for ffmpeg, first for the options of a filter and then for the filter graph. */
+/** Quotes a value for ffmpeg twice: for the options of a filter, and for the filter graph. */
 function quoted(text: string): string {
   return text.replaceAll(/[\\':]/g, String.raw`\$&`).replaceAll(/[\\'[\],;]/g, String.raw`\$&`);
 }
 
-/** The options of the encoder that write the colours into the file. */
+/** The options with which the encoder writes the codes of the colours into the file. */
 export const standardColors = [
   '-color_range',
   'tv',
@@ -114,7 +118,8 @@ async function headOf(file: string): Promise<Buffer> {
 }
 
 /**
- * @param probes two files that ffmpeg made from the first frame: a Matroska file and a PNG. If a file is missing, its colours are unknown
+ * @param probes two files that ffmpeg made from the first frame: a Matroska file and a PNG. If one of the files is missing, the properties
+ * that it shows are unknown
  */
 export async function readColors(probes: { matroska: string; png: string }): Promise<VideoColors> {
   const [matroska, png] = [await headOf(probes.matroska), await headOf(probes.png)];
@@ -132,7 +137,7 @@ const containers: ReadonlySet<number> = new Set([0x18538067, 0x1654ae6b, 0xae, 0
 const [matrixId, rangeId, transferId, primariesId] = [0x55b1, 0x55b9, 0x55ba, 0x55bb];
 const fullRange = 2;
 
-/** @param bytes the head of a Matroska file that ffmpeg has written */
+/** @param bytes the first bytes of a Matroska file that ffmpeg has written */
 function colorsIn(bytes: Buffer): Partial<VideoColors> {
   const values = new Map<number, number>();
   try {
@@ -147,7 +152,7 @@ function colorsIn(bytes: Buffer): Partial<VideoColors> {
       }
     }
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error; // the bytes that were read end inside an element
+    if (!(error instanceof RangeError)) throw error; // the bytes of the probe end inside an element
   }
   const of = (id: number) => values.get(id) ?? unspecified;
   return {

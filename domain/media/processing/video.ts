@@ -22,14 +22,16 @@ export interface VideoDeps {
   workDirectory: string;
   /** Returns the free bytes of a directory's disk. */
   freeBytes: (directory: string) => Promise<number>;
-  /** The permits for videos of this process. They are limited, so that other files still find a permit (ENG-20). */
+  /** The permits of this process for videos. Their number is limited, so that other files still get a permit (ENG-20). */
   permits: Pick<ClubPermits, 'tryAcquire'>;
 }
 
 /** The reason why a video must wait: ffmpeg cannot be used, the disk has no room, or no permit is free (`place`). */
 export type VideoWait = 'ffmpeg' | 'disk' | 'place';
 
-/** The demuxers by the identified container, so that ffmpeg does not guess. */
+/**
+ * The demuxer for each container that the service identifies. The service names the demuxer, so that ffmpeg does not guess the container.
+ */
 const demuxers: Readonly<Record<string, string>> = {
   'video/mp4': 'mov',
   'video/quicktime': 'mov',
@@ -38,10 +40,10 @@ const demuxers: Readonly<Record<string, string>> = {
 };
 
 /**
- * Makes both renditions, and stores them under keys with the claim's fence.
+ * Makes both renditions, and stores them under keys with the claim's fencing token.
  * @param tell receives the progress
- * @returns the renditions, or the reason to wait. The list of renditions is empty if ffmpeg cannot read the video, or if the video has no
- *   size or is too long
+ * @returns the renditions, or the reason why the video must wait. The list of renditions is empty if ffmpeg cannot read the video, or if
+ * the video has no size or is too long
  * @throws StoreAway, the signal's reason, and our faults
  */
 export async function makeVideo(
@@ -69,9 +71,9 @@ export async function makeVideo(
       const filters = await filtersFor(job, source);
       const work = { ...job, filters };
       const renditions = [...(await picture(storage, claim, work)), ...(await makeMp4(storage, claim, work))];
-      // Another process may have filled the disk. Then the file did not cause the failure.
+      // Another process may have filled the disk. In this case the file did not cause the failure.
       if (renditions.length < 2 && (await freeBytes(workDirectory)) < videoRules.reserveBytes) return 'disk';
-      // An update may have removed or broken ffmpeg. In this case, too, the file did not cause the failure.
+      // A software update may have removed or broken ffmpeg. In this case, too, the file did not cause the failure.
       return renditions.length < 2 && !(await ffmpeg.look({ anew: true })) ? 'ffmpeg' : renditions;
     });
   } catch (error) {
@@ -87,14 +89,14 @@ interface VideoJob {
   directory: string;
   demuxer: string;
   durationMs: number;
-  /** The size of the rendition. */
+  /** The size of the rendition's picture, in pixels. */
   size: { width: number; height: number };
   signal: AbortSignal;
   tell: (words: string) => void;
 }
 
 interface Work extends VideoJob {
-  /** The filters of each output, for its size and colours. */
+  /** For each output, the filters that set its size and colours. */
   filters: Readonly<Record<'video' | 'picture', string>>;
 }
 
@@ -107,7 +109,7 @@ async function copy(contents: Pick<Contents, 'stream'>, file: string, signal: Ab
 }
 
 /**
- * Returns the input options, with which ffmpeg reads only the copy. So the content of a file cannot make ffmpeg open another file or
+ * Returns the input options. They allow ffmpeg to read only the copy, so the content of the file cannot make ffmpeg open another file or
  * address.
  */
 function input({ directory, demuxer }: VideoJob): string[] {
@@ -116,8 +118,8 @@ function input({ directory, demuxer }: VideoJob): string[] {
 }
 
 /**
- * Reads the colours from the first frame. A copy of the stream shows the colours, and a PNG of the frame shows whether it has transparency.
- * If ffmpeg cannot read the frame, the colours are unknown.
+ * Reads the colours from the first frame. A copy of the stream shows the colours, and a PNG of the frame shows whether the frame has
+ * transparency. If ffmpeg cannot read the frame, the colours are unknown.
  */
 async function filtersFor(work: VideoJob, source: Work['size']): Promise<Work['filters']> {
   const { ffmpeg, directory, durationMs, size, signal, tell } = work;
@@ -145,7 +147,7 @@ async function picture(storage: Pick<ObjectStore, 'put'>, claim: FileClaim, work
   const output = ['-map', '0:v:0', '-frames:v', '1', '-vf', filters.picture, '-c:v', 'png', '-f', 'image2pipe'];
   const bounds = { ...videoBounds(durationMs), timeMs: videoRules.pictureMs };
   let frame: Buffer | undefined;
-  // A still video may have only one frame.
+  // A video without motion may have only one frame.
   for (const seconds of [at, 0]) {
     const args = ['-ss', String(seconds), ...input(work), ...output, '-y', `file:${file}`];
     const outcome = await ffmpeg.run(args, { bounds, signal });
@@ -171,7 +173,8 @@ async function makeMp4(storage: Pick<ObjectStore, 'put'>, claim: FileClaim, work
 }
 
 /**
- * Returns the output options: H.264 and AAC of the first video and audio stream, without metadata, and playable before the download ends.
+ * Returns the output options. The output has the first video stream as H.264 and the first audio stream as AAC. It has no metadata, and
+ * players can play it before its download ends.
  */
 function mp4Output({ durationMs, filters }: Work): string[] {
   const codec = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '23', '-pix_fmt', 'yuv420p', ...standardColors];
@@ -179,7 +182,7 @@ function mp4Output({ durationMs, filters }: Work): string[] {
   const rate = ['-maxrate', String(videoRules.bitsASecond), '-bufsize', String(2 * videoRules.bitsASecond)];
   const sound = ['-c:a', 'aac', '-b:a', String(videoRules.soundBitsASecond), '-ac', '2', '-ar', '48000'];
   const streams = ['-map', '0:v:0', '-map', '0:a:0?', '-sn', '-dn', '-map_metadata', '-1', '-map_chapters', '-1'];
-  // If the streams are longer than the stated duration of the container, the output is cut at this duration.
+  // If the streams are longer than the duration that the container states, the output ends at that duration.
   const bounds = ['-t', String(durationMs / 1_000 + 1), '-threads', String(videoRules.threads)];
   return [...streams, ...frames, ...rate, ...sound, ...bounds, '-movflags', '+faststart+write_colr', '-f', 'mp4'];
 }

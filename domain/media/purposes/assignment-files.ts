@@ -13,12 +13,12 @@ import { mediaColumns, presentMedia, type MediaDeps, type MediaOwner, type Store
 import { RefusalToPerson } from '../../language/refusal.ts';
 
 /**
- * A condition on `media`. It is true if a file for an assignment belongs to no attempt. A ready file without an attempt has an erasure
- * time, and a file of an attempt has none.
+ * A condition on `media`. It is true if a file for an assignment belongs to no attempt. A ready file that belongs to no attempt has an
+ * erasure time; a file that belongs to an attempt has none.
  */
 const isUnsent = sql`(erases_at IS NOT NULL OR status <> 'ready')`;
 
-/** @returns a page of the files that count towards a student's limit of 20, newest first */
+/** @returns a page of the files that count for the student's limit of 20 unsent files, newest first */
 export async function listUnsentFiles(
   db: Queries,
   storage: ObjectStore,
@@ -34,8 +34,8 @@ export async function listUnsentFiles(
 }
 
 /**
- * Removes an unsent file of a student. It locks the student, so a submission at the same time either commits first or does not find the
- * file.
+ * Removes an unsent file of a student. The function locks the student. So a submission at the same time either commits first or does not
+ * find the file.
  * @throws DomainError not_found (also for a file of another owner or purpose), in_use (the file belongs to an attempt)
  */
 export async function removeUnsentFile(

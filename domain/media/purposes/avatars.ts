@@ -1,6 +1,6 @@
 /**
  * Pictures of students (MED-28). A student has at most one ready picture, which all members of the club see, and one unfinished picture.
- * The last reservation wins: it removes an earlier unfinished picture. When the new picture is ready, it replaces the ready picture.
+ * A new reservation removes an earlier unfinished picture. When the new picture is ready, it replaces the ready picture.
  */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
@@ -22,8 +22,8 @@ export async function removeUnreadyAvatars(tx: Transaction, studentId: Id, now: 
 }
 
 /**
- * Removes the earlier picture. After this call, the same transaction makes the new file ready. Maintenance later erases the earlier picture
- * from the bucket. The function locks the student before the files (ENG-6).
+ * Removes the earlier picture. After this call, the same transaction sets the new picture to `ready`. Maintenance later erases the earlier
+ * picture from the bucket. The function locks the student before the files (ENG-6).
  */
 export async function replaceAvatar(
   tx: Transaction,

@@ -1,6 +1,6 @@
 /**
- * Files of students that belong to no submission or post yet. A submission or a post keeps its files, and a withdrawal releases them
- * (ASG-9, COMM-15).
+ * Files of students that belong to no submission or post yet. When a submission or a post uses such files, they are kept. When the
+ * submission or the post is withdrawn, they are unsent again (ASG-9, COMM-15).
  */
 import type { MediaPurpose } from '../../../entities/media/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -19,7 +19,8 @@ type SentPurpose = Extract<MediaPurpose, 'assignment' | 'post'>;
  * of unsent files can remove such a file during this transaction. That erasure either commits before this function reads the file, or sees
  * that the file is sent.
  * @returns the ids in lower case, in the order of `fileIds`
- * @throws DomainError invalid_file: a file is unknown, not ready, removed, already sent, of another purpose or owner, or named twice
+ * @throws DomainError invalid_file: a file is unknown, not ready, removed or already sent, has a different purpose or owner, or is named
+ * twice
  */
 export async function keepSentFiles(
   tx: Transaction,
@@ -40,7 +41,10 @@ export async function keepSentFiles(
   return ids;
 }
 
-/** Makes files unsent again. They are removed after some days unless they are sent again. @param which a query for the ids of the files */
+/**
+ * Makes files unsent again. The service removes these files after some days, unless the student sends them again.
+ * @param which a query for the ids of the files
+ */
 export async function releaseFiles(tx: Transaction, purpose: SentPurpose, which: Sql, now: Date): Promise<void> {
   await tx.run(sql`
     UPDATE media SET erases_at = ${unusedUntil(purpose, now)} WHERE id IN (${which}) AND removed_at IS NULL`);

@@ -13,7 +13,7 @@ import { maxBytes, type MediaError } from '../media.policy.ts';
 import type { MediaDeps } from '../media.ts';
 import { admitFile } from './storage.ts';
 
-/** The columns of an uploaded file that settling needs. */
+/** The columns of an uploaded file that this module needs to settle the arrival. */
 export interface ArrivingFile {
   id: Id;
   clubId: Id;
@@ -28,7 +28,8 @@ type Arrival = 'processing' | 'failed' | 'missing' | 'too late';
 /**
  * Reads the size from the store, and settles the arrival. If the process that received the last part of a resumable upload has not joined
  * the parts, this function joins them (MED-26).
- * @param chargeChange a function. Only the call that changes the row calls it, once. If `chargeChange` throws, the upload stays unchanged
+ * @param chargeChange a function. Only the call of `settleArrival` that changes the row calls `chargeChange`, once. If `chargeChange`
+ * throws, the upload stays unchanged
  * @throws any error of the store
  */
 export async function settleArrival(
@@ -51,7 +52,8 @@ const joiningMs = [0, 100, 400, 1_000] as const;
 async function sizeOf({ db, storage }: MediaDeps, id: Id, objectKey: string): Promise<number | undefined> {
   const whole = await storage.size(objectKey);
   const upload = await openUploadOf(db, id);
-  // A process that died may have left a part of the file. A comparison with the announced length shows this (MED-29).
+  // If a process died, the store may have only a part of the file. The function detects this by a comparison with the announced length
+  // (MED-29).
   if (whole !== undefined) return upload && whole !== Number(upload.length) ? undefined : whole;
   if (!upload || upload.multipartId === null) return undefined;
   const joining = await storage.joinParts(objectKey, upload.multipartId, Number(upload.length));
@@ -72,8 +74,8 @@ function openUploadOf(db: Queries, id: Id): Promise<{ multipartId: string | null
 }
 
 /**
- * Returns the new `upload_expires_at` of a row of `media` when its upload ends. An upload through our listener ends immediately. An
- * address of the bucket stays valid until it expires.
+ * Returns the value of `upload_expires_at` for a row of `media` whose upload has ended. If the file was uploaded through our listener, the
+ * value is the current time. Otherwise the value does not change, because an address of the bucket stays valid until it expires.
  */
 export function endOfAddress(now: Date): Sql {
   return sql`CASE WHEN EXISTS (SELECT FROM media_uploads WHERE media_uploads.id = media.id)
@@ -81,8 +83,9 @@ export function endOfAddress(now: Date): Sql {
 }
 
 /**
- * Writes the size, the storage (MED-21), the status and a wake in one transaction. If several calls run at the same time, the first call
- * locks the row. The other calls change nothing and return without waiting for the lock, because a waiting call would occupy a connection.
+ * In one transaction, writes the size and the status, changes the club's storage (MED-21), and wakes the processing. If several calls run
+ * at the same time, the first call locks the row. The other calls change nothing and return without waiting for the lock, because a waiting
+ * call would occupy a connection.
  */
 async function arrive(
   { db }: MediaDeps,
@@ -99,7 +102,7 @@ async function arrive(
     const error = await refusalOf(tx, { id, clubId }, { sizeBytes, maxBytes: maxBytes(purpose, mime ?? '') }, now);
     const becomes = error
       ? sql`status = 'failed', error = ${error}, erases_at = ${now}`
-      : sql`status = 'processing', size_bytes = ${sizeBytes}, looks_at = ${now}, erases_at = NULL`; // a file in processing does not expire
+      : sql`status = 'processing', size_bytes = ${sizeBytes}, looks_at = ${now}, erases_at = NULL`; // files being processed do not expire
     await tx.run(sql`
       UPDATE media SET ${becomes}, upload_expires_at = ${endOfAddress(now)}, updated_at = ${now} WHERE id = ${id}`);
     await tx.manager.delete(MediaUpload, { id });
@@ -109,7 +112,7 @@ async function arrive(
   });
 }
 
-/** @returns the reason to refuse the file by its size; undefined if the file is accepted */
+/** @returns the reason why the file's size is refused; undefined if the size is accepted */
 async function refusalOf(
   tx: Transaction,
   file: { id: Id; clubId: Id },

@@ -1,12 +1,12 @@
 /**
  * A club's storage: the bytes of its files and of open reservations, and the limit of its plan. Triggers on `media` count the bytes of the
- * originals, so that no code can forget to count them. A row of `media` counts:
+ * originals, so that no code can forget to count them. For a row of `media`, they count:
  * - `held_bytes` from the reservation until the size is settled, or until the file fails or is removed;
  * - `address_bytes` if the file is gone and the signed address of the upload may still be valid (MED-29);
  * - `size_bytes` after the size is settled, until `erased_at` shows that the bucket has erased the file (MED-20).
  *
- * A transaction that adds bytes locks the club's storage first. A transaction that removes bytes only appends a change, which needs no
- * lock.
+ * A transaction that adds bytes locks the club's storage first. A transaction that removes bytes needs no lock, because it only appends a
+ * row to `club_storage_changes`.
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { mediaKinds, type MediaKind } from '../../../entities/media/values.ts';
@@ -19,7 +19,7 @@ import { limitOf, termsOf, type Terms } from '../../billing/terms.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 
-/** A club's storage while the transaction holds its lock, in bytes. */
+/** A club's storage as a transaction reads it while holding the storage's lock. Amounts are in bytes. */
 interface LockedStorage {
   /** The number of bytes of files. */
   storedBytes: number;
@@ -27,19 +27,22 @@ interface LockedStorage {
   reservedBytes: number;
   limit: number;
   overage: 'billed' | 'refused';
-  /** The number of changes that were rolled up. */
+  /** The number of changes that were added to the totals. */
   changes: number;
 }
 
-/** To lock the club's whole storage, a transaction locks the row of this one kind. This applies to files of every kind. */
+/**
+ * A club's storage has one row for each kind of file. To lock the whole storage, a transaction locks only the row of this kind, for files
+ * of every kind.
+ */
 const [lockedKind] = mediaKinds;
 
 /**
- * Locks the club's storage until the transaction ends, and rolls up its changes. In the order of locks, storage comes after students and
- * files and before the club (docs/explanation/architecture.md#locks).
+ * Locks the club's storage until the transaction ends, and adds its pending changes to the totals. In the order of locks, storage comes
+ * after students and files and before the club (docs/explanation/architecture.md#locks).
  */
 async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> {
-  // This is a separate statement, so that the next statement sees the changes of the transaction that had the lock before.
+  // The lock needs a separate statement. Only then does the next statement see the changes of the transaction that held the lock before.
   await tx.run(sql`INSERT INTO club_storage AS storage (club_id, kind) VALUES (${clubId}, ${lockedKind})
      ON CONFLICT (club_id, kind) DO UPDATE SET bytes = storage.bytes`);
   const row = await tx.one<Terms & { stored: string; held: string; changes: number }>(sql`
@@ -63,13 +66,13 @@ async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> 
 
 /**
  * Requires room for an announced file. The transaction then holds the lock of the storage, so two reservations cannot take the same bytes.
- * In this transaction the caller inserts the file's row, with `bytes` as `heldBytes`. The row counts these bytes until the file is settled,
- * fails, expires or is removed.
+ * In the same transaction, the caller must insert the file's row with `bytes` as `heldBytes`. The row counts these bytes until the file is
+ * settled, fails, expires or is removed.
  *
- * Locks the club's storage. The caller may have locked the student and files; it must not have locked the club's row.
- * @param bytes the announced size, or the `Upload-Length` of a resumable upload; 0 if the size is unknown. For an unknown size, one free
+ * Locks the club's storage. The caller may hold the locks of the student and of files, but must not hold the lock of the club's row.
+ * @param bytes the announced size, or the `Upload-Length` of a resumable upload; 0 if the size is unknown. If the size is unknown, one free
  * byte is enough
- * @param addressee the kind of person who reads a refusal. A student gets no information about the plan (AUTH-10)
+ * @param addressee the kind of person who reads the refusal. A refusal for a student says nothing about the plan (AUTH-10)
  * @throws DomainError limit_reached, if the plan does not bill overage
  */
 export async function reserveStorage(tx: Transaction, clubId: Id, bytes: number, addressee: Addressee): Promise<void> {
@@ -81,13 +84,13 @@ export async function reserveStorage(tx: Transaction, clubId: Id, bytes: number,
 }
 
 /**
- * Admits an uploaded file of this size. The reservation's bytes are guaranteed, so only a larger file needs more room. If the plan bills
- * overage, the overage is recorded, and no file is refused (BILL-7).
+ * Admits an uploaded file of this size. The file may always use the bytes of its reservation, so only a file that is larger needs more
+ * room. If the plan bills overage, the overage is recorded, and no file is refused (BILL-7).
  *
  * Locks the club's storage. The caller holds the lock of the file's row, but not the lock of the club's row. The caller then sets the row's
- * `size_bytes`, which replace the held bytes. The caller must change the row in only one UPDATE. A second UPDATE would check the foreign
- * key to the student again, and would wait for a removal of that student. This removal waits for the file, so both would deadlock
- * (docs/explanation/architecture.md#locks).
+ * `size_bytes`, which replaces the held bytes. The caller must change the row in only one UPDATE. A second UPDATE would check the foreign
+ * key to the student again, and would wait for a removal of that student. This removal waits for the file, so the two transactions would
+ * deadlock (docs/explanation/architecture.md#locks).
  * @param sizeBytes the size that the bucket reports
  * @returns false if the storage has no room. The caller then records the file as failed (`storage_full`), without a size
  */
@@ -112,7 +115,7 @@ export async function admitFile(
 const changesPerRound = 500;
 
 /**
- * Rolls up the changes of clubs that add no files, so that reading a storage stays fast.
+ * Adds the pending changes to the totals of clubs that add no files, so that reading a club's storage stays fast.
  * @returns the number of changes, and whether more changes may exist
  */
 export async function rollUpStorage(db: Database): Promise<{ changes: number; more: boolean }> {

@@ -1,4 +1,4 @@
-/** Requests of administrators to make subtitles of the speech of a video or sound (MED-34). */
+/** Handles requests of administrators to make subtitles from the speech in a video or sound (MED-34). */
 import { MediaTranscription } from '../../../entities/media/media-transcription.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -9,10 +9,11 @@ import { presentTranscription } from '../media.ts';
 import { canonicalLanguage, findWithRoom, lockPlayed } from '../library/tracks.ts';
 
 /**
- * Starts a run that makes the track. A repeated request changes nothing while the track is pending, and starts a failed transcription
- * again. @param deps.makesSubtitles whether the deployment has a program for subtitles @throws DomainError not_configured, not_found,
- * invalid_file, invalid_request (the language is invalid), track_exists (an uploaded track exists), too_many_tracks, transcription_pending
- * (a transcription in another language is pending)
+ * Starts a run that makes the track. If the transcription is pending, a repeated request changes nothing. If the transcription has failed,
+ * a repeated request starts it again.
+ * @param deps.makesSubtitles whether the deployment has a program that makes subtitles
+ * @throws DomainError not_configured, not_found, invalid_file, invalid_request (the language is invalid), track_exists (an uploaded track
+ * exists), too_many_tracks, transcription_pending (a transcription in another language is pending)
  */
 export async function requestTranscription(
   { db, makesSubtitles }: Pick<MediaDeps, 'db'> & { makesSubtitles: boolean },

@@ -1,4 +1,7 @@
-/** Makes subtitles of the speech of a file: ffmpeg makes a WAV of its first audio stream, and the command writes WebVTT or SRT (MED-34). */
+/**
+ * Makes subtitles from the speech in a file. ffmpeg makes a WAV of the file's first audio stream, and the operator's command writes
+ * subtitles as WebVTT or SRT (MED-34).
+ */
 import { constants, createWriteStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -14,7 +17,7 @@ import type { Contents } from '../processing/contents.ts';
 import { commandTime, transcriptionRules } from './transcription.policy.ts';
 
 export interface SpeechDeps {
-  /** The program and its arguments, with placeholders; undefined if the deployment has none. */
+  /** The command that makes subtitles: a program and its arguments, with placeholders; undefined if the deployment has no such program. */
   command: readonly string[] | undefined;
   ffmpeg: Ffmpeg;
   workDirectory: string;
@@ -31,7 +34,9 @@ export interface SpokenFile {
   contents: Pick<Contents, 'stream'>;
 }
 
-/** The demuxers by the identified container, so that ffmpeg does not guess. */
+/**
+ * The demuxer for each container that the service identifies. The service names the demuxer, so that ffmpeg does not guess the container.
+ */
 const demuxers: Readonly<Record<string, string>> = {
   'video/mp4': 'mov',
   'video/quicktime': 'mov',
@@ -51,7 +56,7 @@ const demuxers: Readonly<Record<string, string>> = {
   'audio/aac': 'aac',
 };
 
-/** The subtitles as WebVTT, an error, or the reason to wait. */
+/** The subtitles as WebVTT, an error, or the reason why the work must wait. */
 export type Speech = { vtt: Buffer } | { error: TranscriptionError } | { waitsFor: 'program' | 'disk' };
 
 export const subtitlePlaceholders = ['input', 'output', 'language'] as const;
@@ -102,7 +107,7 @@ async function fromCopy(
   const bounds = { timeMs: soundTime, memoryMb: soundMemoryMb, fileBytes: soundBytes(file) };
   const demuxer = demuxers[file.mime ?? ''];
   if (demuxer === undefined) return { error: 'no_sound' };
-  // ffmpeg may open only the copy, so the content of the file cannot make it open another file.
+  // ffmpeg may open only the copy, so the content of the copy cannot make ffmpeg open another file.
   const inputOptions = ['-protocol_whitelist', 'file,pipe', '-f', demuxer, '-threads', String(videoRules.threads)];
   const input = [...inputOptions, '-i', `file:${original}`];
   const output = ['-map', '0:a:0', '-vn', '-sn', '-dn', '-ac', '1', '-ar', '16000', '-c:a', 'pcm_s16le', '-f', 'wav'];
@@ -130,15 +135,15 @@ async function fromCopy(
 }
 
 /**
- * Returns the limit of the WAV's size. It has room for a file of unknown duration, and for a file that is slightly longer than its
- * duration.
+ * Returns the maximum size of the WAV. The limit also allows a sound whose duration is unknown, and a sound that is slightly longer than
+ * the stated duration.
  */
 function soundBytes({ durationMs }: SpokenFile): number {
   const ms = durationMs ?? transcriptionRules.mostMs;
   return Math.ceil((ms / 1_000 + 60) * transcriptionRules.soundBytesASecond);
 }
 
-/** Programs may append one of these endings to the given path. */
+/** A program may write its output to the given path with one of these endings added. */
 const endings = ['', '.vtt', '.srt'];
 
 /** @param outputPath the path that the command received @param durationMs the duration of the sound; null if it is unknown */
@@ -156,7 +161,7 @@ export async function readSubtitles(outputPath: string, durationMs: number | nul
   return { error: 'command_failed' };
 }
 
-/** @returns undefined if there is no such file, or it is too large */
+/** @returns undefined if the file does not exist or is too large */
 async function readBounded(file: string): Promise<string | undefined> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
   if (!handle) return undefined;

@@ -1,4 +1,4 @@
-/** The step that makes subtitles of speech: claim, make, record (MED-34, ENG-2). */
+/** The step that makes subtitles from speech: claim, make, record (MED-34, ENG-2). */
 import { Readable } from 'node:stream';
 import { MediaTrack } from '../../../entities/media/media-track.ts';
 import { MediaTranscription } from '../../../entities/media/media-transcription.ts';
@@ -22,16 +22,16 @@ import { transcriptionRules } from './transcription.policy.ts';
 export interface TranscriptionDeps {
   db: Database;
   storage: ObjectStore;
-  /** Makes subtitles of the speech of a file (speech.ts). */
+  /** Makes subtitles from the speech in a file (speech.ts). */
   makeSubtitles: (file: SpokenFile, work: SpeechWork) => Promise<Speech>;
   /** Receives each error that the file did not cause, before the next try. */
   onFault: (error: unknown) => void;
   /**
-   * Receives the outcome of each transcription. Also receives `unavailable` each time that a transcription waits for the program or for
-   * room on the disk.
+   * Receives the outcome of each transcription. Also receives `unavailable` whenever a transcription must wait, because the program is not
+   * available or the disk has no room.
    */
   onOutcome: (outcome: TranscriptionOutcome | 'unavailable') => void;
-  /** Tests stop the process at these points. */
+  /** A point at which tests stop the process. */
   failpoint: (name: 'speech_claimed' | 'speech_made' | 'speech_stored' | 'speech_recorded') => Promise<void>;
 }
 
@@ -57,8 +57,9 @@ const lease = defineLease(MediaTranscription, {
 });
 
 /**
- * Runs one step of a transcription. A repeated call finds the step finished or claimed. @param now Unix milliseconds @throws Error if
- * Postgres is not reachable; other faults are recorded in the row and tried again
+ * Runs one step of a transcription. A repeated call changes nothing if the step is finished, or if a worker has claimed it.
+ * @param now Unix milliseconds
+ * @throws Error if Postgres is not reachable; other faults are recorded in the row and tried again
  */
 export async function transcribeFile(
   deps: TranscriptionDeps,
@@ -145,15 +146,14 @@ function findSpoken(db: Queries, { id, clubId, language }: SpokenClaim): Promise
 
 interface MadeSubtitles {
   vtt: Buffer;
-  /** The content of the file from which the subtitles were made. */
+  /** Identifies the content of the file from which the subtitles were made. */
   source: Pick<SpokenRow, 'sha256' | 'sizeBytes'>;
 }
 
 /**
- * Stores the object, and then the row. Until the row names the object, the object is recorded for erasure. So if the process dies before it
- * writes the row, the object is erased later. If an administrator uploads a track during the transcription, the uploaded track stays. If
- * the content of the file changes
- * (MED-18), the transcription starts again.
+ * Stores the object, and then the row. The object is first recorded for erasure, and this record is deleted when the row names the object.
+ * So if the process dies before it writes the row, maintenance erases the object. If an administrator uploads a track during the
+ * transcription, the uploaded track stays. If the content of the file changes (MED-18), the transcription starts again.
  * @throws LeaseLost
  */
 async function record(
@@ -191,7 +191,7 @@ async function record(
   });
 }
 
-/** Locks the file before its transcription, in the same order as requests do. */
+/** Locks the file before its transcription. Requests lock both in the same order. */
 async function isStillPlayed(tx: Transaction, { id, clubId }: SpokenClaim): Promise<boolean> {
   try {
     await lockPlayed(tx, clubId, id);
@@ -203,7 +203,7 @@ async function isStillPlayed(tx: Transaction, { id, clubId }: SpokenClaim): Prom
 }
 
 /**
- * Returns whether the file still has this content. The function does not compare keys, because a file gets another key when it is moved.
+ * Returns whether the file still has this content. The function does not compare keys, because a file gets a new key when it is moved.
  */
 async function hasContent(db: Queries, mediaId: Id, { sha256, sizeBytes }: MadeSubtitles['source']): Promise<boolean> {
   const file = await db.one(
@@ -229,7 +229,7 @@ async function fail(db: Queries, { id, fence }: Claim, error: TranscriptionError
   if (changedRows === 0) throw new LeaseLost();
 }
 
-/** @param attempts the number of attempts that the ended claim counts as: 1 or 0 */
+/** @param attempts 1 if the ended claim counts as an attempt, otherwise 0 */
 async function release(db: Queries, { id, fence }: Claim, at: Date, attempts: 0 | 1): Promise<void> {
   await db.run(
     sql`UPDATE media_transcriptions SET lease_until = NULL, looks_at = ${at}, attempts = attempts - 1 + ${attempts}::int

@@ -1,4 +1,4 @@
-/** The limits of the work that makes subtitles from speech (MED-34). */
+/** The limits for the command that makes subtitles from speech (MED-34). */
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -10,28 +10,28 @@ export const transcriptionRules = {
   mostMs: 6 * hour,
   memoryMb: 6_144,
   /**
-   * The limit of CPU time is the time limit multiplied by this number of cores. The limit of CPU time also ends a child process that has
-   * left the process group.
+   * The limit of CPU time is the time limit multiplied by this number of cores. This limit also stops a child process that has left the
+   * process group.
    */
   cores: 16,
-  /** The size limit of the command's temporary files, in addition to the sound. */
+  /** The maximum size of the command's temporary files, not including the sound. */
   scratchBytes: 1_024 * 1_024 * 1_024,
-  /** The size limit of the subtitles. */
+  /** The maximum size of the subtitles. */
   maxOutputBytes: 2 * 1_024 * 1_024,
-  /** The bytes of a second of sound: 16,000 samples of two bytes. */
+  /** The number of bytes for one second of sound: 16,000 samples of two bytes. */
   soundBytesASecond: 32_000,
   soundMs: hour,
-  /** The time limit of the trial by `doctor`, in which the program reads its model. */
+  /** The time limit of the test that `doctor` runs. In this test, the program must also load its model. */
   trialMs: 2 * minute,
   soundMemoryMb: 2_048,
   /**
-   * The maximum number of attempts that count. An attempt that the worker releases does not count. So a file that ends its worker in each
-   * attempt fails after this number of attempts.
+   * After this number of failed attempts, the transcription fails. An attempt that the worker releases does not count. An attempt in which
+   * the worker died counts, so a file cannot make its worker die again and again.
    */
   attempts: 3,
   leaseMs: 10_000,
   renewalMs: 2_500,
-  /** The wait if the program or ffmpeg is missing. The wait if the disk has no room is shorter. */
+  /** The time until the next try, if the program or ffmpeg is missing. If the disk has no room, the wait is shorter. */
   programWaitMs: hour,
   diskWaitMs: 5 * minute,
   faultWaitMs: minute,

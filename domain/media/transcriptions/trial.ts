@@ -1,4 +1,4 @@
-/** The trial of the program that makes subtitles: `doctor` runs it with two seconds of silence (DEC-174). */
+/** Tests the program that makes subtitles. The command `doctor` runs the program with two seconds of silence (DEC-174). */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { findProgram, runCommand } from '../../../platform/infra/programs/placeholder-command.ts';
@@ -8,14 +8,14 @@ import { transcriptionRules } from './transcription.policy.ts';
 
 const trialSeconds = 2;
 
-/** @returns the message for operators if the program of the command does not exist */
+/** @returns the message that operators read if the program of the command does not exist */
 export const noProgram = ([executable = '']: readonly string[]): string =>
   `The program ${executable} does not exist. Install it, or name another program in SUBTITLES_COMMAND.`;
 
 /**
- * Runs the command as for a file, within {@link transcriptionRules}.
+ * Runs the command in the same way as for a file, within the limits of {@link transcriptionRules}.
  * @param workDirectory an existing directory
- * @returns a message about the problem; undefined if the command wrote readable subtitles, or a file without cues
+ * @returns a message about the problem. The result is undefined if the command wrote readable subtitles, or a subtitle file without cues
  */
 export async function problemOfCommand(command: readonly string[], workDirectory: string): Promise<string | undefined> {
   const file = await findProgram(command);
@@ -37,7 +37,7 @@ export async function problemOfCommand(command: readonly string[], workDirectory
     : `${file} made no subtitles of a trial sound within its limits (${bounds}). Check that it is complete with its model, and writes to {output}.`;
 }
 
-/** Returns a silent WAV with 16 kHz, one channel and two bytes per sample. */
+/** Returns a WAV that contains only silence, with 16 kHz, one channel and two bytes per sample. */
 export function silentWav(seconds: number): Buffer {
   const { soundBytesASecond } = transcriptionRules;
   const samples = Buffer.alloc(seconds * soundBytesASecond);

@@ -1,4 +1,4 @@
-/** Completes uploads: a caller reports that the file has arrived, and a worker processes it (MED-16). */
+/** Completes uploads: a caller reports that the file has arrived, and a worker processes the file (MED-16). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -11,15 +11,16 @@ import { loadMedia, presentMedia, type MediaOwner, type MediaDeps, type StoredMe
 import { RefusalToPerson } from '../../language/refusal.ts';
 
 export interface CompletionDeps extends MediaDeps {
-  /** The milliseconds for which a call waits for the processing of the file. */
+  /** The maximum number of milliseconds for which a call waits for the processing of the file. */
   watchMs: number;
 }
 
 /**
- * Records that a file has arrived, which starts its processing, and waits a moment for the result. During this time the object cannot be
- * replaced. The store accepts only one upload for each key ({@link MediaDeps.storage}, `signPut`), and only the object of a failed or
- * removed file is erased. A file that is too large for its announced type, or for the club's storage, fails immediately.
- * @param chargeChange a function. Only the call that changes the row calls it, once. If `chargeChange` throws, the upload stays unchanged
+ * Records that a file has arrived, which starts the processing of the file. Then it waits a moment for the result. The object cannot be
+ * replaced after it has arrived. The store accepts only one upload for each key ({@link MediaDeps.storage}, `signPut`), and only the object
+ * of a failed or removed file is erased. A file that is too large for its announced type, or for the club's storage, fails immediately.
+ * @param chargeChange a function. Only the call of `completeMedia` that changes the row calls `chargeChange`, once. If `chargeChange`
+ * throws, the upload stays unchanged
  * @returns the record: `ready`, `failed`, still `processing`, or `uploading` if another call is about to change it
  * @throws DomainError not_found (also for a file of another owner), upload_missing (no file has arrived), any error of `chargeChange`
  */
@@ -44,8 +45,8 @@ export async function completeMedia(
 }
 
 /**
- * Records that the last part of a resumable upload has arrived. If this function is not called, no harm is done, because `complete` and the
- * deadline of the upload also notice the file (MED-26).
+ * Records that the last part of a resumable upload has arrived. If this function is not called, the service still notices the file: when
+ * the caller completes the upload, or at the upload's deadline (MED-26).
  * @throws any error of the store
  */
 export async function noticeUpload(deps: MediaDeps, file: ArrivingFile, now: Date): Promise<void> {

@@ -1,4 +1,7 @@
-/** The upload descriptor: the address for a file's bytes, and the headers of the requests (MED-12). */
+/**
+ * The upload descriptor, which tells a client how to upload a file: the address for the file's bytes, and the headers of the requests
+ * (MED-12).
+ */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { MediaPurpose } from '../../../entities/media/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -7,7 +10,7 @@ import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { uploadWay } from '../media.policy.ts';
 import { uploadToken } from './tokens.ts';
 
-/** The path for uploads on the file listener. */
+/** The path on the file listener to which clients upload files. */
 export const uploadsPath = '/uploads';
 
 interface DescriptorDeps {
@@ -22,7 +25,7 @@ interface UploadingFile {
   objectKey: string | null;
   purpose: MediaPurpose;
   mime: string | null;
-  /** The size in bytes that a signed address of the bucket accepts. */
+  /** The size of the file in bytes. The signed address of the bucket accepts only a file of this size. */
   heldBytes: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The lock of a resumable upload. Only one request at a time, in all processes together, may write to an upload. The lock is a lease in the
- * upload's row. A request that waits for the lock sends a NOTIFY, which asks the holder to release the lock. Without the NOTIFY, a client
- * that reconnects would wait for its own earlier connection, which is dead (MED-26).
+ * The lock of a resumable upload. Only one request at a time may write to an upload, even if several processes receive requests. The lock
+ * is a lease in the upload's row. A request that waits for the lock sends a NOTIFY, which asks the holder to release the lock. Without the
+ * NOTIFY, the request of a client that reconnects would wait for the client's own earlier request, whose connection is dead (MED-26).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MediaUpload } from '../../../entities/media/media-upload.ts';
@@ -15,12 +15,12 @@ import { resumableRules } from '../media.policy.ts';
 
 /** The channel on which a waiting request notifies the holder; the payload is the file's id. */
 const channel = 'upload_locks';
-/** The wait between two tries to get the lock. A holder takes a few times this wait to release the lock. */
+/** The time between two tries to get the lock. A holder needs a few times this long to release the lock. */
 const retryMs = 50;
-/** The wait between two requests to release the lock. */
+/** The time between two requests to the holder to release the lock. */
 const notifyMs = 1_000;
 
-/** The error if another request had the lock for the whole waiting time. */
+/** The error for a request that waited too long, because another request held the lock. */
 export class UploadLocked extends Error {
   override name = 'UploadLocked';
 }
@@ -32,8 +32,8 @@ export interface UploadLock extends Claim {
 
 export interface UploadLocks {
   /**
-   * @param letGo is called when another request waits for the lock, when the lock is lost, or when the upload has ended @param signal
-   * ends the wait
+   * @param letGo a function that is called when another request waits for the lock, when the lock is lost, or when the upload has ended
+   * @param signal ends the wait
    * @throws UploadLocked, DomainError not_found
    */
   acquire(id: Id, letGo: () => void, signal: AbortSignal): Promise<UploadLock>;
@@ -52,7 +52,7 @@ export interface UploadLockDeps {
 
 type Times = Pick<typeof resumableRules, 'leaseMs' | 'renewalMs' | 'lockWaitMs'>;
 
-/** Tests pass other times as the second parameter. */
+/** Only tests pass the second parameter, to change the times. */
 export function createUploadLocks(
   { db, databaseUrl, onFailure }: UploadLockDeps,
   { leaseMs, renewalMs, lockWaitMs }: Record<keyof Times, number> = resumableRules,

@@ -1,4 +1,4 @@
-/** The rows of uploads through our listener: the owner, the length and the store's id of each upload (MED-26, MED-29). */
+/** Reads and writes the rows of uploads through our listener: the owner, the length and the store's id of each upload (MED-26, MED-29). */
 import type { MediaUpload } from '../../../entities/media/media-upload.ts';
 import type { MediaPurpose, MediaStatus } from '../../../entities/media/values.ts';
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
@@ -17,15 +17,15 @@ export interface UploadedFile {
   status: MediaStatus;
   mime: string | null;
   objectKey: string | null;
-  /** The length in bytes that a request announced; 0 before that. */
+  /** The length in bytes that a request announced; 0 if no request has announced a length yet. */
   length: number;
-  /** The store's id of a multipart upload; undefined before the first bytes. */
+  /** The store's id of a multipart upload; undefined until the first bytes arrive. */
   multipartId: string | undefined;
   /** Whether the upload is open. It is false after the file has arrived, has failed or was removed. */
   isOpen: boolean;
 }
 
-/** @returns undefined for a file that is unknown, removed or failed, or is not uploaded through our listener */
+/** @returns the upload; undefined if the file is unknown, removed or failed, or is not uploaded through our listener */
 export async function findUploadedFile(db: Queries, mediaId: Id): Promise<UploadedFile | undefined> {
   const row = await db.one<
     Omit<UploadedFile, 'length' | 'multipartId'> & { length: string; multipartId: string | null }
@@ -40,8 +40,8 @@ export async function findUploadedFile(db: Queries, mediaId: Id): Promise<Upload
 }
 
 /**
- * Sets the length of an upload. A reservation with a size accepts no other length. A reservation without a size, for example of a student,
- * now reserves this length in the storage (MED-21).
+ * Sets the length of an upload. If the reservation states a size, the length must be the same. If the reservation states no size, as for a
+ * student's file, this function reserves the length in the club's storage (MED-21).
  * @param header the name of the request's header that contains the length
  * @throws DomainError not_found, invalid_request, limit_reached
  */
@@ -73,7 +73,10 @@ export async function declareLength(
   });
 }
 
-/** Counts the open uploads of a library. The caller holds the lock of the club's storage, so the number does not change. */
+/**
+ * Counts the open uploads of a library. The caller holds the lock of the club's storage, so the number does not change before the
+ * transaction ends.
+ */
 export async function countOpenUploads(db: Queries, clubId: Id): Promise<number> {
   const row = await db.one<{ open: number }>(sql`
     SELECT count(*)::int AS open FROM media_uploads JOIN media ON media.id = media_uploads.id
@@ -83,7 +86,7 @@ export async function countOpenUploads(db: Queries, clubId: Id): Promise<number>
 
 /**
  * Records the id that the store gave to the upload. Only the holder of the upload's lock can record it.
- * @returns false if the lock was lost, or if another request was faster
+ * @returns false if the lock was lost, or if another request has already recorded an id
  */
 export async function recordMultipart(
   db: Queries,

@@ -36,16 +36,19 @@ export interface ReservationDeps extends MediaDeps {
   filesUrl: string;
 }
 
-/** The caller's description of a file before its upload. It is checked when the file has arrived. */
+/** The caller's description of a file before the upload. The service checks the description when the file has arrived. */
 export interface AnnouncedFile {
   fileName: string;
-  /** The type of the file. It is one of the types that the contract lists for the purpose. */
+  /** The type of the file. It must be one of the types that the contract lists for the purpose of the file. */
   mime: string;
-  /** The size. Absent if the bytes go through our listener, which reads the size from the request (MED-29). */
+  /** The size in bytes. Absent if the bytes are sent to our listener, which reads the size from the request (MED-29). */
   sizeBytes?: number;
   /** The title. If it is absent, the name of the file is used. */
   title?: string;
-  /** Whether the file is a recording of a live session or a meeting. Without `video_hosting` it is kept for some days (MED-10). */
+  /**
+   * Whether the file is a recording of a live session or a meeting. If the club's plan does not have `video_hosting`, the recording is kept
+   * for some days (MED-10).
+   */
   recording?: boolean;
 }
 
@@ -69,7 +72,7 @@ export async function reserveMedia(
 
 /**
  * Reserves an upload of a student's image for an agent. The function locks the student. So a removal of the student either commits before
- * the reservation, or finds the new row. The lock also makes the count of images correct.
+ * the reservation, or sees the new row. The lock also keeps the count of the student's images correct.
  * @throws DomainError invalid_request, feature_not_in_plan, limit_reached, too_many_images, not_found (the student was removed)
  */
 export async function reserveAgentImage(
@@ -97,7 +100,8 @@ export async function reserveAgentImage(
 }
 
 /**
- * Reserves an upload of a file for an assignment. Its size is unknown until the upload starts. It locks the student, as for an image.
+ * Reserves an upload of a file for an assignment. The size of the file is unknown until the upload starts. The function locks the student,
+ * as `reserveAgentImage` does.
  * @throws DomainError invalid_request, limit_reached, too_many_files, not_found (the student was removed)
  */
 export async function reserveAssignmentFile(
@@ -127,7 +131,7 @@ export async function reserveAssignmentFile(
 }
 
 /**
- * Reserves an upload of a file for a student's post: an image or a PDF. It locks the student, as for an image.
+ * Reserves an upload of a file for a student's post: an image or a PDF. The function locks the student, as `reserveAgentImage` does.
  * @throws DomainError invalid_request, limit_reached, too_many_files, not_found (the student was removed)
  */
 export async function reservePostFile(
@@ -154,8 +158,8 @@ export async function reservePostFile(
 }
 
 /**
- * Reserves an upload of a student's picture. An earlier unfinished picture is removed. The current picture stays until the new picture is
- * ready. It locks the student, as for an image.
+ * Reserves an upload of a student's picture. An earlier picture whose upload is not finished is removed. The current picture stays until
+ * the new picture is ready. The function locks the student, as `reserveAgentImage` does.
  * @throws DomainError invalid_request, limit_reached, too_many_images, not_found (the student was removed)
  */
 export async function reserveAvatar(
@@ -246,10 +250,10 @@ function uploadEnd(mime: string, now: Date): Date {
 }
 
 /**
- * Returns a new address or token for a file that has not arrived yet, and extends the upload's time. Bytes that were already sent stay.
+ * Returns a new address or token for a file that has not arrived yet, and gives the upload more time. The service keeps the bytes that were
+ * already sent.
  * @param chargeChange a function that is called once, before the row changes
- * @throws DomainError not_found (also for a file of another owner),
- * upload_ended, any error of `chargeChange`
+ * @throws DomainError not_found (also for a file of another owner), upload_ended, any error of `chargeChange`
  */
 export async function renewUpload(
   deps: ReservationDeps,
@@ -273,7 +277,7 @@ export async function renewUpload(
     const addressBytes = way === 'bucket' ? row.heldBytes : null;
     const changes = { uploadExpiresAt: expiresAt, addressBytes, erasesAt, updatedAt: now };
     await tx.manager.update(Media, { id: mediaId }, changes);
-    // Versions up to 0.2.0 reserved files without this row.
+    // Versions up to 0.2.0 reserved files without inserting this row.
     if (way === 'listener')
       await tx.run(sql`
         INSERT INTO media_uploads (id, club_id) VALUES (${mediaId}, ${owner.clubId}) ON CONFLICT (id) DO NOTHING`);

@@ -1,6 +1,6 @@
 /**
- * Tokens of resumable uploads. A token names a file and the token's end, and proves that this service issued it. Tokens are not stored
- * (MED-26).
+ * Tokens of resumable uploads. A token names a file and the time at which the token expires, and proves that this service issued the token.
+ * Tokens are not stored (MED-26).
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
@@ -19,7 +19,7 @@ const labelOf = ({ mediaId, expiresAt }: UploadToken) => `upload:${mediaId}:${se
 
 const secondsOf = (time: Date) => Math.floor(time.getTime() / 1_000);
 
-/** @returns letters, digits, `-` and `_` */
+/** @returns a token that consists of letters, digits, `-` and `_` */
 export function uploadToken(vault: Vault, token: UploadToken): string {
   const time = Buffer.alloc(timeBytes);
   time.writeUIntBE(secondsOf(token.expiresAt), 0, timeBytes);

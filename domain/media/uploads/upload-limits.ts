@@ -11,11 +11,11 @@ import { countOpenUploads } from './open-uploads.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 
-/** A condition on `media`: the file has failed or was removed. */
+/** A condition on `media`. It is true if the file has failed or was removed. */
 const isGone = sql`(status = 'failed' OR removed_at IS NOT NULL)`;
 
 /**
- * Counts a student's unused files of a purpose. An unused file has an erasure time, except during its processing. A failed or removed
+ * Counts a student's unused files for one purpose. An unused file has an erasure time, unless it is being processed. A failed or removed
  * file counts until its address expires. The caller holds the student's lock.
  */
 export async function countUnused(tx: Transaction, studentId: Id, purpose: MediaPurpose, now: Date): Promise<number> {
@@ -27,8 +27,8 @@ export async function countUnused(tx: Transaction, studentId: Id, purpose: Media
 }
 
 /**
- * Limits the valid upload addresses for avatars. The limit counts addresses and not reservations, because an address accepts its file even
- * after the reservation was removed.
+ * Limits the valid upload addresses for avatars. The limit counts addresses and not reservations, because a file can be uploaded to an
+ * address even after the reservation was removed.
  * @throws DomainError too_many_images
  */
 export async function requireFewAvatarUploads(tx: Transaction, studentId: Id, now: Date): Promise<void> {
@@ -61,7 +61,7 @@ export async function requireFewUploads(tx: Transaction, clubId: Id, way: Upload
     );
 }
 
-/** @returns the number of a library's valid upload addresses without a file */
+/** @returns the number of a library's upload addresses that are valid and to which no file has been uploaded */
 async function countAddresses(tx: Transaction, clubId: Id, now: Date): Promise<number> {
   const row = await tx.one<{ open: number }>(sql`SELECT count(*)::int AS open FROM media
       WHERE club_id = ${clubId} AND owner_id IS NULL AND address_bytes IS NOT NULL AND upload_expires_at > ${now}

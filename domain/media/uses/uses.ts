@@ -1,4 +1,4 @@
-/** The uses of the library's files. A context writes the rows in the transaction in which its record names a file (MED-14). */
+/** The uses of the library's files by records. When a record names a file, its context writes the use in the same transaction (MED-14). */
 import { MediaUse } from '../../../entities/media/media-use.ts';
 import { mediaUseKinds, type MediaUseKind } from '../../../entities/media/values.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -18,11 +18,11 @@ export interface UsingRecord {
 
 /**
  * Replaces the files that a record uses. The caller holds the record's lock, so that the uses of the record are written one after another.
- * The caller must not have the lock of the club's row yet (docs/explanation/architecture.md#locks). No file of the list can be deleted or
+ * The caller must not hold the lock of the club's row (docs/explanation/architecture.md#locks). No file of the list can be deleted or
  * archived before the transaction ends.
  * @param mediaIds the ids of the files in any order and case; an id that is listed twice counts once
- * @param mayBeGone the files that may be missing in the library. For most records, these are the files that the record used before. For a
- * draft, these are all its files, because the problems of a draft are reported later
+ * @param mayBeGone the ids of files that may no longer exist in the library. For most records, these are the files that the record used
+ * before. For a draft, these are all files of the draft, because the service reports the problems of a draft later
  * @param from the record from which this record was copied. An archived file is accepted if that record uses it
  * @throws DomainError not_found (no file of the club's library), media_archived (an archived file that the record did not use)
  */
@@ -69,7 +69,7 @@ async function usedBy(tx: Transaction, { kind, id }: UsingRecord): Promise<Id[]>
 
 /**
  * Locks files in the order of their ids, like every transaction that locks several files. The result does not contain files that were
- * removed before the lock.
+ * removed before this function locked them.
  */
 async function lockFiles(
   tx: Transaction,
@@ -83,7 +83,7 @@ async function lockFiles(
      ORDER BY id FOR SHARE`);
 }
 
-/** A condition on `media_uses use`: whether the use is live. */
+/** A condition on `media_uses use`. It is true if the use is live. */
 function isLive(places: AllMediaUseRules): Sql {
   const conditions = rulesOf(places).map(
     ([kind, place]) => place.isLive && sql`(use.kind <> ${raw(`'${kind}'`)} OR ${place.isLive})`,
@@ -99,7 +99,7 @@ function title(places: AllMediaUseRules): Sql {
 
 const rulesOf = (places: AllMediaUseRules) => mediaUseKinds.map((kind) => [kind, places[kind]] as const);
 
-/** A value of `media`: the number of records that use the file. */
+/** SQL for the number of records that use the file of a row of `media`. */
 export const usageCount = (places: AllMediaUseRules): Sql =>
   sql`(SELECT count(*)::int FROM media_uses use WHERE use.media_id = media.id AND ${isLive(places)})`;
 
@@ -125,7 +125,7 @@ const namedRecords = 3;
 
 /**
  * Ends all uses of a file before its deletion. The caller holds the file's row `FOR NO KEY UPDATE`, so no other transaction can add a use.
- * @param force if true, live uses also end. A live use by a version of an automation that is published or has runs never ends
+ * @param force if true, live uses also end. A live use by a version of an automation never ends if the version is published or has runs
  * @throws DomainError in_use, with the names of the first records
  */
 export async function endUses(tx: Transaction, places: AllMediaUseRules, mediaId: Id, force: boolean): Promise<void> {
@@ -143,7 +143,7 @@ export async function endUses(tx: Transaction, places: AllMediaUseRules, mediaId
   await tx.run(sql`DELETE FROM media_uses WHERE media_id = ${mediaId}`);
 }
 
-/** Ends all uses by these records, both live and other uses. @param which a query for the ids of the records */
+/** Ends all uses by these records, whether the uses are live or not. @param which a query for the ids of the records */
 export async function endUsesOf(tx: Transaction, kind: MediaUseKind, which: Sql): Promise<void> {
   await tx.run(sql`DELETE FROM media_uses WHERE kind = ${kind} AND place_id IN (${which})`);
 }

@@ -1,4 +1,4 @@
-/** Applies the events of a notice: finds the owner of the sale, then records the purchase and the subscription, in one transaction. */
+/** Applies the events of a notice. In one transaction, it finds the owner of the sale, and records the purchase and the subscription. */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { Product } from '../../../entities/sales/product.ts';
 import { Purchase } from '../../../entities/sales/purchase.ts';
@@ -18,9 +18,9 @@ export interface Ledger {
 }
 
 /**
- * Applies one sales event. Applying the same event twice, or an older event later, changes nothing.
- * @returns the student of the event, and whether the student is removed. For a removed student, the function changes nothing and opens no
- * new account
+ * Applies one sales event. If the same event is applied twice, or an older event is applied later, nothing changes.
+ * @returns the student of the event, and whether the student was removed. If the student was removed, the function changes nothing and
+ * opens no new account
  * @throws NoticeRefusal unknown_product, sale_mismatch; SaleJustTaken; DomainError limit_reached
  */
 export async function applyEvent(
@@ -56,7 +56,7 @@ function idsOf(event: SalesEvent): SaleIds {
   return { purchaseId: event.purchaseId, subscriptionId: event.subscription?.id };
 }
 
-/** Finds or opens the account for a sale without a known owner. @throws SaleJustTaken, NoticeRefusal, DomainError limit_reached */
+/** Finds or opens an account for a sale whose owner is not known yet. @throws SaleJustTaken, NoticeRefusal, DomainError limit_reached */
 async function openOwner(
   tx: Transaction,
   vault: Vault,
@@ -67,13 +67,13 @@ async function openOwner(
   const productId = await findProduct(tx, ledger, event.productId);
   const account = { ...event.buyer, openedBy: 'sale', invited: true } as const;
   const { studentId } = await findOrOpenAccount(tx, vault, ledger.clubId, account, now);
-  // While this transaction waited for the lock of the club's count, another transaction may have recorded this sale.
+  // While this transaction waited for the lock on the club's number of students, another transaction may have recorded this sale.
   const [concurrentOwner] = await findKnownOwners(tx, ledger, idsOf(event));
   if (concurrentOwner && concurrentOwner.studentId !== studentId) throw new SaleJustTaken();
   return { studentId, productId: concurrentOwner?.productId ?? productId };
 }
 
-/** Two shops of one platform may use the same ids. So a sale with another product and another buyer is a different sale. */
+/** Two shops of one platform may use the same ids. So if the product and the buyer differ, the sale is a different sale. */
 function requireSameSale(known: KnownOwner, event: SalesEvent): void {
   if (known.productExternalId !== event.productId && known.email !== event.buyer.email)
     throw new NoticeRefusal('sale_mismatch');
@@ -104,7 +104,8 @@ async function findKnownOwners(tx: Transaction, { clubId, platform }: Ledger, id
 
 /**
  * Finds the owner of a sale by the ids of the sale, and locks the owner's row. The current address of the buyer does not matter: the sale
- * belongs to the student whom the first notice of the sale named. Every decision must depend only on data that is read after this lock.
+ * belongs to the student whom the first notice of the sale named. Every decision must depend only on data that was read after the row was
+ * locked.
  * @throws NoticeRefusal sale_mismatch (the purchase belongs to one student, and the subscription to another)
  */
 export async function lockKnownOwner(tx: Transaction, ledger: Ledger, ids: SaleIds): Promise<KnownOwner | undefined> {

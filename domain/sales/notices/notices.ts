@@ -1,4 +1,4 @@
-/** Notices of sales platforms. They are stored as received (SALE-1), shown to administrators, and can be replayed. */
+/** Notices of sales platforms. The service stores notices as received (SALE-1) and shows them to administrators, who can replay them. */
 import { SalesNotice } from '../../../entities/sales/sales-notice.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
@@ -23,10 +23,10 @@ import { salesAdapters } from '../platforms/index.ts';
 type Notice = RecordOf<'SalesNotice'>;
 
 export interface ReceivedNotice {
-  /** The platform from the path, as it was typed. */
+  /** The name of the platform from the request's path, unchecked. */
   platform: string;
   token: string;
-  /** Reads the body of the request. It is called only if the token is known. */
+  /** Reads the body of the request. This function is called only if the token is valid. */
   receiveBody: () => Promise<{ raw: Buffer; parse: () => unknown }>;
   /** @returns a header of the request, or an empty text if the header is absent */
   header: (name: string) => string;
@@ -34,12 +34,15 @@ export interface ReceivedNotice {
 }
 
 /**
- * The maximum number of notices that one statement inserts, and the maximum size of each body in it. So the bodies of one statement have at
- * most 4 MB.
+ * The maximum number of notices that one statement inserts, and the maximum size of each body in such a statement. So all bodies of one
+ * statement together have at most 4 MB.
  */
 const maxNoticesPerBatch = 64;
 const maxBatchedBytes = 65_536;
-/** The maximum number of statements of a kind that run at the same time, so that they use only a few of the process's connections. */
+/**
+ * For each kind of statement, the maximum number of statements that run at the same time. So these statements use only a few of the
+ * process's database connections.
+ */
 const maxConcurrent = 4;
 /**
  * The maximum length of a proof. A platform sends a proof, such as a signature, to show that it sent the notice. A longer proof is ignored.
@@ -48,15 +51,15 @@ const longestProof = 512;
 
 /**
  * Stores the notice as received and wakes its processing.
- * @throws DomainError not_found, with the same answer for an unknown token, a rotated token, and a token of another platform. In these
- *   cases the body is not read
+ * @throws DomainError not_found if the token is unknown, was replaced by a rotation, or belongs to another platform. The answer is the same
+ * in all three cases, and the body is not read
  * @throws DomainError malformed_request, invalid_request, body_too_large
  */
 export type ReceiveNotice = (received: ReceivedNotice, now: Date) => Promise<void>;
 
 /**
- * @returns a function that stores notices. If notices arrive at the same time, one statement looks up their connections, and one statement
- *   writes them
+ * @returns a function that stores notices. If several notices arrive at the same time, one statement looks up the connections of all these
+ * notices, and one statement writes the notices
  */
 export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
   const connectionOf = gathered((keys: readonly ConnectionKey[]) => forAllClubs(() => findConnections(db, keys)), {
@@ -67,7 +70,8 @@ export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
     most: maxNoticesPerBatch,
     atOnce: maxConcurrent,
   });
-  // A large notice gets its own statement, which uses a connection of its club's share. So small notices of other clubs do not wait for it.
+  // A large notice gets its own statement, which uses a database connection from the club's own share. So small notices of other clubs do
+  // not wait for a large notice.
   const write = async (notice: NewNotice) =>
     notice.body.length > maxBatchedBytes ? { result: (await insert([notice]))[0] } : writeBatched(notice);
   return async (received, now) => {
@@ -88,7 +92,7 @@ export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
       body: raw,
       proof: proof === null ? null : vault.seal(proof, id),
       addresses: addressesIn(body),
-      traceparent: traceparent(), // the span is read before batching, because the batch runs in the span of its first request
+      traceparent: traceparent(), // the span is read before the notice joins a batch, because a batch runs in the span of its first request
       now,
     });
     if ('error' in outcome) throw outcome.error;
@@ -102,13 +106,13 @@ function proofOf(platform: SalesPlatform, { signature, header }: ReceivedNotice)
   return stated === '' || stated.length > longestProof ? null : stated;
 }
 
-/** The values that identify a connection. */
+/** The values by which a connection is looked up. */
 interface ConnectionKey {
   platform: SalesPlatform;
   tokenHash: Buffer;
 }
 
-/** @returns the club of the connection with each key; undefined if there is no such connection */
+/** @returns for each key, the club of the connection with this key; undefined if there is no such connection */
 async function findConnections(db: Database, keys: readonly ConnectionKey[]): Promise<({ clubId: Id } | undefined)[]> {
   const connections = await findSalesConnections(db.source, {
     tokenHashes: keys.map(({ tokenHash }) => tokenHash),
@@ -136,19 +140,19 @@ interface NewNotice extends ConnectionKey {
   /** Encrypted. */
   proof: Buffer | null;
   addresses: readonly string[];
-  /** The span of the request. */
+  /** The tracing span of the request. */
   traceparent: string | undefined;
   now: Date;
 }
 
-/** The values of the new notices by column, and the wakes of these notices. */
+/** The values of the new notices, by column, and the wakes that start the processing of these notices. */
 interface NoticeValues {
   ids: readonly Id[];
   tokenHashes: readonly Buffer[];
   platforms: readonly SalesPlatform[];
   bodies: readonly Buffer[];
   proofs: readonly (Buffer | null)[];
-  /** Each value is an array in JSON. */
+  /** Each value is a JSON array with one element for each notice. */
   addresses: readonly string[];
   times: readonly Date[];
   wakes: string;
@@ -224,7 +228,7 @@ export async function listNotices(db: Queries, clubId: Id, filter: NoticeFilter)
   return { rows: rows.map(present), total, next };
 }
 
-/** Drops a byte-order mark, which JSON parsers refuse in a text. */
+/** Removes a byte-order mark, because JSON parsers refuse a text with this mark. */
 const textDecoder = new TextDecoder();
 
 /** @returns the notice with its body as received @throws DomainError not_found */

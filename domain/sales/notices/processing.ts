@@ -1,4 +1,4 @@
-/** The step of a notice: claims it, applies it in one transaction, and records the outcome (ENG-2). */
+/** The step that processes a notice: it claims the notice, applies it in one transaction, and records the outcome (ENG-2). */
 import { SalesConnection } from '../../../entities/sales/sales-connection.ts';
 import { SalesNotice } from '../../../entities/sales/sales-notice.ts';
 import { defineLease, ignoreLostLease, LeaseLost, runStep, type Claim } from '../../../platform/engine/lease.ts';
@@ -21,8 +21,8 @@ import { salesAdapters } from '../platforms/index.ts';
 import { NoticeRefusal, SaleJustTaken } from './refusal.ts';
 
 /**
- * The lease is long enough for a transaction, which has about ten statements. If a transaction waits too long for locks, it loses its lease
- * and records nothing.
+ * The lease of a claim, in milliseconds. It is long enough for the transaction, which has about ten statements. If a transaction waits too
+ * long for locks, it loses its lease and records nothing.
  */
 const lease = defineLease(SalesNotice, {
   open: { status: 'pending' },
@@ -37,7 +37,7 @@ export type NoticeStep = { done: true; outcome: NoticeOutcome } | { done: false;
 export interface NoticeDeps extends VaultDeps {
   /** Receives the outcome of each notice, for metrics. */
   onOutcome: (outcome: NoticeOutcome) => void;
-  /** A hook at which tests stop the process. In production it does nothing. */
+  /** A hook with which tests stop the process at this point. In production the hook does nothing. */
   failpoint: (name: 'notice_claimed' | 'notice_recorded') => Promise<void>;
 }
 
@@ -72,13 +72,13 @@ const withConnection = sql`
 /** @throws LeaseLost, and internal errors */
 async function applyOrFail(deps: NoticeDeps, claimed: ClaimedNotice, now: Date): Promise<void> {
   await deps.failpoint('notice_claimed');
-  // The ids of the sale are set as soon as the body is read. So a failure can be recorded without reading the body again.
+  // The ids of the sale are set as soon as the body has been read. So a later failure can be recorded without a second reading of the body.
   const sale: SaleIds = {};
   const outcome = await applyWithRetries(deps, claimed, sale, now).catch(async (error: unknown) => {
     if (error instanceof LeaseLost) throw error;
     const refusal = refusalOf(error);
     if (refusal !== undefined) return recordFailure(deps, claimed, sale, refusal, now);
-    // An internal error must reach Temporal, which repeats the step. This is also true if recording the error failed.
+    // An internal error must reach Temporal, which repeats the step. This must also happen if the error could not be recorded.
     await recordFailure(deps, claimed, sale, undefined, now).catch(ignoreLostLease);
     throw error;
   });
@@ -87,8 +87,8 @@ async function applyOrFail(deps: NoticeDeps, claimed: ClaimedNotice, now: Date):
 }
 
 /**
- * Two first notices of one sale may arrive at the same time and name two buyers. The transaction that fails tries again, and then sees
- * the other transaction's sale.
+ * Two notices may be the first ones of the same sale, arrive at the same time, and name different buyers. Then one of the two transactions
+ * fails and is tried again. The second try sees the sale that the other transaction has recorded.
  */
 const maxTries = 3;
 
@@ -109,8 +109,8 @@ async function applyWithRetries(
 }
 
 /**
- * Returns whether another transaction has recorded the sale first. The error's class shows this, or the error violates the constraint that
- * makes a sale unique.
+ * Returns whether the error means that another transaction has recorded the sale first. This is true for an error of the class
+ * `SaleJustTaken`, and for a violation of the constraint that makes a sale unique.
  */
 function isJustTaken(error: unknown): boolean {
   return (
@@ -129,7 +129,7 @@ async function apply(
     for (const event of events) affected = await applyEvent(tx, deps.vault, claimed, event, now);
     const errorCode = codeOfIgnored(events, affected);
     const status = errorCode === null ? 'processed' : 'ignored';
-    // This error undoes the changes above if another worker has claimed the notice, or if the student was removed.
+    // If another worker has claimed the notice, or if the student was removed, this error rolls back the changes above.
     await lease.record(tx, claimed, {
       status,
       errorCode,
@@ -142,7 +142,7 @@ async function apply(
   });
 }
 
-/** The values that delete the personal data of a notice about a removed student. */
+/** The SET values that delete the personal data of a notice about a removed student. */
 const purged = { body: null, proof: null, addresses: [] };
 
 function codeOfIgnored(events: readonly SalesEvent[], about: { removed: boolean } | undefined): NoticeErrorCode | null {
@@ -150,7 +150,10 @@ function codeOfIgnored(events: readonly SalesEvent[], about: { removed: boolean 
   return about?.removed ? 'student_removed' : null;
 }
 
-/** @param sale receives the ids of the sale, even if the rest of the body is refused @throws NoticeRefusal, UnreadableJson */
+/**
+ * @param sale an object to which the function writes the ids of the sale, even if it refuses the rest of the body
+ * @throws NoticeRefusal, UnreadableJson
+ */
 function eventsOf(
   { vault }: VaultDeps,
   { platform, body, proof, secret, id, connectionId }: ClaimedNotice,
@@ -179,9 +182,9 @@ function refusalOf(error: unknown): NoticeRefusal | undefined {
 }
 
 /**
- * A refusal ends the notice until an administrator replays it. An internal error leaves the notice pending, and is recorded. If the sale is
- * known, the notice's row also gets the student of the sale. This happens even if the notice contains another address. So a removal of the
- * student finds the notice.
+ * Records a failure. After a refusal, the notice is not processed again until an administrator replays it. After an internal error, the
+ * notice stays pending. If the sale is known, the notice's row also gets the student of the sale, even if the notice contains a different
+ * address. So a removal of the student finds the notice.
  */
 async function recordFailure(
   deps: NoticeDeps,

@@ -1,10 +1,10 @@
 /** Errors that end or restart the processing of a notice. */
 import type { NoticeErrorCode } from '../../../entities/sales/values.ts';
 
-/** A refused notice: an error code, and the path of the fault in the body. It never contains a value from the body. */
+/** The error for a refused notice. It has an error code, and the path of the fault in the body, but never a value from the body. */
 export class NoticeRefusal extends Error {
   readonly code: NoticeErrorCode;
-  /** Names from the body's root, joined by dots. Absent if the fault has no single location. */
+  /** The names of the fields from the body's root to the fault, joined by dots. Absent if the fault has no single location. */
   readonly path?: string | undefined;
 
   constructor(code: NoticeErrorCode, path?: string) {
@@ -15,5 +15,8 @@ export class NoticeRefusal extends Error {
   }
 }
 
-/** A concurrent notice of the sale has named another buyer. The changes are undone, and the notice is applied again. */
+/**
+ * The error if a concurrent notice of the same sale has named a different buyer. The changes are rolled back, and the notice is applied
+ * again.
+ */
 export class SaleJustTaken extends Error {}

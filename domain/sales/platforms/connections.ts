@@ -1,4 +1,6 @@
-/** The connections of a club: the URLs to which sales platforms post. Only the club and the platform know such a URL. */
+/**
+ * The connections of a club. A connection is a URL to which a sales platform posts notices. Only the club and the platform know this URL.
+ */
 import { IsNull } from 'typeorm';
 import { SalesConnection } from '../../../entities/sales/sales-connection.ts';
 import { randomBytes } from 'node:crypto';
@@ -31,7 +33,7 @@ type ConnectionRow = RowOf<typeof connectionColumns>;
 /** The token has 32 random bytes, which are impossible to guess. */
 const newToken = () => randomBytes(32).toString('base64url');
 
-/** @returns the connection with its token. The token is shown only here and at a rotation */
+/** @returns the connection with its token. Only this answer and the answer to a rotation show the token */
 export async function createConnection(
   { db, vault, publicUrl }: AddressedDeps,
   clubId: Id,
@@ -77,7 +79,7 @@ export async function rotateConnection(
   });
 }
 
-/** Stops the receiving of notices. Earlier notices and their results remain. @throws DomainError not_found */
+/** Deletes the connection, so that it receives no more notices. Earlier notices and their results remain. @throws DomainError not_found */
 export async function deleteConnection({ db }: DatabaseDeps, clubId: Id, connectionId: Id, now: Date): Promise<void> {
   const active = { id: connectionId, clubId, deletedAt: IsNull() };
   await db.transaction(async (tx) => {

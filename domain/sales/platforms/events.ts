@@ -1,4 +1,4 @@
-/** The normalized events that the adapters create from notices and the ledger applies. */
+/** The sales events of all platforms in one common form. Adapters create these events from notices, and the ledger applies them. */
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
 
 export interface Buyer {
@@ -7,14 +7,17 @@ export interface Buyer {
 }
 
 interface Sale {
-  /** The time that the notice states. If two notices state different data, the notice with the later time counts. */
+  /** The time that the notice states. If two notices state different data, the data of the notice with the later time counts. */
   at: Date;
   /** The platform's id of the product. */
   productId: string;
   buyer: Buyer;
 }
 
-/** A payment, a refund or a chargeback. The notices "approved" and "completed" belong to the same sale. */
+/**
+ * A payment, a refund or a chargeback of a purchase. A platform may send several notices for one payment, such as "approved" and
+ * "completed".
+ */
 export interface PurchaseEvent extends Sale {
   kind: 'paid' | 'refunded' | 'chargeback';
   /** The platform's id of the purchase. Each charge of a subscription has its own id. */
@@ -22,8 +25,8 @@ export interface PurchaseEvent extends Sale {
   /** The amount in the smallest unit of the currency. */
   amount: number;
   /**
-   * The total amount of all refunds. The value is `part` if the platform states a partial refund without its amount. It is absent if the
-   * whole amount was refunded.
+   * The total amount of all refunds; `part` if the platform reports a partial refund without its amount; absent if the whole amount was
+   * refunded.
    */
   refunded?: number | 'part';
   /** The code of ISO 4217. */
@@ -33,16 +36,16 @@ export interface PurchaseEvent extends Sale {
   subscription?: { id: string; periodEnd?: Date };
 }
 
-/** A late charge of a subscription. */
+/** A charge of a subscription that was not paid in time. */
 export interface LateEvent extends Sale {
   kind: 'late';
   subscriptionId: string;
-  /** The key of the late payment. Repeated notices of one late payment have the same key. */
+  /** Identifies the late payment. Repeated notices about one late payment have the same key. */
   key: string;
   periodEnd?: Date;
 }
 
-/** A canceled subscription. If the period has no end, or its end has passed, the access ends immediately. */
+/** A canceled subscription. If the notice states no end of the paid period, or if that end has passed, the access ends immediately. */
 export interface CanceledEvent extends Sale {
   kind: 'canceled';
   subscriptionId: string;
@@ -61,31 +64,30 @@ export interface NoticeContent {
   proof: string;
 }
 
-/** The platform's ids of a sale. An id that cannot be read is absent. */
+/** The ids that the platform gives to a sale. An id is absent if it cannot be read. */
 export interface SaleIds {
   purchaseId?: string | undefined;
   subscriptionId?: string | undefined;
 }
 
-/** The format and the meaning of one platform's notices. Each platform is one file in `domain/sales/platforms/`. */
+/** Reads the notices of one platform. Each platform has one adapter, in a file of `domain/sales/platforms/`. */
 export interface SalesAdapter {
   platform: SalesPlatform;
-  /** Whether amounts are decimals, such as 149.5, instead of smallest units. */
+  /** Whether the platform states amounts as decimals, such as 149.5, instead of smallest units. */
   sendsDecimals: boolean;
   /**
-   * The part of the request that contains the proof. This is a header, with its name in lower case, or the parameter `signature` of the
-   * query.
+   * The part of the request that contains the proof: the name of a header in lower case, or the query parameter `signature`.
    */
   proofIn: { header: string } | 'signature';
-  /** @returns whether the sender knows the secret that the club got from the platform */
+  /** @returns whether the proof shows that the sender knows the secret that the club got from the platform */
   isProven: (content: NoticeContent, secret: string) => boolean;
   /**
    * @returns the events of the notice; an empty list if the notice does not affect access
-   * @throws NoticeRefusal bad_shape, unknown_currency; each with the path in the body
+   * @throws NoticeRefusal bad_shape, unknown_currency; each with the path of the fault in the body
    */
   parse: (body: unknown) => SalesEvent[];
   /** @returns whether the amount is a text. Versions up to 0.2.0 interpreted such a text as smallest units */
   statesTextAmount: (body: unknown) => boolean;
-  /** @returns the ids of the sale, even if the rest of the notice is unreadable, so that a removal finds the notice */
+  /** @returns the ids of the sale, even if the rest of the notice is unreadable. So the removal of a student finds the notice */
   identify: (body: unknown) => SaleIds;
 }

@@ -2,7 +2,8 @@
  * Hotmart's webhook, version 2.0.0 (developers.hotmart.com: webhook, "purchase-webhook" and "cancel-subscription-webhook").
  *
  * The public documentation leaves these points open. The adapter assumes:
- * - The header `X-HOTMART-HOTTOK` holds the `hottok`. Older configurations send it in the body, which is accepted too.
+ * - The header `X-HOTMART-HOTTOK` holds the `hottok`. Older configurations send the `hottok` in the body, and the adapter accepts this,
+ * too.
  * - `price` is the amount that the buyer paid, a decimal of `currency_value`.
  * - If `purchase.status` of a refund is `PARTIALLY_REFUNDED`, the refund is partial. Hotmart's sales API has this status. The notice does
  * not state the refunded amount.
@@ -17,13 +18,13 @@ import { buyerOf, currencyOf, idOf, readNotice, smallestUnitsFromDecimal, type F
 
 const version = '2.0.0';
 
-/** The meaning of each event. Other events do not affect access: a requested refund, a payment slip, a cart. */
+/** The meaning of each event. Other events, such as a requested refund, a payment slip or a cart, do not affect access. */
 const readers: Readonly<Record<string, (notice: Field) => SalesEvent[]>> = {
   PURCHASE_APPROVED: (notice) => [purchaseOf(notice, 'paid')],
   PURCHASE_COMPLETE: (notice) => [purchaseOf(notice, 'paid')],
   PURCHASE_REFUNDED: (notice) => [purchaseOf(notice, 'refunded')],
   PURCHASE_CHARGEBACK: (notice) => [purchaseOf(notice, 'chargeback')],
-  // If the notice names no subscription, the event is about a payment slip that was not paid yet.
+  // If the notice names no subscription, the event is about a payment slip that is not paid yet.
   PURCHASE_DELAYED: (notice) => (subscriptionOf(notice).exists ? [lateOf(notice)] : []),
   SUBSCRIPTION_CANCELLATION: (notice) => [canceledOf(notice)],
 };
@@ -43,7 +44,7 @@ export const hotmart: SalesAdapter = {
     const reader = Object.hasOwn(readers, event) ? readers[event] : undefined;
     return reader ? reader(notice) : [];
   },
-  statesTextAmount: () => false, // the decimal amount may be a text
+  statesTextAmount: () => false, // the platform may state the decimal amount as a text
   identify: (body) => ({
     purchaseId: idOf(body, ['data', 'purchase', 'transaction']),
     subscriptionId: idOf(body, ['data', 'subscription', 'subscriber', 'code'], ['data', 'subscriber', 'code']),

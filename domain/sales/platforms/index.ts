@@ -1,4 +1,7 @@
-/** The adapter of each platform. A new platform needs a file here, and a name in entities/sales/values.ts and in the contract. */
+/**
+ * Lists the adapter of each platform. A new platform needs an adapter in this folder, and a name in entities/sales/values.ts and in the
+ * contract.
+ */
 import type { SalesAdapter } from './events.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
 import { generic } from './generic.ts';

@@ -1,5 +1,6 @@
 /**
- * Kiwify's webhook as of 2026 (docs.kiwify.com.br: "Receber e validar webhooks", "Eventos de assinatura"). It states no version.
+ * Kiwify's webhook as of 2026 (docs.kiwify.com.br: "Receber e validar webhooks", "Eventos de assinatura"). Kiwify states no version of the
+ * webhook.
  *
  * The public documentation leaves these points open. The adapter assumes:
  * - Times without a zone, such as `2026-03-02 09:15`, are Brazilian (UTC-3).
@@ -17,7 +18,10 @@ import { buyerOf, currencyOf, idOf, isText, readNotice, smallestUnitsOf, type Fi
 
 const zone = '-03:00';
 
-/** The readers of each `webhook_event_type`. Other events do not affect access: a payment slip, a refused charge, an abandoned cart. */
+/**
+ * The functions that read the notices of each `webhook_event_type`. Other events, such as a payment slip, a refused charge or an abandoned
+ * cart, do not affect access.
+ */
 const readers: Readonly<Record<string, (notice: Field) => SalesEvent>> = {
   order_approved: (notice) => purchaseOf(notice, 'paid'),
   subscription_renewed: (notice) => purchaseOf(notice, 'paid'),
@@ -53,7 +57,7 @@ function saleOf(notice: Field) {
   };
 }
 
-/** @returns the first stated time of these fields. One of them must be stated */
+/** @returns the time from the first of these fields that has a value. One of the fields must have a value */
 function firstTime(notice: Field, ...names: string[]): Date {
   const fields = names.map((name) => notice.at(name));
   return (fields.find(({ exists }) => exists) ?? notice.at(names[0] ?? '')).time(zone);
@@ -77,7 +81,7 @@ function purchaseOf(notice: Field, kind: PurchaseEvent['kind']): SalesEvent {
     amount: smallestUnitsOf(commissions.at('charge_amount')),
     currency: currencyOf(currency.exists ? currency : commissions.at('product_base_price_currency')),
     paidAt: firstTime(notice, ...timesOf.paid),
-    // The documentation does not say whether a notice states the period's end after a refund.
+    // The documentation does not say whether a notice of a refund states the end of the paid period.
     ...(id.exists && { subscription: { id: id.id(), ...(kind === 'paid' && periodEndOf(notice)) } }),
   };
 }

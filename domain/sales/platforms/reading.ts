@@ -17,18 +17,18 @@ export interface Field {
   /** @returns the text, or a number as text, because platforms change the type of their ids */
   id: () => string;
   text: () => string;
-  /** @returns the text unchanged; undefined for another type */
+  /** @returns the text unchanged; undefined if the field is not a text */
   stated: () => string | undefined;
   /** @returns the number. A text is refused, because its unit is unknown */
   number: () => number;
-  /** @returns the number, or a text with a decimal, as digits with or without a point, such as `149.5` */
+  /** @returns the amount as digits with or without a point, such as `149.5`. The field may be a number or a text */
   decimal: () => string;
   /**
    * @param zone the offset of times that state no offset, such as `-03:00`
-   * @returns the time from ISO 8601, or from milliseconds since 1970
+   * @returns the time. The field may contain a time in ISO 8601, or milliseconds since 1970
    */
   time: (zone?: string) => Date;
-  /** @returns the folded address, which is valid by the contract */
+  /** @returns the address in case-folded form. It is an address that the contract accepts */
   email: () => string;
 }
 
@@ -115,7 +115,9 @@ export function idOf(body: unknown, ...paths: readonly (readonly string[])[]): s
   return undefined;
 }
 
-/** @param name optional: an unreadable name is repaired, or replaced by the part of the address before the @ */
+/**
+ * @param name the buyer's name, which may be absent. An unreadable name is repaired, or the part of the address before the @ replaces it
+ */
 export function buyerOf(email: Field, name: Field): Buyer {
   const address = email.email();
   return { email: address, name: readName(name.stated() ?? '') ?? nameOfAddress(address) };
@@ -123,7 +125,7 @@ export function buyerOf(email: Field, name: Field): Buyer {
 
 /** @returns the visible text, without characters that cannot be stored or shown; undefined if no text remains or if it is a web address */
 function readName(text: string): string | undefined {
-  // Cuts the text first, so that a text of a megabyte takes no more time than a normal name.
+  // Shortens the text first, so that a text of a megabyte takes no more time than a normal name.
   const storable = text
     .slice(0, longestText)
     .replace(/[\p{Cs}\p{Bidi_Control}]/gu, '')
@@ -138,7 +140,7 @@ function nameOfAddress(address: string): string {
   return holdsWebAddress(name) ? name.replaceAll('.', ' ').trim() : name;
 }
 
-/** @returns the code by ISO 4217 @throws NoticeRefusal unknown_currency */
+/** @returns the currency's code in ISO 4217 @throws NoticeRefusal unknown_currency */
 export function currencyOf(field: Field): string {
   const code = field.text().toUpperCase();
   if (decimalsOf(code) === undefined) throw new NoticeRefusal('unknown_currency', field.path);

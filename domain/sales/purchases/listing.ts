@@ -1,4 +1,4 @@
-/** Purchases and subscriptions as administrators see them. */
+/** Lists purchases and subscriptions as administrators see them. */
 import { Product } from '../../../entities/sales/product.ts';
 import { Purchase } from '../../../entities/sales/purchase.ts';
 import { Subscription } from '../../../entities/sales/subscription.ts';
@@ -12,7 +12,7 @@ import type { PurchaseStatus, SubscriptionStatus } from '../../../entities/sales
 
 const ofProduct = columns(Product, { productId: 'id', productName: 'name' }, 'product');
 
-/** Selects from `purchases sale`, joined with its product. */
+/** A SELECT from `purchases sale`, joined with the product of the sale. */
 export const purchaseColumns = columns(
   Purchase,
   [
@@ -34,7 +34,7 @@ export const purchaseColumns = columns(
 ).and(ofProduct);
 export type PurchaseRow = RowOf<typeof purchaseColumns>;
 
-/** Selects from `subscriptions sale`, joined with its product. */
+/** A SELECT from `subscriptions sale`, joined with the product of the sale. */
 export const subscriptionColumns = columns(
   Subscription,
   [

@@ -1,5 +1,6 @@
 /**
- * Purchases. Each purchase is recorded once, by the platform's id. The number and the order of its notices do not matter (EVT-10, SALE-3).
+ * Purchases. Each purchase is recorded once, under the platform's id, no matter how many notices about it arrive and in which order
+ * (EVT-10, SALE-3).
  */
 import { ProductDelivery } from '../../../entities/sales/product-delivery.ts';
 import { Product } from '../../../entities/sales/product.ts';
@@ -17,7 +18,7 @@ import { salesAdapters } from '../platforms/index.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
 import { SaleJustTaken } from '../notices/refusal.ts';
 
-/** The known owner of a sale. The caller holds the lock of the student. */
+/** The student who owns a sale, and the club, the platform and the product of the sale. The caller holds the lock of the student. */
 export interface SaleOwner {
   clubId: Id;
   platform: SalesPlatform;
@@ -44,10 +45,12 @@ const purchaseColumns = columns(Purchase, [
 type PurchaseRow = RowOf<typeof purchaseColumns>;
 
 /**
- * Records a purchase notice. If the refund arrives first, it also records the payment. The function records the facts `purchase.paid` and
- * `purchase.refunded` once each. If a purchase belongs to no subscription, it also grants access, and a refund revokes it.
- * @param subscriptionId the subscription to which this purchase belongs as a charge. In this case the subscription gives the access
- * @returns the subscription that was recorded for this charge. Later notices do not change this subscription
+ * Records a purchase notice. If the notice of a refund arrives first, the function also records the payment. It records the facts
+ * `purchase.paid` and `purchase.refunded` once each. If the purchase belongs to no subscription, a payment also grants access, and a refund
+ * revokes that access.
+ * @param subscriptionId the subscription, if this purchase is a charge of a subscription. In this case the subscription grants the access,
+ * and not the purchase
+ * @returns the subscription to which this charge belongs. The first notice of the charge decides this, and later notices do not change it
  * @throws SaleJustTaken
  */
 export async function recordPurchase(
@@ -98,7 +101,8 @@ export async function recordPurchase(
   if (isRefunded && ofSubscription === null) await revokeOfPurchase(tx, before.id, 'refund', now);
   const isPaidAfterAll = before.status === 'refunded' && after.status === 'paid';
   if (isPaidAfterAll && ofSubscription === null) await restoreOfPurchase(tx, before.id, now);
-  // The purchase was first treated as a single sale. Its access is revoked, because the subscription grants the same access.
+  // An earlier notice did not name the subscription, so the purchase got its own access. That access is revoked, because the subscription
+  // grants the same access.
   if (before.subscriptionId === null && ofSubscription !== null)
     await revokeOfPurchase(tx, before.id, 'cancellation', now);
   return ofSubscription;
@@ -161,7 +165,7 @@ async function insertPurchase(
   return row;
 }
 
-/** Grants every delivery to which the product is mapped now. */
+/** Grants every delivery that the product names now. */
 export async function grantMapped(
   tx: Transaction,
   { clubId, studentId, productId }: { clubId: Id; studentId: Id; productId: Id },
@@ -172,7 +176,8 @@ export async function grantMapped(
   const mapped = await tx.rows<{ deliveryId: Id }>(
     sql`SELECT ${columns(ProductDelivery, ['deliveryId'])} FROM product_deliveries WHERE product_id = ${productId} ORDER BY delivery_id`,
   );
-  // Each charge extends a subscription. So neither the days of the delivery nor the end of the cohort limits the access.
+  // A subscription's access lasts as long as its charges are paid. So neither the days of the delivery nor the end of the cohort limits the
+  // access.
   const period = source === 'subscription' ? { endsAt: null } : {};
   for (const { deliveryId } of mapped)
     await grantAccess(tx, { clubId, studentId, deliveryId, source, originId, ...period }, now);
@@ -180,7 +185,7 @@ export async function grantMapped(
 
 const termsRankOf = ({ kind }: PurchaseEvent) => (kind === 'paid' ? 1 : 0);
 
-/** @returns the decimals with which the platform's amount was read; null if the platform sends smallest units */
+/** @returns the number of decimals with which the service read the platform's amount; null if the platform sends smallest units */
 function decimalsBy({ platform }: Pick<SaleOwner, 'platform'>, { currency }: PurchaseEvent): number | null {
   return salesAdapters[platform].sendsDecimals ? (decimalsOf(currency) ?? null) : null;
 }
@@ -189,7 +194,7 @@ interface RefundTerms {
   partialRefundEndsAccess: boolean;
 }
 
-/** Reads the product's current setting. */
+/** Reads the product's current setting for partial refunds. */
 async function findRefundTerms(tx: Transaction, productId: Id): Promise<RefundTerms> {
   const terms = await tx.one<RefundTerms>(
     sql`SELECT ${columns(Product, ['partialRefundEndsAccess'])} FROM products WHERE id = ${productId}`,
@@ -197,7 +202,7 @@ async function findRefundTerms(tx: Transaction, productId: Id): Promise<RefundTe
   return terms ?? { partialRefundEndsAccess: false };
 }
 
-/** Merges a row and an event. The order of events does not matter. */
+/** Merges an event into the stored purchase. The result does not depend on the order of the events. */
 function merged(row: PurchaseRow, event: PurchaseEvent & { decimals: number | null }, terms: RefundTerms): PurchaseRow {
   const eventTerms = [termsRankOf(event), event.at.getTime(), event.amount, event.currency] as const;
   const rowTerms = [row.termsRank, row.termsAt.getTime(), Number(row.amount), row.currency] as const;
@@ -216,8 +221,8 @@ function merged(row: PurchaseRow, event: PurchaseEvent & { decimals: number | nu
 }
 
 /**
- * Returns the refunded amount, and whether the refund undoes the sale (ADR 0047). If a refund arrives before its payment, it counts as a
- * full refund at first. It becomes a partial refund if the payment then states a higher amount.
+ * Returns the refunded amount, and whether the refund undoes the sale (ADR 0047). If a refund arrives before its payment, it first counts
+ * as a full refund. When the payment arrives and states a higher amount, the refund becomes a partial refund.
  */
 function refundOf(
   before: PurchaseRow,
@@ -230,7 +235,7 @@ function refundOf(
   const earlierRefund = isComparable ? Number(before.refundedAmount) : null;
   const stated = statedRefund(event, priced.currency);
   const refunded = typeof stated === 'number' ? Math.max(stated, earlierRefund ?? 0) : earlierRefund;
-  // The product's setting applies to refunds, and to a payment whose refund arrived first.
+  // The product's setting for refunds applies to a refund, and also to a payment whose refund arrived earlier.
   const partEnds = partialRefundEndsAccess && (event.kind !== 'paid' || before.status === 'refunded');
   const undoes = (refund: StatedRefund) => {
     if (refund === null || refund === 0) return refund === 0 && leastPrice(priced) === 0;
@@ -251,8 +256,8 @@ function refundOf(
 type StatedRefund = number | 'part' | 'all' | null;
 
 /**
- * A chargeback refunds the whole amount. A refund in another currency counts as a refund of the whole amount too, because it cannot be
- * compared.
+ * A chargeback refunds the whole amount. A refund in a different currency also counts as a refund of the whole amount, because the two
+ * amounts cannot be compared.
  */
 function statedRefund(event: PurchaseEvent, currency: string): StatedRefund {
   if (event.kind === 'paid') return null;

@@ -1,6 +1,6 @@
 /**
  * The step of `subscription-end/<id>`. It reads the recorded end of a canceled subscription's access, and records when the end has passed.
- * If an administrator extends, restores or revokes the access, this change wakes the run.
+ * When an administrator extends, restores or revokes the access, the run wakes and reads the new end.
  */
 import { Subscription } from '../../../entities/sales/subscription.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';

@@ -1,5 +1,5 @@
 /**
- * The state of a subscription, derived from its charges, late payments and cancellations. The state depends on the times of these events,
+ * Derives the state of a subscription from its charges, late payments and cancellations. The state depends on the times of these events,
  * and not on the order of their arrival (ADR 0012).
  */
 import type { SaleTarget, SubscriptionStatus } from '../../../entities/sales/values.ts';
@@ -11,7 +11,7 @@ export interface Cancellation {
   periodEnd: Date | null;
 }
 
-/** A charge that was paid, even if it was undone later. */
+/** A charge that was paid, even if it was refunded or charged back later. */
 export interface Charge {
   /** The platform's id of the charge. If two charges have the same time, the charge with the greater id counts as later. */
   externalId: string;
@@ -21,8 +21,9 @@ export interface Charge {
 }
 
 /**
- * Returns the access that the subscription should have. If the latest charge was undone, the access is refunded. Otherwise, the newest
- * cancellation after that charge determines the access. If a charge and a cancellation have the same time, the charge counts as earlier.
+ * Returns the access that the subscription should have. If the latest charge was refunded or charged back, the access has the status
+ * "refunded". Otherwise, the newest cancellation after that charge determines the access. If a charge and a cancellation have the same
+ * time, the charge counts as earlier.
  */
 export function targetOf(charges: readonly Charge[], cancellations: readonly Cancellation[]): SaleTarget {
   const latest = charges.toSorted(
@@ -44,15 +45,16 @@ const canceledBy = ({ periodEnd }: Cancellation): SaleTarget => ({
   periodEnd: periodEnd?.toISOString() ?? null,
 });
 
-/** A change of the access: a cancellation, or the first charge that was paid after a cancellation. */
+/** A step in the history of the access: a cancellation, or the first charge that was paid after a cancellation. */
 export interface Step {
   at: Date;
   target: SaleTarget;
 }
 
 /**
- * Several cancellations without a charge between them are one step. This step has the time of the first cancellation, and the period end of
- * the newest cancellation. Later notices can only add steps. So the event of each step is recorded once, even if a notice arrives late.
+ * Cancellations that have no charge between them count together as one step. This step has the time of the first of these cancellations,
+ * and the period end of the newest of them. Later notices can only add steps. So the fact of each step is recorded only once, even if a
+ * notice arrives late.
  */
 export function stepsOf(paidAt: readonly Date[], cancellations: readonly Cancellation[]): Step[] {
   // Charges come first in the list, so that a stable sort keeps them before cancellations of the same time.
@@ -73,7 +75,7 @@ export function stepsOf(paidAt: readonly Date[], cancellations: readonly Cancell
 
 export interface Standing {
   status: SubscriptionStatus;
-  /** The first late payment since the last paid charge. */
+  /** Finds the first late payment after the last paid charge. */
   pastDueSince: Date | null;
   canceledAt: Date | null;
 }

@@ -1,9 +1,9 @@
-/** The times of the facts of a sale (EVT-22). */
+/** Decides which time the facts of a sale have (EVT-22). */
 
 /**
  * @param platformAt the platform's time of the event
  * @param now the time at which the notice is processed
- * @returns the platform's time, but never a time in the future, because a platform's clock may be fast
+ * @returns the platform's time, but at most `now`, because a platform's clock may be fast
  */
 export function timeOfFact(platformAt: Date, now: Date): Date {
   return platformAt < now ? platformAt : now;

@@ -1,4 +1,4 @@
-/** One attempt of a delivery in any lane: claim, post, record (ENG-2, HOOK-2). */
+/** Makes one attempt of a delivery, in any lane: claims it, posts it and records it (ENG-2, HOOK-2). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { AttemptOutcome } from '../../../entities/webhooks/values.ts';
@@ -12,14 +12,14 @@ import type { RecordSuccess } from './record-success.ts';
 import { readState, type DeliveryStep } from './state.ts';
 
 export interface DeliveryDeps extends RecordDeps {
-  /** Makes the one request of an attempt. It returns a result for every behaviour of the receiver. */
+  /** Makes the only request of an attempt. The function returns a result for every behaviour of the receiver. */
   post: (message: { url: string; eventId: Id; body: string; secrets: string[] }) => Promise<AttemptAnswer>;
-  /** Records successful attempts. The process has only one such writer. */
+  /** Records successful attempts. A process has only one such writer. */
   recordSuccess: RecordSuccess;
-  /** Is called for each attempt that has ended, before the attempt is recorded. */
+  /** A function that is called for each attempt that has ended, before the attempt is recorded. */
   onAttempt: (attempt: EndedAttempt) => void;
   permits: AttemptPermits;
-  /** A point at which tests can stop the process. */
+  /** A point at which tests stop the process. */
   failpoint: (name: 'claimed' | 'posted') => Promise<void>;
 }
 
@@ -29,32 +29,37 @@ export interface EndedAttempt {
   host: string;
   outcome: AttemptOutcome;
   durationMs: number;
-  /** The precise reason if no answer arrived. */
+  /** The exact reason why no answer arrived; absent if an answer arrived. */
   errorCode?: string;
 }
 
-/** The number of repetitions after interruptions, before the attempt counts as failed. */
+/** The number of times that an interrupted attempt is repeated before it counts as failed. */
 const maxRepetitions = 3;
-/** The maximum number of claims that one step tries. A claim may fail because the endpoint was closed after the step read the state. */
+/**
+ * The maximum number of claims that one step tries. A claim may fail because the endpoint was paused, disabled or throttled after the step
+ * read the state.
+ */
 const maxClaims = 3;
 /** The waits between tries to record an answer, in milliseconds. Most outages of Postgres are shorter than the lease. */
 const recordRetryMs = [100, 400, 1_500, 3_000];
-/** The last try to record begins this time before the end of the lease. */
+/** The last try to record an answer begins this long before the end of the lease, in milliseconds. */
 const recordMarginMs = 2_000;
 
 /**
  * The site at which an attempt runs. The site determines who claims the attempt:
  * - `activity`: a step of the delivery's run makes the attempt, and claims it in Postgres.
- * - `local activity`: the fan-out has claimed the attempt. The first step of the run makes it, in the process of the fan-out (HOOK-15).
- * - `direct lane`: the fan-out has claimed the attempt. Its process makes the attempt without a run (HOOK-18), and already
- *   holds the permits of the attempt. No run waits for the result. If a further step remains, the record of the result wakes the run.
+ * - `local activity`: the fan-out has claimed the attempt. The first step of the delivery's run makes the attempt, in the process of the
+ * fan-out (HOOK-15).
+ * - `direct lane`: the fan-out has claimed the attempt. Its process makes the attempt without a run (HOOK-18), and already holds the
+ * permits of the attempt. No run waits for the result. If the delivery needs a further step, the transaction that records the result wakes
+ * the run.
  */
 export type AttemptSite =
   | { runsIn: 'activity' }
   | { runsIn: 'local activity' | 'direct lane'; claimed: ClaimedDelivery };
 
 /**
- * Makes the next step of the delivery, if the delivery is due. The delivery's run calls it.
+ * Makes the next step of the delivery, if the delivery is due. The delivery's run calls this function.
  * @param now Unix milliseconds
  * @returns the state of the delivery in Postgres, even if this call did not change it
  */
@@ -74,10 +79,10 @@ export async function attemptDelivery(deps: DeliveryDeps, id: Id, now: number): 
 }
 
 /**
- * Makes the due attempt: claims it, posts it and records its outcome.
+ * Makes the attempt that is due: claims the attempt, posts it and records its outcome.
  * @param now Unix milliseconds
- * @returns the state of the delivery after the attempt. Undefined if nothing was claimed. In the direct lane, also undefined if the
- * function would have to read the state
+ * @returns the state of the delivery after the attempt. Undefined if no attempt was claimed. In the direct lane, also undefined if the
+ * function would need another query to read the state
  */
 export async function makeAttempt(
   deps: DeliveryDeps,
@@ -108,7 +113,7 @@ export async function makeAttempt(
   return step ?? stateAfter(deps, id, claim, now + Math.round(performance.now() - started));
 }
 
-/** @returns undefined if nothing is due, or if the fan-out's claim is too old and was returned */
+/** @returns undefined if no attempt is due, or if the fan-out's claim is too old and was released */
 async function claimAt(site: AttemptSite, { db }: DeliveryDeps, id: Id, now: number): Promise<Claim | undefined> {
   if (site.runsIn === 'activity') return claimAttempt(db.source, id, now);
   if (isFresh(site.claimed)) return site.claimed.claim;
@@ -116,7 +121,7 @@ async function claimAt(site: AttemptSite, { db }: DeliveryDeps, id: Id, now: num
   return undefined;
 }
 
-/** @returns the state of the delivery; undefined if the record does not return it */
+/** @returns the state of the delivery; undefined if recording the result does not show the state */
 async function postAndRecord(deps: DeliveryDeps, id: Id, claim: Claim, now: number): Promise<DeliveryStep | undefined> {
   const started = performance.now();
   const elapsed = () => Math.round(performance.now() - started);
@@ -146,7 +151,7 @@ async function postAndRecord(deps: DeliveryDeps, id: Id, claim: Claim, now: numb
   return step;
 }
 
-/** Retries the record, because a second post after a short outage of Postgres would be a duplicate. */
+/** Retries to record the answer. Without the retries, a short outage of Postgres would lead to a second post of the same message. */
 async function untilRecorded<T>(record: () => Promise<T>, leaseLasts: () => boolean): Promise<T> {
   for (const waitMs of recordRetryMs) {
     try {

@@ -1,6 +1,6 @@
 /**
- * The claim of an attempt (ENG-2): a fencing token, a lease and the row of the attempt. A step of the delivery's run claims a due attempt.
- * A fan-out may claim the first attempt for its own process, together with the delivery that it inserts (HOOK-15, HOOK-18).
+ * Claims of attempts (ENG-2). A claim consists of a fencing token, a lease and the row of the attempt. A step of the delivery's run claims
+ * a due attempt. A fan-out may claim the first attempt for its own process, together with the delivery that it inserts (HOOK-15, HOOK-18).
  */
 import type { DataSource } from 'typeorm';
 import type { Priority } from '../../../entities/facts/values.ts';
@@ -19,20 +19,20 @@ import { columnsToWake, wakeSuccessor, type DeliveryToWake } from '../deliveries
 
 /** The right to make one attempt, with all data that the attempt needs. */
 export interface Claim extends AttemptTarget {
-  /** The fencing token. A later claim of the delivery has a higher one. */
+  /** The fencing token. A later claim of the delivery has a higher token. */
   fence: number;
   /** Whether a fan-out made the claim for the direct lane. The delivery then has no run, unless a run was requested after the claim. */
   direct?: true;
-  /** The priority of the fact, for the run that takes over; normal if absent (ENG-15). */
+  /** The priority of the fact. A run that takes over the delivery gets this priority; normal if absent (ENG-15). */
   priority?: Priority;
-  /** The start of the attempt. Delivery, fence and start are the key of the attempt's row. */
+  /** The time at which the attempt began. The delivery, the fencing token and this time are the key of the attempt's row. */
   startedAt: Date;
   /** The number of the attempt, from 1. The next try of an interrupted attempt has the same number. */
   number: number;
   trigger: AttemptTrigger;
   /**
-   * Whether the attempt is part of the schedule. If such an attempt fails, the next wait of the schedule follows. A manual attempt is made
-   * once.
+   * Whether the attempt is part of the schedule. If such an attempt fails, the delivery waits and the next attempt of the schedule follows.
+   * A manual attempt is made only once.
    */
   onSchedule: boolean;
   /** The position of the attempt in the schedule, 1 to 8. */
@@ -48,7 +48,7 @@ export interface Claim extends AttemptTarget {
 /** The columns of an endpoint that an attempt needs. */
 export interface AttemptTarget {
   endpointId: Id;
-  /** The breaker's epoch at the claim. A failure of an earlier epoch does not arm the breaker (HOOK-7). */
+  /** The breaker's epoch when the attempt was claimed. A failure of an earlier epoch does not arm the breaker (HOOK-7). */
   breakerEpoch: number;
   url: string;
   secret: Buffer;
@@ -59,9 +59,9 @@ export interface AttemptTarget {
 export interface ClaimedDelivery {
   id: Id;
   claim: Claim;
-  /** The time of the claim by `performance.now()`. */
+  /** The time at which the attempt was claimed, by `performance.now()`. */
   claimedAt: number;
-  /** The span of the delivery's fact; absent if tracing is off. */
+  /** The tracing span of the delivery's fact; absent if tracing is off. */
   traceparent?: string;
 }
 
@@ -71,12 +71,12 @@ export interface ClaimedDelivery {
  */
 const oldestClaimMs = 5_000;
 
-/** @returns whether the claim is young enough to be posted */
+/** @returns whether the claim is young enough, so that its request may still be sent */
 export const isFresh = ({ claimedAt }: ClaimedDelivery): boolean => performance.now() - claimedAt <= oldestClaimMs;
 
-/** SQL of all claims, by fan-outs and by runs. */
+/** SQL that both kinds of claims use: the claims of fan-outs and the claims of runs. */
 export const claimSql = {
-  /** The end of a lease that begins now. @param seconds the SQL parameter with the length of the lease */
+  /** The time at which a lease that begins now ends. @param seconds the SQL parameter with the length of the lease */
   leaseEnd: (seconds: string) => `clock_timestamp() + make_interval(secs => ${seconds})`,
   /** The columns of `webhook_endpoints` that an attempt needs. @param at the time of the claim */
   target: (at: string) => `webhook_endpoints.id AS "endpointId", webhook_endpoints.breaker_epoch AS "breakerEpoch",
@@ -126,9 +126,9 @@ export function firstClaim(
  * Claims the attempt that is due now. One statement writes the lease and the row of the attempt, so both belong to one transaction. An
  * interrupted manual attempt comes first, then a requested attempt, then the next attempt of the schedule. While the endpoint is throttled,
  * a scheduled attempt is made only for the delivery that the gate admitted. A second statement reads the body by its full key. If the first
- * statement read the body, Postgres would plan a read of every partition of bodies each time.
+ * statement also read the body, Postgres would have to plan for every partition of bodies each time.
  * @param now Unix milliseconds
- * @returns undefined if nothing is due, or another worker has claimed the attempt
+ * @returns the claim; undefined if no attempt is due, or if another worker has claimed the attempt
  */
 export async function claimAttempt(source: DataSource, id: Id, now: number): Promise<Claim | undefined> {
   const [row] = await claimDelivery(source, {
@@ -152,8 +152,8 @@ export async function claimAttempt(source: DataSource, id: Id, now: number): Pro
 }
 
 /**
- * The trigger of the next attempt. If a manual attempt was requested during an interrupted scheduled attempt, the next try is the
- * manual one.
+ * The trigger of the next attempt. If a manual attempt was requested during a scheduled attempt that was then interrupted, the next attempt
+ * is the manual attempt.
  */
 const trigger = `coalesce(delivery.in_flight, delivery.requested, 'schedule')`;
 
@@ -198,8 +198,8 @@ const markInterrupted = prepared<never, { id: Id; fence: number; since: Date }>(
 );
 
 /**
- * Ends a delivery whose body no longer exists. Either a removal of the student after the claim deleted the body and canceled the delivery,
- * or the body was too old.
+ * Ends a delivery whose body no longer exists. There are two possible reasons: the student was removed after the claim, which deleted the
+ * body and canceled the delivery, or the body was too old.
  */
 const endWithoutBody = prepared<never, { id: Id; fence: number; now: Date; startedAt: Date }>(
   'end_without_body',
@@ -209,19 +209,19 @@ const endWithoutBody = prepared<never, { id: Id; fence: number; now: Date; start
    DELETE FROM webhook_attempts WHERE delivery_id = ${value.id} AND fence = ${value.fence} AND started_at = ${value.startedAt}`,
 );
 
-/** An SQL condition: the delivery still needs an attempt. */
+/** An SQL condition. It is true if the delivery still needs an attempt. */
 const isOpen = `(status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)`;
 
 interface ReleasedDelivery extends DeliveryToWake {
   /** Whether the delivery still needs an attempt. */
   open: boolean;
-  /** The delivery waits for an attempt of the schedule. */
+  /** Whether the delivery waits for a scheduled attempt. */
   waits: boolean;
-  /** An administrator has requested an attempt of the delivery. */
+  /** Whether an administrator has requested an attempt of the delivery. */
   manual: boolean;
 }
 
-/** Returns a claim whose attempt was not begun, and deletes the row of the attempt. */
+/** Releases a claim whose attempt has not begun, and deletes the row of the attempt. */
 const releaseClaim = prepared<ReleasedDelivery, { id: Id; fence: number; startedAt: Date; until: Date | null }>(
   'release_claim',
   (value) => `WITH delivery AS (
@@ -236,7 +236,7 @@ const releaseClaim = prepared<ReleasedDelivery, { id: Id; fence: number; started
    SELECT * FROM delivery`,
 );
 
-/** Returns a claim whose attempt was not begun, and wakes the run of the delivery. */
+/** Releases a claim whose attempt has not begun, and wakes the run of the delivery. */
 export async function returnClaim(db: Database, { id, claim }: ClaimedDelivery, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     const [delivery] = await releaseClaim(tx, { id, fence: claim.fence, startedAt: claim.startedAt, until: null });
@@ -245,7 +245,8 @@ export async function returnClaim(db: Database, { id, claim }: ClaimedDelivery, 
 }
 
 /**
- * Returns a claim whose attempt gets no permit. The delivery becomes due later, so that the sweeper does not count it as overdue.
+ * Releases a claim whose attempt gets no permit. The delivery becomes due later, so that the sweeper does not count the delivery as
+ * overdue.
  * @param until Unix milliseconds
  * @returns whether the delivery waits until that time; false if another transaction has changed the delivery
  */
@@ -259,12 +260,12 @@ export async function putClaimOff(source: DataSource, id: Id, claim: Claim, unti
   return delivery?.waits ?? false;
 }
 
-/** The number of deliveries that one transaction hands over. */
+/** The maximum number of deliveries that one transaction hands over to runs. */
 const handOverLimit = 256;
 
 /**
- * Hands over deliveries to runs if their direct attempt was not recorded within its lease (HOOK-18). The claim of the run marks the
- * attempt `interrupted`.
+ * Hands over deliveries to runs if their attempt in the direct lane was not recorded within its lease (HOOK-18). When the run claims the
+ * delivery, it marks this attempt as `interrupted`.
  * @returns the number of deliveries
  */
 export function handOverLost(db: Database, now: Date): Promise<number> {

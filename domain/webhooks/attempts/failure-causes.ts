@@ -1,8 +1,8 @@
-/** The causes of attempts without an answer, as the contract documents them (HOOK-20). */
+/** Finds out why an attempt got no answer. The contract documents these causes (HOOK-20). */
 import { failureCauses, type FailureCause } from '../../../entities/webhooks/values.ts';
 import type { PostAnswer } from '../../../platform/infra/egress/post.ts';
 
-/** The causes, with their codes of Node, OpenSSL and undici. */
+/** The causes, each with the error codes of Node, OpenSSL and undici that show this cause. */
 const codesByCause: Readonly<Record<FailureCause, readonly string[]>> = {
   name_not_found: ['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ENONAME'],
   name_server_failed: [],
@@ -47,7 +47,7 @@ const causeByCode = new Map<string, FailureCause>(
   failureCauses.flatMap((cause) => codesByCause[cause].map((code) => [code, cause] as const)),
 );
 
-/** The cause of a code that is not in the list, by the outcome of the attempt. */
+/** For each outcome of an attempt, the cause if the error code is not in the list. */
 const causeByOutcome: Readonly<Partial<Record<PostAnswer['outcome'], FailureCause>>> = {
   dns_error: 'name_server_failed',
   connection_error: 'connection_failed',
@@ -58,7 +58,7 @@ const causeByOutcome: Readonly<Partial<Record<PostAnswer['outcome'], FailureCaus
 
 /**
  * @param answer the answer of an attempt
- * @returns undefined if an answer arrived, because its status says more
+ * @returns the cause; undefined if an answer arrived, because the status of the answer says more
  */
 export function failureCause({
   outcome,
@@ -67,7 +67,7 @@ export function failureCause({
   outcome: PostAnswer['outcome'];
   errorCode?: string | undefined;
 }): FailureCause | undefined {
-  // If a name server refuses a connection, this says nothing about the receiver.
+  // A name server that refuses a connection does not mean that the receiver refuses connections.
   const listedCause = causeByCode.get(errorCode);
   if (outcome === 'dns_error') return listedCause === 'name_not_found' ? listedCause : 'name_server_failed';
   const byOutcome = causeByOutcome[outcome];

@@ -1,4 +1,4 @@
-/** Permits limit the concurrent attempts of one process. `worker/lanes/` implements them. */
+/** Defines the permits that limit the concurrent attempts of one process. `worker/lanes/` implements the permits. */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ClaimedDelivery } from './claims.ts';
 
@@ -17,13 +17,16 @@ export interface AttemptPermits {
   ): number | undefined;
   /** Releases the permits of the delivery's attempt, if it has any. */
   release(deliveryId: Id): void;
-  /** Stores the duration of a record, in milliseconds. Slower records reduce the number of permits (ENG-18). */
+  /**
+   * Reports how long it took to record a result, in milliseconds. If recording becomes slower, the number of permits becomes smaller
+   * (ENG-18).
+   */
   reportRecord(durationMs: number): void;
-  /** @returns the claim that a fan-out of this process made for the delivery. Each claim is returned only once */
+  /** @returns the claim that a fan-out of this process made for the delivery. A second call returns undefined */
   takeClaim(deliveryId: Id): ClaimedDelivery | undefined;
 }
 
-/** The permits of first attempts that a fan-out claims for its own process. */
+/** The permits for first attempts that a fan-out claims for its own process. */
 export interface FirstAttemptPermits {
   /**
    * @returns true if the attempt got a permit with this call. An attempt that already has a permit gets no second permit. The attempt holds
@@ -35,10 +38,10 @@ export interface FirstAttemptPermits {
   release(deliveryIds: readonly Id[]): void;
 }
 
-/** Makes first attempts in the relay's process, without a run (HOOK-18). */
+/** The lane that makes first attempts in the relay's process, without a run (HOOK-18). */
 export interface DirectLane extends FirstAttemptPermits {
-  /** Waits for a short time if only few permits are free. */
+  /** Waits for a short time if only few permits are free, so that more permits become free. */
   ready(): Promise<void>;
-  /** Makes the attempts. Call this function after the commit of the transaction that inserted the attempts. */
+  /** Begins the attempts. Call this function after the commit of the transaction that inserted the attempts. */
   begin(claimed: readonly ClaimedDelivery[]): void;
 }

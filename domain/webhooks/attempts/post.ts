@@ -8,26 +8,29 @@ import { signingKeyOf } from '../endpoints/secrets.ts';
 export interface WebhookPost {
   url: string;
   eventId: string;
-  /** The envelope. Exactly these characters are signed and sent, in UTF-8. */
+  /** The body of the message. Exactly these characters are signed and sent, in UTF-8. */
   body: string;
   /** The secrets, newest first. During a rotation the endpoint has two secrets. */
   secrets: readonly string[];
-  /** The service name in `User-Agent`. */
+  /** The name of the service that the header `User-Agent` contains. */
   serviceName: string;
   /** Aborts the attempt. */
   signal?: AbortSignal;
-  /** Returns Unix milliseconds for the signature, and for a Retry-After with a date. */
+  /** Returns the current time in Unix milliseconds. The signature needs this time, and a Retry-After that contains a date. */
   wallClock?: () => number;
   /** The time limit of the whole request, from the name lookup to the end of the response. */
   timeLimitMs?: number;
 }
 
 export interface AttemptAnswer extends Omit<PostAnswer, 'retryAfter'> {
-  /** The receiver's Retry-After on 429 or 503, capped; absent if the response has no Retry-After that can be honoured. */
+  /**
+   * The wait that the receiver asks for with Retry-After in a response with status 429 or 503, limited to the maximum. Absent if the
+   * response has no Retry-After that can be honoured.
+   */
   retryAfterSeconds?: number;
 }
 
-/** @returns a function that makes the request of each attempt, through this egress and with this service name */
+/** @returns a function that makes the request of one attempt */
 export const postThrough =
   (dispatcher: WebhookDispatcher, serviceName: string) =>
   (message: Pick<WebhookPost, 'url' | 'eventId' | 'body' | 'secrets'>): Promise<AttemptAnswer> =>
@@ -36,7 +39,7 @@ export const postThrough =
 /**
  * Makes one attempt.
  * @throws the abort reason of `message.signal`, if the signal ended the attempt before the head of the response arrived
- * @throws Error only for internal errors: a malformed secret or header, no sockets left, a closed dispatcher
+ * @throws Error only for internal errors: a malformed secret or header, a lack of free sockets, or a closed dispatcher
  */
 export async function postWebhook(dispatcher: WebhookDispatcher, message: WebhookPost): Promise<AttemptAnswer> {
   const { wallClock = Date.now, timeLimitMs = deliveryRules.attemptTimeLimitMs, signal } = message;
@@ -57,15 +60,15 @@ export async function postWebhook(dispatcher: WebhookDispatcher, message: Webhoo
 
 export interface SignatureHeaders {
   'webhook-id': string;
-  /** The time of the attempt, and not of the fact, in whole Unix seconds. */
+  /** The time of the attempt, in whole Unix seconds. It is not the time of the fact. */
   'webhook-timestamp': string;
   /** The signatures: `v1,<base64>` for each secret, newest first, separated by one space. */
   'webhook-signature': string;
 }
 
 /**
- * Signs one attempt: HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{raw body}`. Each secret gives a signature, so that a receiver with
- * either secret accepts the message during a rotation.
+ * Signs one attempt: HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{raw body}`. The result has one signature for each secret. So
+ * during a rotation, a receiver that knows only one of the two secrets accepts the message.
  * @param message.body exactly the bytes that are sent; text is sent as UTF-8
  * @param message.secrets the secrets, newest first; at least one
  * @param message.at the attempt's time, as a date or in Unix milliseconds

@@ -23,14 +23,14 @@ import type { DeliveryStep } from './state.ts';
 export interface RecordDeps {
   db: Database;
   vault: Vault;
-  /** Returns a number from 0 up to 1, for the jitter of the waits. */
+  /** Returns a random number from 0 to less than 1, for the jitter of the waits. */
   random: () => number;
 }
 
 /**
  * Records a failed attempt, if its claim is still valid (ENG-2).
  * @param answer the failure. Undefined if the attempt was interrupted too often. Such interruptions do not count against the endpoint
- * @returns the state of the delivery; undefined if it must be read
+ * @returns the state of the delivery; undefined if the caller must read the state
  */
 export async function recordFailure(
   { db, vault, random }: RecordDeps,
@@ -49,12 +49,12 @@ export async function recordFailure(
     const { breaker, armed } = answer
       ? afterFailure(endpoint, claim.breakerEpoch, now, overloadMs)
       : { breaker: endpoint, armed: false };
-    // A disabled endpoint has no further failures. Its breaker is reset when it is enabled.
+    // A failure at a disabled endpoint does not count. The breaker is reset when the endpoint is enabled.
     if (endpoint.status !== 'disabled') await writeBreaker(tx, id, claim, endpoint, breaker, now);
     const target = { id: claim.endpointId, clubId: claim.clubId };
     if (endpoint.status !== 'disabled' && answer?.responseStatus === statusGone) {
       await closeEndpoint(tx, vault, target, 'gone', now);
-      return undefined; // the endpoint was closed, which has canceled the delivery
+      return undefined; // the endpoint was disabled, which has canceled the delivery
     }
     if (endpoint.status !== 'disabled' && mailIsDue(breaker, now)) {
       await mailAdministrators(tx, vault, target, 'webhook_endpoint_throttled', now);
@@ -63,7 +63,7 @@ export async function recordFailure(
     const deadline = failingDeadline({ ...endpoint, failingSince: breaker.failingSince });
     if (endpoint.status === 'enabled' && answer && deadline && deadline <= now) {
       await closeEndpoint(tx, vault, target, 'failing', now);
-      return undefined; // the endpoint was closed, which has canceled the delivery
+      return undefined; // the endpoint was disabled, which has canceled the delivery
     } else if (armed || endpoint.admittedDeliveryId === id || claim.trigger === 'recovery') {
       await callGate(tx, claim, now);
     }
@@ -81,10 +81,10 @@ export async function recordFailure(
   });
 }
 
-/** The status with which a receiver says that its address is not used any more. */
+/** The HTTP status with which a receiver says that its address is not used any more. */
 const statusGone = 410;
 
-/** @returns milliseconds until the next attempt of the schedule; undefined if there is none */
+/** @returns the milliseconds until the next attempt of the schedule; undefined if the schedule has no further attempt */
 function waitAfter(claim: Claim, answer: AttemptAnswer | undefined, jitter: number): number | undefined {
   if (!claim.onSchedule) return undefined;
   return waitAfterAttempt(claim.schedulePosition, { jitter, retryAfterSeconds: answer?.retryAfterSeconds });
@@ -99,7 +99,8 @@ async function writeFailure(
   jitter: number,
 ): Promise<DeliveryAfter> {
   const wait = waitAfter(claim, answer, jitter);
-  // An attempt outside the schedule is made once. Its failure fails a recovery, and does not change the state of a resend.
+  // An attempt outside the schedule is made only once. If it fails, a recovered delivery becomes `failed`, but a resend does not change the
+  // state of its delivery.
   const fails = claim.onSchedule ? wait === undefined : claim.trigger === 'recovery';
   // If a manual attempt was requested during this attempt, the manual attempt follows immediately, before any scheduled attempt. If a
   // recovery was requested, the delivery does not fail now, because the attempt of the recovery follows.
@@ -110,7 +111,7 @@ async function writeFailure(
         SET lease_until = NULL, in_flight = NULL, direct = false, attempt_count = attempt_count + 1, interruptions = 0,
             schedule_position = ${claim.onSchedule ? claim.schedulePosition : claim.schedulePosition - 1},
             next_attempt_at = CASE WHEN requested IS NULL THEN coalesce(${dueAt}, next_attempt_at) ELSE next_attempt_at END,
-            -- After the end of the lease, another worker may have parked the delivery. A delivery that ends now must not stay parked.
+            -- After the lease has expired, another worker may have parked the delivery. A delivery that ends now must not stay parked.
             parked_at = CASE WHEN requested IS NOT NULL OR (status = 'pending' AND NOT (${failsNow})) THEN parked_at END,
             status = CASE WHEN ${failsNow} THEN 'failed' ELSE status END,
             completed_at = CASE WHEN ${failsNow} THEN ${now} ELSE completed_at END
@@ -118,13 +119,13 @@ async function writeFailure(
   RETURNING status, next_attempt_at AS "dueAt", created_at AS "createdAt", requested IS NOT NULL AS manual,
             attempt_count + 1 AS attempt, event_type AS "eventType"`,
   );
-  // Another worker has claimed the delivery after the end of the lease, and counts this attempt as interrupted. The attempt must not count
+  // After the lease expired, another worker claimed the delivery, and now counts this attempt as interrupted. The attempt must not count
   // twice against the endpoint.
   if (!delivery) throw new LeaseLost();
   return delivery;
 }
 
-/** A delivery after its failed attempt. */
+/** The state of a delivery after its attempt has failed. */
 interface DeliveryAfter {
   status: DeliveryStatus;
   dueAt: Date;
@@ -136,7 +137,7 @@ interface DeliveryAfter {
   eventType: DeliveredEventType;
 }
 
-/** @returns the state of the delivery; undefined if it must be read */
+/** @returns the state of the delivery; undefined if the caller must read the state */
 function stepAfterFailure(
   { status, dueAt, createdAt, manual, attempt }: DeliveryAfter,
   now: Date,

@@ -1,4 +1,4 @@
-/** Writes the rows that every record of an attempt needs: the attempt, and the breaker of its endpoint. */
+/** Writes the rows that change whenever the result of an attempt is recorded: the attempt, and the breaker of its endpoint. */
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -10,8 +10,8 @@ import { failureCause } from './failure-causes.ts';
 import type { AttemptAnswer } from './post.ts';
 
 /**
- * An SQL condition under which the excerpt of a response may be stored. An excerpt must not quote a removed student. So it is not stored
- * after the payload was purged, or for `student.removed`.
+ * An SQL condition. It is true if the excerpt of a response may be stored. An excerpt must not quote data of a removed student. So no
+ * excerpt is stored after the body was purged, or for the event `student.removed`.
  */
 export const mayKeepExcerpt = `delivery.payload_purged_at IS NULL AND delivery.event_type <> 'student.removed'`;
 
@@ -58,8 +58,9 @@ export async function lockEndpoint(tx: Transaction, endpointId: Id): Promise<Loc
 }
 
 /**
- * Writes the breaker. After an arming, the gate of the endpoint must look at the end of the hold. After a reset, it must look immediately.
- * `gate_looks_at` stores this time. The gate then releases parked deliveries in pages, and the first page has one delivery.
+ * Writes the breaker. If the breaker was armed, the gate of the endpoint must run when the hold ends. If the breaker was reset, the gate
+ * must run immediately. `gate_looks_at` stores this time. The gate then releases parked deliveries in pages, and the first page has one
+ * delivery.
  */
 export async function writeBreaker(
   tx: Transaction,
@@ -70,8 +71,8 @@ export async function writeBreaker(
   now: Date,
 ): Promise<void> {
   const armed = isThrottled(after) && after.breakerEpoch !== before.breakerEpoch;
-  // A new hold applies to all deliveries. If the attempt of an admitted delivery has not begun yet, the delivery parks again. An attempt in
-  // flight ends before the hold ends, because a hold is longer than a lease.
+  // A new hold applies to all deliveries. If the attempt of an admitted delivery has not begun yet, the delivery is parked again. An
+  // attempt in flight ends before the hold ends, because a hold is longer than a lease.
   const keepsAdmitted = isThrottled(after) && !armed && before.admittedDeliveryId !== id;
   const gateLooksAt = armed ? after.holdUntil : isThrottled(before) && !isThrottled(after) ? now : null;
   await tx.manager.update(

@@ -16,7 +16,7 @@ import type { Claim } from './claims.ts';
 import type { AttemptAnswer } from './post.ts';
 import { lockEndpoint, mayKeepExcerpt, unlessLost, writeAttempt, writeBreaker } from './record-rows.ts';
 
-/** The shortest time between two writes of a healthy endpoint's `last_success_at`, in milliseconds. */
+/** The minimum time between two writes of a healthy endpoint's `last_success_at`, in milliseconds. */
 const successEveryMs = 5_000;
 
 /** An attempt that a receiver accepted. */
@@ -31,15 +31,15 @@ interface Accepted {
 export type RecordSuccess = (id: Id, claim: Claim, answer: AttemptAnswer, now: Date) => Promise<boolean>;
 
 /**
- * If one record takes longer than this time, in milliseconds, the next record no longer waits for it. The connection of the slow record may
- * have stalled, and during a longer wait the leases would end.
+ * If one write takes longer than this time, in milliseconds, the next write no longer waits for it. The database connection of the slow
+ * write may have stalled, and leases would end during a longer wait.
  */
 export const recordHoldsMs = 1_000;
 
 /**
- * @param onBatch receives the number of successes that one statement recorded
- * @returns the writer of a process. The successes that arrive during a write are recorded together by the next statement. If that statement
- * skips a success, the writer records this success alone.
+ * @param onBatch a function that receives the number of successes that one statement recorded
+ * @returns the writer of a process. The next statement records all successes that arrive during a write. If that statement skips a success,
+ * the writer records this success alone.
  */
 export function createSuccessWriter(db: Database, onBatch: (size: number) => void = () => {}): RecordSuccess {
   const write = (accepted: readonly Accepted[]) => recordTogether(db, accepted, onBatch);
@@ -71,10 +71,10 @@ async function recordAlone(db: Database, { id, claim, answer, now }: Accepted): 
 }
 
 /**
- * Records scheduled attempts at healthy endpoints in one statement that waits for no lock. These endpoints change only in
- * `last_success_at`.
- * @returns the status of each delivery; undefined for each delivery that the statement skipped: its endpoint has failures, its claim is
- * lost, a manual attempt is requested, or another transaction holds a row
+ * Records scheduled attempts at healthy endpoints in one statement that waits for no lock. In the rows of these endpoints, only
+ * `last_success_at` changes.
+ * @returns the status of each delivery; undefined if the statement skipped the delivery. It skips a delivery if the endpoint has failures,
+ * the claim is lost, a manual attempt is requested, or another transaction holds a row
  */
 async function recordTogether(
   db: Database,
@@ -109,9 +109,9 @@ async function recordTogether(
 }
 
 /**
- * The assignments of the UPDATE after a 2xx response. The delivery has succeeded, even if its endpoint was disabled during the attempt. But
- * if a removal or the expiry canceled the delivery, it stays canceled. If a resend was requested during the attempt, the resend still
- * follows. If a recovery was requested, no further attempt follows.
+ * The assignments of the UPDATE that records a 2xx response. The delivery has succeeded, even if its endpoint was disabled during the
+ * attempt. But if the delivery was canceled by a removal or an expiry, it stays canceled. If a resend was requested during the attempt, the
+ * resend still follows. If a recovery was requested, no further attempt follows.
  */
 const succeeded = (now: Sql) => sql`
   lease_until = NULL, in_flight = NULL, direct = false, attempt_count = attempt_count + 1, interruptions = 0,
@@ -121,7 +121,7 @@ const succeeded = (now: Sql) => sql`
   status = CASE WHEN cancel_reason IS NULL THEN 'succeeded' ELSE status END,
   completed_at = CASE WHEN cancel_reason IS NULL THEN ${now}::timestamptz ELSE completed_at END`;
 
-/** The columns of accepted attempts, and the bounds of their ids and times. */
+/** The values of accepted attempts by column, and the bounds of their ids and times. */
 interface AcceptedValues {
   ids: readonly Id[];
   fences: readonly number[];
@@ -139,12 +139,12 @@ interface AcceptedValues {
   lastStart: Date;
 }
 
-/** An SQL condition: the breaker has nothing to reset. */
+/** An SQL condition. It is true if the endpoint's breaker needs no reset. */
 const isHealthy = 'consecutive_failures = 0 AND breaker_step = 0';
 
 /**
  * Locks endpoints before deliveries, in the order of their ids, and skips rows that another transaction holds (ENG-6). The row of the
- * endpoint is written only if it changes. The limits of ids and times restrict the partitions that Postgres reads.
+ * endpoint is written only if it changes. Because of the bounds of the ids and times, Postgres reads only some partitions.
  */
 const recordSucceeded = prepared<{ id: Id; fence: number; status: string }, AcceptedValues>(
   'record_succeeded',

@@ -1,7 +1,6 @@
 /**
- * Reads the state of a delivery. The delivery has ended, or it waits for a time, for the end of a lease, or for its gate. The module also
- * parks a delivery that must wait for
- * its gate (HOOK-4).
+ * Reads the state of a delivery. A delivery either has ended, or waits for a time, for the end of a lease, or for its gate. The module also
+ * parks a delivery that must wait for its gate (HOOK-4).
  */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -23,7 +22,7 @@ interface StateRow {
   leaseUntil: Date | null;
   createdAt: Date;
   attempt: number;
-  /** The manual attempt that was requested or interrupted. This attempt is due immediately. */
+  /** The kind of the manual attempt that was requested, or that was interrupted. Such an attempt is due immediately. */
   manual: Exclude<AttemptTrigger, 'schedule'> | null;
   parked: boolean;
   endpointStatus: 'enabled' | 'paused' | 'disabled';
@@ -32,13 +31,14 @@ interface StateRow {
 }
 
 /**
- * Reads the state of a delivery. Parks a due delivery that must wait, and cancels a delivery that has been pending for 30 days.
+ * Reads the state of a delivery. If the delivery is due but must wait for its gate, the function parks the delivery. If the delivery has
+ * been pending for 30 days, the function cancels it.
  * @param now Unix milliseconds
- * @returns undefined if an attempt may be claimed immediately
+ * @returns the state; undefined if an attempt may be claimed immediately
  */
 export async function readState(db: Database, id: Id, now: number): Promise<DeliveryStep | undefined> {
   const [row] = await selectState(db.source, { id });
-  if (!row) return { done: true, outcome: 'canceled' }; // retention has deleted the delivery with its endpoint
+  if (!row) return { done: true, outcome: 'canceled' }; // maintenance has deleted the delivery together with its endpoint
   if (row.status !== 'pending' && row.manual === null) return { done: true, outcome: row.status };
 
   const waiting = { done: false, attempt: row.attempt } as const;
@@ -65,17 +65,17 @@ const selectState = prepared<StateRow, { id: Id }>(
 );
 
 /**
- * Returns whether an attempt may be made now. Manual attempts, recoveries and tests do not wait for the breaker (DEL-5). No attempt is
- * made at a paused endpoint.
+ * Returns whether an attempt may be made now. Manual attempts, recoveries and tests do not wait for the breaker (DEL-5). The service makes
+ * no attempt at a paused endpoint.
  */
 function canGo({ endpointStatus, throttled, admitted, manual }: Omit<StateRow, 'leaseUntil'>): boolean {
   return endpointStatus === 'enabled' && (!throttled || admitted || manual !== null);
 }
 
 /**
- * Hands the delivery to its endpoint's gate. The function locks the endpoint before it reads the endpoint. So a transaction that opens the
- * endpoint finds this delivery among the parked deliveries.
- * @returns false if the endpoint was opened before the lock, or if another worker has claimed the delivery
+ * Hands the delivery to its endpoint's gate. The function locks the endpoint before it reads the endpoint. So a transaction that ends the
+ * pause or the throttling finds this delivery among the parked deliveries.
+ * @returns false if the pause or the throttling ended before the lock was taken, or if another worker has claimed the delivery
  */
 function park(db: Database, id: Id, now: number): Promise<boolean> {
   return db.transaction(async (tx) => {
@@ -95,7 +95,7 @@ function park(db: Database, id: Id, now: number): Promise<boolean> {
           AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)`,
     );
     if (parked === 0) return false;
-    // Signals the gate, unless the gate's own timer ends before the gate could admit a delivery.
+    // Signals the gate. No signal is needed if the gate can admit no delivery before its own timer ends.
     if (gate.call) await callGate(tx, gate, new Date(now));
     return true;
   });

@@ -19,8 +19,8 @@ const bodyOfEvent = prepared<{ body: string }, { eventId: Id; createdAt: Date }>
 );
 
 /**
- * Finds the body of an event without the time of a delivery. If an endpoint subscribed after an earlier release had fanned the event out,
- * the endpoint's delivery is younger than the body.
+ * Finds the body of an event in all partitions. A delivery can be younger than its body, if its endpoint subscribed after an earlier
+ * release had fanned out the event. Then the time of the delivery does not select the right partition.
  */
 const anyBodyOfEvent = prepared<{ body: string }, { eventId: Id }>(
   'any_body_of_event',

@@ -115,13 +115,13 @@ function timesOf(
   return { ...times, since: Math.max(times.since, earliest) };
 }
 
-/** Rounds a finer time up to the next millisecond, because deliveries are created at whole milliseconds. */
+/** Rounds a time with microseconds up to the next millisecond, because deliveries are created at whole milliseconds. */
 function millisecondsOf(text: string): number {
   const at = Date.parse(text.toUpperCase());
   return /\.\d{3}\d*[1-9]/.test(text) ? at + 1 : at;
 }
 
-/** @returns one delivery with its ended attempts, first to last @throws DomainError not_found */
+/** @returns one delivery with the attempts that have ended, in the order in which they were made @throws DomainError not_found */
 export async function findDelivery(
   db: Queries,
   clubId: Id,
@@ -166,8 +166,8 @@ export async function readDelivery(tx: Transaction, deliveryId: Id, now: Date): 
 }
 
 /**
- * Whether the body counts as purged: a removal has deleted the body, or its retention time is over. After the retention time, the body may
- * still exist for a while.
+ * Whether the body counts as purged. This is true if the removal of a student has deleted the body, or if the retention time of the body is
+ * over. After the retention time, the body may still exist for a while.
  */
 const isPurged = ({ removed, createdAt }: DeliveryRow, now: Date) => removed || createdAt <= endOf.bodies(now);
 

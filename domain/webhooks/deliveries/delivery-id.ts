@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { leastIdOf, timeOfId, type Id } from '../../../platform/core/ids.ts';
 
 /**
- * @returns a UUID of version 8. It has the event's 48 bits of time, so that the event and the delivery are in partitions of the same week.
- *   The rest is SHA-256 of the event's 16 bytes and the endpoint's 16 bytes, cut to the remaining length
+ * @returns a UUID of version 8. It starts with the time of the event's id (48 bits). So the event and the delivery are in partitions of the
+ * same week. The rest is the start of a SHA-256 hash. The hash covers the 16 bytes of the event's id and the 16 bytes of the endpoint's id
  */
 export function deliveryIdOf(eventId: Id, endpointId: Id): Id {
   const [event, endpoint] = [eventId, endpointId].map((id) => Buffer.from(id.replaceAll('-', ''), 'hex'));

@@ -1,12 +1,12 @@
-/** The assignments by which deliveries end without an attempt. */
+/** The SQL assignments that end deliveries without an attempt. */
 import type { CancelReason } from '../../../entities/webhooks/values.ts';
 import { raw, sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 
 /**
  * @param end.now the time, or an SQL expression for the time
  * @param end.reason the `cancel_reason`
- * @returns the assignments. They cancel a pending delivery, drop requested attempts, and remove the delivery from its gate. An ended
- *   delivery keeps its status
+ * @returns the assignments. They cancel a pending delivery, drop requested attempts, and remove the delivery from its gate. A delivery that
+ * has already ended keeps its status
  */
 export function ending({ now, reason }: { now: Date | Sql; reason: CancelReason | null }): Sql {
   const because = raw(reason === null ? 'NULL' : `'${reason}'`);

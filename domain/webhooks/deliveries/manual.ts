@@ -1,4 +1,4 @@
-/** Attempts outside the schedule that an administrator requests: a resend or a recovery (DEL-6, STATE-11, STATE-12, STATE-15). */
+/** Handles attempts outside the schedule that an administrator requests: a resend or a recovery (DEL-6, STATE-11, STATE-12, STATE-15). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { WebhookDelivery as Delivery } from '../../../entities/webhooks/webhook-delivery.ts';
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
@@ -20,7 +20,7 @@ type WebhookDelivery = RecordOf<'WebhookDelivery'>;
 
 /**
  * Requests one manual attempt with the same body and `webhook-id`. A pending delivery becomes due now and stays on its schedule. Any other
- * delivery is attempted once, and only a success changes its status.
+ * delivery gets only this attempt, and its status changes only if the attempt succeeds.
  * @throws DomainError not_found, endpoint_not_enabled, payload_purged
  */
 export function resendDelivery(
@@ -35,10 +35,11 @@ export function resendDelivery(
     const delivery = await tx.manager.findOne(Delivery, { select: { id: true, eventType: true }, where });
     if (!delivery) {
       await requireEndpoint(tx, clubId, endpointId);
-      throw notFound('delivery'); // reads the delivery before the endpoint's state, because 404 comes before 409
+      throw notFound('delivery'); // reads the delivery before the endpoint's state, because the error 404 has priority over 409
     }
     await lockEnabledEndpoint(tx, clubId, endpointId);
-    // An attempt that is already requested becomes due now and keeps its kind, because the kind decides the effect of its failure.
+    // If an attempt is already requested, it becomes due now. The attempt stays a resend or a recovery, because this decides what happens
+    // if the attempt fails.
     const rows = await tx.run(
       sql`UPDATE webhook_deliveries
           SET requested = coalesce(requested, 'manual'), parked_at = NULL, next_attempt_at = ${now}
@@ -55,10 +56,10 @@ export function resendDelivery(
 /**
  * Finds the deliveries that failed since the given time, or that were canceled when the endpoint was disabled. Sets them back to `pending`
  * for one attempt each. The gate releases a few deliveries at a time. A long history is recovered in parts, so that no transaction holds
- * the endpoint's row for long. If a part fails, the next call recovers the rest. Deliveries that a removal or the expiry canceled have no
- * body and stay.
- * @param since the beginning of the time range. A time more than 30 days ago counts as 30 days ago, because the bodies of older deliveries
- *   are deleted
+ * the endpoint's row for long. If a part fails, the next call recovers the rest. Deliveries that were canceled by a removal or an expiry
+ * have no body, so they stay canceled.
+ * @param since the beginning of the time range. A time that is more than 30 days ago counts as 30 days ago, because the bodies of older
+ * deliveries are deleted
  * @returns the number of recovered deliveries
  * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date in the future
  */
@@ -82,12 +83,12 @@ export async function recoverDeliveries(
   }
 }
 
-/** The number of deliveries recovered in one transaction. A larger number would lock the endpoint's row for seconds. */
+/** The maximum number of deliveries that one transaction recovers. A larger transaction would lock the endpoint's row for seconds. */
 const recoveryBatch = 2_000;
 
 /**
- * @param ended the range of the times at which deliveries ended. Every part except the first has an upper limit, so that a delivery that
- *   fails again is not found twice
+ * @param ended the range of the times at which deliveries ended. Every part except the first has an upper limit. So a recovered delivery
+ * that fails again is not found a second time
  */
 async function recoverSome(
   tx: Transaction,
@@ -111,7 +112,7 @@ async function recoverSome(
     sql`UPDATE webhook_deliveries
         SET status = 'pending', completed_at = NULL, requested = 'recovery', next_attempt_at = ${now}, parked_at = ${now}
       WHERE id = ANY (${ids})
-        -- Checks each delivery again. While the statement waited for the lock, the delivery may have ended in another way, or a removal may
+        -- Checks each delivery again. While the statement waited for the lock, the delivery may have ended differently, or a removal may
         -- have deleted its body.
         AND status IN ('failed', 'canceled') AND cancel_reason IS NULL AND payload_purged_at IS NULL`,
   );

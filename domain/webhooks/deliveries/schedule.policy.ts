@@ -13,29 +13,29 @@ export const deliveryRules = {
   /** The number of attempts: the first attempt, and one attempt after each wait (DEL-3). */
   attempts: waitsMs.length + 1,
   waitsMs,
-  /** The jitter: each wait becomes longer or shorter by at most this share (DEL-3). */
+  /** The jitter. It makes each wait longer or shorter by at most this share of the wait (DEL-3). */
   jitter: 0.1,
-  /** The limit of name lookup, connection, TLS, request and response together (DEL-1). */
+  /** The time limit for name lookup, connection, TLS, request and response together (DEL-1). */
   attemptTimeLimitMs,
-  /** The lease of an attempt. It is longer than any attempt, so that a living worker never loses it (ENG-2). */
+  /** The lease of an attempt. It is longer than any attempt, so that a worker that still runs never loses its lease (ENG-2). */
   leaseSeconds: attemptTimeLimitMs / second + 10,
-  /** The largest Retry-After that is honoured (DEL-2). */
+  /** The maximum wait for which a Retry-After is honoured (DEL-2). */
   retryAfterLimitSeconds: (10 * hour) / second,
   /** A delivery that is still pending after this time is canceled with `cancel_reason: expired` (STATE-13). */
   expiryMs: 30 * day,
-  /** The number of bytes of a response that are stored, from its start (DEL-8). */
+  /** The number of bytes that are stored from the start of a response (DEL-8). */
   excerptBytes: 2_048,
 } as const;
 
-/** Statuses whose Retry-After is honoured (DEL-2). */
+/** The HTTP statuses for which the service honours a Retry-After (DEL-2). */
 const statusesWithRetryAfter: ReadonlySet<number> = new Set([429, 503]);
 
 /**
- * Returns the wait of a delivery after a failed attempt (DEL-2, DEL-3).
+ * Returns how long a delivery waits after a failed attempt (DEL-2, DEL-3).
  * @param attempt the number of the failed attempt, from 1
- * @param variation.jitter a number from 0 to less than 1. 0 gives the shortest wait, and 0.5 gives the wait of the table
+ * @param variation.jitter a number from 0 to less than 1. 0 gives the shortest wait, and 0.5 gives the wait of the table without jitter
  * @param variation.retryAfterSeconds the wait that the receiver requests. It can lengthen the wait, but not shorten it
- * @returns whole milliseconds, or undefined after the last attempt
+ * @returns the wait in whole milliseconds, or undefined after the last attempt
  * @throws RangeError for an invalid attempt number or jitter
  */
 export function waitAfterAttempt(
@@ -64,11 +64,12 @@ const httpDates = [
 ];
 
 /**
- * Returns the wait of a response's Retry-After (DEL-2), in whole seconds from `now`, capped.
+ * Returns the wait that a response's Retry-After requests (DEL-2), in whole seconds from `now`. The wait is limited to the maximum.
  * @param status the status of the response; the header counts only for 429 and 503
- * @param header the header's value: seconds, or an HTTP date
+ * @param header the value of the header Retry-After: seconds, or an HTTP date
  * @param now Unix milliseconds
- * @returns undefined if the header is absent, and for an invalid value, a negative number, a past date or a date that does not exist
+ * @returns the wait in seconds; undefined if the header is absent, or if its value is invalid, a negative number, a past date or a date
+ * that does not exist
  */
 export function honouredRetryAfter(status: number, header: string | undefined, now: number): number | undefined {
   if (header === undefined || !statusesWithRetryAfter.has(status)) return undefined;
@@ -82,7 +83,7 @@ function secondsUntil(header: string, now: number): number | undefined {
   return seconds > 0 ? seconds : undefined;
 }
 
-/** @returns Unix milliseconds; undefined for other text, and for a day or a time that does not exist */
+/** @returns the time in Unix milliseconds; undefined if the text is no HTTP date, or if the day or the time does not exist */
 function readHttpDate(header: string, now: number): number | undefined {
   const parts = httpDates.map((form) => form.exec(header)?.groups).find((groups) => groups !== undefined);
   if (!parts) return undefined;
@@ -93,7 +94,7 @@ function readHttpDate(header: string, now: number): number | undefined {
     return undefined;
   const date = new Date(Date.UTC(year, monthIndex, dayOfMonth));
   const exists = date.getUTCMonth() === monthIndex && date.getUTCDate() === dayOfMonth;
-  // The value 60 is a leap second.
+  // The value 60 for the seconds is a leap second.
   if (!exists || hours > 23 || minutes > 59 || seconds > 60) return undefined;
   return date.getTime() + hours * hour + minutes * minute + seconds * second;
 }

@@ -1,4 +1,6 @@
-/** Counts the deliveries of an endpoint, exactly for every filter, at a cost that does not grow with its history. */
+/**
+ * Counts the deliveries of an endpoint, exactly and for every filter. The time of the count does not grow with the length of the history.
+ */
 import { deliveryStatuses, type DeliveryStatus, type TallySpan } from '../../../entities/webhooks/values.ts';
 import { WebhookTally } from '../../../entities/webhooks/webhook-tally.ts';
 import { all, columns, raw, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
@@ -6,14 +8,19 @@ import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
 
-/** The deliveries that are selected. */
+/** The filter that selects deliveries. */
 export interface DeliverySelection {
   endpointId: Id;
   status?: DeliveryStatus;
   eventType?: DeliveredEventType;
-  /** Selects deliveries that were created at this time or later, in Unix milliseconds. `-Infinity` selects all. */
+  /**
+   * Selects deliveries that were created at this time or later, in Unix milliseconds. The value `-Infinity` means that there is no lower
+   * limit.
+   */
   since: number;
-  /** Selects deliveries that were created before this time, in Unix milliseconds. `Infinity` selects all. */
+  /**
+   * Selects deliveries that were created before this time, in Unix milliseconds. The value `Infinity` means that there is no upper limit.
+   */
   until: number;
 }
 
@@ -29,8 +36,8 @@ const downwards = (at: number, span: TallySpan) => Math.floor(at / lengthMs[span
 const isLong = ({ from, to }: Stretch) => from < to;
 
 /**
- * Splits a time range, so that only few values must be added. The parts are whole days, the whole hours before and after these days, and
- * two edges of less than an hour. In the edges, deliveries are counted one by one.
+ * Splits a time range into parts, so that the count only adds up a few tallies. The parts are whole days, the whole hours before and after
+ * these days, and two edges that are shorter than an hour. In the edges, deliveries are counted one by one.
  */
 function splitRange({ since, until }: { since: number; until: number }): {
   tallies: (Stretch & { span: TallySpan })[];
@@ -57,7 +64,7 @@ function splitRange({ since, until }: { since: number; until: number }): {
   };
 }
 
-/** Returns the conditions on a column of times. */
+/** Returns the conditions that limit a column of times to a range. */
 function within(column: Sql, { from, to }: Stretch): (Sql | undefined)[] {
   return [
     Number.isFinite(from) ? sql`${column} >= ${new Date(from)}` : undefined,
@@ -67,7 +74,10 @@ function within(column: Sql, { from, to }: Stretch): (Sql | undefined)[] {
 
 const union = (queries: readonly Sql[]): Sql => queries.reduce((first, second) => sql`${first} UNION ALL ${second}`);
 
-/** @returns the condition on `webhook_deliveries`, with only the filters that are set, so that the plan of Postgres fits this condition */
+/**
+ * @returns the condition on `webhook_deliveries`, with only the filters that are set, so that Postgres makes a plan for exactly these
+ * filters
+ */
 function selecting({ endpointId, status, eventType, since, until }: DeliverySelection): Sql {
   return all([
     sql`endpoint_id = ${endpointId}`,
@@ -82,8 +92,8 @@ function selecting({ endpointId, status, eventType, since, until }: DeliverySele
  * @param after a further condition on each part of the query: the deliveries after a cursor
  * @param order the clause `ORDER BY … LIMIT …` for each part of the query
  * @returns an SQL query for the selected deliveries. If only a type is selected, the result combines one query for each status. So the
- * index (endpoint, type, status, time) returns the rows in the order of time, with or without a selected status. It reads no needless rows,
- * even for rare combinations
+ * index (endpoint, type, status, time) returns the rows in the order of time, with or without a selected status. The query reads no
+ * unneeded rows, even for rare combinations
  */
 export function selection(
   selectedColumns: Sql,
@@ -99,8 +109,8 @@ export function selection(
 }
 
 /**
- * @returns an SQL expression for the number of selected deliveries: tallies, changes that are not rolled up yet, and edges. One statement
- *   reads all of these values, so they are consistent
+ * @returns an SQL expression for the number of selected deliveries. It adds the tallies, the changes that are not in the tallies yet, and
+ * the deliveries in the edges. One statement reads all of these values, so they are consistent
  */
 export function counting(selected: DeliverySelection): Sql {
   if (selected.since >= selected.until) return sql`0`;
@@ -136,8 +146,8 @@ const ofEach = (written: (status: DeliveryStatus) => string, between = ', ') =>
   raw(deliveryStatuses.map(written).join(between));
 
 /**
- * Rolls up at most `limit` changes into the tallies, in any order. A tally that reaches zero is deleted.
- * @returns the number of changes that were rolled up
+ * Adds at most `limit` pending changes to the tallies, in any order. A tally that reaches zero is deleted.
+ * @returns the number of changes that were added
  */
 export async function rollUpTallies(db: Database, limit: number): Promise<number> {
   return db.transaction(async (tx) => {

@@ -27,7 +27,7 @@ export async function wakeSuccessor(
   await wake(tx, 'webhookDelivery', [{ ...delivery, ...(keepsPriority && { priority }) }], now);
 }
 
-/** Wakes many runs as bulk, because released, canceled or purged deliveries must not overtake new facts (ENG-15). */
+/** Wakes many runs as bulk, because deliveries that were released, canceled or purged must not overtake new facts (ENG-15). */
 export async function wakeManyDeliveries(
   tx: Transaction,
   deliveries: readonly DeliveryToWake[],
@@ -41,7 +41,7 @@ export async function wakeManyDeliveries(
   );
 }
 
-/** Signals the endpoint's gate. If the gate does not run, this starts the gate. */
+/** Signals the endpoint's gate. If the gate's run does not exist yet, the signal starts it. */
 export async function callGate(
   tx: Transaction,
   { endpointId, clubId }: { endpointId: Id; clubId: Id },

@@ -1,6 +1,6 @@
 /**
- * The circuit breaker of an endpoint: when it arms, how long it holds, and when the service disables the endpoint (STATE-3 to STATE-5,
- * HOOK-7, HOOK-21).
+ * The circuit breaker of an endpoint. Decides when the breaker is armed, how long it holds deliveries back, and when the service disables
+ * the endpoint (STATE-3 to STATE-5, HOOK-7, HOOK-21).
  */
 
 const minute = 60_000;
@@ -8,14 +8,17 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 export const breakerRules = {
-  /** The number of failures in a row that throttle an endpoint. */
+  /** After this number of failures in a row, the breaker is armed and the endpoint is throttled. */
   failuresToArm: 5,
-  /** The length of the hold after the first arming. Each further arming doubles the hold. */
+  /** The length of the hold when the breaker is armed for the first time. Each time that the breaker is armed again, the hold doubles. */
   firstHoldMs: minute,
   longestHoldMs: hour,
-  /** If no delivery of an enabled endpoint was accepted for this time, the endpoint is disabled with the reason `failing`. */
+  /**
+   * If the deliveries of an enabled endpoint fail for this long and none is accepted, the service disables the endpoint with the reason
+   * `failing`.
+   */
   failingMs: 5 * day,
-  /** An endpoint that is throttled for this long causes a mail to its administrators. */
+  /** When an endpoint has been throttled for this long, the administrators of the club get a mail. */
   mailAfterMs: hour,
 } as const;
 
@@ -25,24 +28,32 @@ export interface Breaker {
   consecutiveFailures: number;
   /** The time of the first of these failures. */
   failingSince: Date | null;
-  /** The end of the hold of the last arming. */
+  /** The end of the hold that began when the breaker was last armed. */
   holdUntil: Date | null;
-  /** The number of armings since the last accepted attempt. If it is above 0, the endpoint is throttled. */
+  /**
+   * The number of times that the breaker was armed since the last accepted attempt. If this number is above 0, the endpoint is throttled.
+   */
   breakerStep: number;
-  /** The number of armings and resets. */
+  /** The number of times that the breaker was armed or reset. */
   breakerEpoch: number;
-  /** The time of the first arming since the last reset; null while the endpoint is not throttled. */
+  /** The time at which the breaker was first armed after the last reset; null while the endpoint is not throttled. */
   throttledSince: Date | null;
   /** The time at which the administrators got the mail about this throttling. */
   throttleMailedAt: Date | null;
 }
 
-/** The maximum of `breakerStep`. A higher step would not make the hold longer, and an endpoint may fail any number of times. */
+/**
+ * The maximum of `breakerStep`. A higher step would not make the hold longer. Without this maximum, the step could grow without limit,
+ * because an endpoint may fail any number of times.
+ */
 const maxSteps = 16;
 
 export const isThrottled = ({ breakerStep }: Pick<Breaker, 'breakerStep'>): boolean => breakerStep > 0;
 
-/** @param step the number of the arming, from 1 @returns 1 min, 2 min, 4 min … 1 h, in milliseconds */
+/**
+ * @param step the number of times that the breaker was armed, from 1
+ * @returns the length of the hold in milliseconds: 1 minute, 2 minutes, 4 minutes and so on, but at most 1 hour
+ */
 export function holdAfterArming(step: number): number {
   return Math.min(breakerRules.firstHoldMs * 2 ** (step - 1), breakerRules.longestHoldMs);
 }
@@ -51,7 +62,7 @@ export function holdAfterArming(step: number): number {
 const overloadStatuses: ReadonlySet<number | undefined> = new Set([429, 502, 504]);
 
 /**
- * Returns the hold for all deliveries of an endpoint after an answer that reports an overload (HOOK-21).
+ * Returns how long all deliveries of an endpoint are held back after an answer that reports an overload (HOOK-21).
  * @param answer.waitMs the wait until the next attempt of this delivery, if there is one
  * @returns the hold in milliseconds. The hold is the wait of the delivery, but at most a minute. If `Retry-After` asks for a longer wait,
  * the hold is longer, but at most an hour. Undefined for an answer that reports no overload
@@ -67,12 +78,13 @@ export function overloadHold(answer: {
 }
 
 /**
- * Returns the breaker after a recorded failure. Every failure counts. While the endpoint is throttled, only an attempt that was claimed
- * after the last arming can arm the breaker again. So if forty attempts fail at the same time, the hold doubles only once (ADR 0008).
- * @param claimEpoch the breaker's epoch at the claim of the attempt
+ * Returns the state of the breaker after a recorded failure. Every failure counts. While the endpoint is throttled, only an attempt that
+ * was claimed after the breaker was last armed can arm the breaker again. So if forty attempts fail at the same time, the hold doubles only
+ * once (ADR 0008).
+ * @param claimEpoch the breaker's epoch when the attempt was claimed
  * @param overloadMs the hold of an answer that reports an overload. The first such answer arms the breaker, and the hold then has at least
  *   this length
- * @returns the new breaker, and whether this failure armed it
+ * @returns the new state of the breaker, and whether this failure armed the breaker
  */
 export function afterFailure(
   breaker: Breaker,
@@ -104,7 +116,7 @@ export function afterFailure(
   };
 }
 
-/** Returns the breaker after a 2xx, or after a disabled endpoint was enabled. */
+/** Returns the state of the breaker after a 2xx response, or after a disabled endpoint was enabled. */
 export function resetBreaker({ breakerEpoch }: Pick<Breaker, 'breakerEpoch'>): Breaker {
   return {
     consecutiveFailures: 0,
@@ -125,8 +137,8 @@ export function mailIsDue({ throttledSince, throttleMailedAt }: Breaker, now: Da
 
 /**
  * Returns the time at which an enabled endpoint is disabled because of its failures. This is five days after its first failure since the
- * last accepted delivery. Paused time does not count, so the five days begin again after a pause.
- * @returns undefined for an endpoint without failures
+ * last accepted delivery. Time in which the endpoint is paused does not count, so the five days begin again after a pause.
+ * @returns the time; undefined if the endpoint has no failures
  */
 export function failingDeadline({
   failingSince,

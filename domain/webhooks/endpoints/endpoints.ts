@@ -51,7 +51,7 @@ const listed = (clubId: Id): Sql =>
 
 /**
  * Registers an enabled endpoint. The host name is looked up before any write.
- * @returns the endpoint and its secret, which is shown only here and at a rotation
+ * @returns the endpoint and its secret. Only this answer and the answer to a rotation show a secret
  * @throws DomainError feature_not_in_plan, url_not_allowed, endpoint_limit_reached
  */
 export async function registerEndpoint(
@@ -93,9 +93,9 @@ export async function registerEndpoint(
 }
 
 /**
- * Changes the fields that are present, so that concurrent edits of different fields do not overwrite each other. A new URL is checked as
- * at a registration, before any write. Pending deliveries use the new URL.
- * @param input.description an empty text removes the description
+ * Changes only the fields that are present. So concurrent edits of different fields do not overwrite each other. A new URL is checked in
+ * the same way as at the registration, before any write. Pending deliveries use the new URL.
+ * @param input.description the new description. An empty text removes the description
  * @throws DomainError not_found, url_not_allowed
  */
 export async function updateEndpoint(
@@ -126,7 +126,7 @@ export async function updateEndpoint(
 }
 
 /**
- * @param now the time that decides whether the hold and the rotation are over
+ * @param now the current time, which decides whether the hold and the rotation are over
  * @throws DomainError not_found, also for an endpoint of another club and for a deleted endpoint
  */
 export async function findEndpoint(db: Queries, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {

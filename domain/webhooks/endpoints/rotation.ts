@@ -9,9 +9,10 @@ import { endpointRules } from './endpoints.policy.ts';
 import { newSecret } from './secrets.ts';
 
 /**
- * Gives the endpoint a new secret. The previous secret also signs for 24 hours.
- * @param options.expirePrevious if true, the function rotates even while an earlier secret is still valid, and ends that secret immediately
- * @returns the endpoint and its new secret, which is shown only here
+ * Gives the endpoint a new secret. For 24 hours, messages are also signed with the previous secret.
+ * @param options.expirePrevious if true, the function rotates the secret even while the previous secret of an earlier rotation is still
+ * valid. That previous secret becomes invalid immediately
+ * @returns the endpoint and its new secret. Only this answer shows the new secret
  * @throws DomainError not_found; rotation_in_progress
  */
 export function rotateSecret(

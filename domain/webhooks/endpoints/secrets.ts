@@ -4,7 +4,10 @@ import { randomBytes } from 'node:crypto';
 const secretPrefix = 'whsec_';
 const secretBytes = 32;
 
-/** @returns a new secret: `whsec_` and 32 random bytes in standard base64 with padding. It is shown once, and stored encrypted. */
+/**
+ * @returns a new secret: `whsec_` and 32 random bytes in standard base64 with padding. The service shows the secret only once, and stores
+ * it encrypted.
+ */
 export function newSecret(): string {
   return secretPrefix + randomBytes(secretBytes).toString('base64');
 }
@@ -15,7 +18,8 @@ export function newSecret(): string {
  */
 export function signingKeyOf(secret: string): Buffer {
   const key = Buffer.from(secret.slice(secretPrefix.length), 'base64');
-  // Node decodes invalid base64 silently. So a damaged secret would give a key that is too short, and signatures that no receiver accepts.
+  // Node decodes invalid base64 silently. So a damaged secret would become a key that is too short, and no receiver would accept the
+  // signatures.
   if (!secret.startsWith(secretPrefix) || key.length !== secretBytes)
     throw new TypeError('The text is not a webhook secret.');
   return key;

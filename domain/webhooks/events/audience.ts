@@ -11,28 +11,29 @@ import type { SubjectStudent } from './bodies/reading.ts';
 
 export interface Audience {
   fact: FactToTell;
-  /** The student. Undefined if no endpoint subscribed to the fact's type, because the student is read only for an endpoint. */
+  /** The student of the fact. Undefined if no endpoint subscribed to the fact's type, because then the student is not read. */
   student: SubjectStudent | undefined;
   endpoints: readonly SubscribedEndpoint[];
 }
 
 /** An endpoint that subscribed to the type of a fact. */
 export interface SubscribedEndpoint extends AttemptTarget {
-  /** Whether the last attempt at the endpoint did not fail. */
+  /** Whether no attempt at the endpoint has failed since the last accepted attempt. */
   healthy: boolean;
   /** Whether an attempt at the endpoint may be made immediately. This requires that it is enabled, healthy and not throttled. */
   open: boolean;
 }
 
-/** @returns whether there is anything to send. About a removed student, only the removal itself is sent (DEL-9) */
+/** @returns whether there is anything to send. If the student was removed, only the event about the removal is sent (DEL-9) */
 export function isSent(audience: Audience): audience is Audience & { student: SubjectStudent } {
   const { fact, student, endpoints } = audience;
   return endpoints.length > 0 && student !== undefined && (!student.removed || fact.type === 'student.removed');
 }
 
 /**
- * Finds the facts that have a subscribed endpoint. The function takes no lock, because an endpoint that subscribes later must not get these
- * facts. If there is only one fact and it is not bulk, the function returns it without a query, because its fan-out reads the same rows.
+ * Finds the facts that have a subscribed endpoint. The function takes no lock, because an endpoint that subscribes at a later time must not
+ * get these facts. If there is only one fact and it is not bulk, the function returns it without a query, because its fan-out reads the
+ * same rows.
  */
 export async function factsWithSubscribers(
   db: Queries,
@@ -48,8 +49,8 @@ export async function factsWithSubscribers(
 }
 
 /**
- * Locks the student and then the endpoints of one fact before it reads them. A removal, a pause or a disable is therefore completely
- * before the fan-out or completely after it.
+ * Locks the student and then the endpoints of one fact before it reads them. So a transaction that removes the student, or pauses or
+ * disables an endpoint, commits either before the fan-out or after it.
  */
 export async function lockAudience(tx: Transaction, fact: FactToTell): Promise<Audience> {
   const { clubId, studentId, type } = fact;
@@ -57,7 +58,10 @@ export async function lockAudience(tx: Transaction, fact: FactToTell): Promise<A
   return { fact, student: rows[0], endpoints: rows };
 }
 
-/** Locks the audiences of several facts. @returns the audiences. Facts whose student another transaction has locked are left out */
+/**
+ * Locks the audiences of several facts.
+ * @returns the audiences. The function leaves out a fact if another transaction has locked the student of the fact
+ */
 export async function lockFreeAudiences<Fact extends FactToTell>(
   tx: Transaction,
   facts: readonly Fact[],

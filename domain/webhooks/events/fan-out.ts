@@ -1,6 +1,6 @@
 /**
- * Fans out a fact. It reads one body from the current resource, and creates one delivery for each endpoint that subscribed to the type
- * (HOOK-1).
+ * Fans out facts. For each fact, it makes one body from the current data. It then creates one delivery for each endpoint that subscribed to
+ * the fact's type (HOOK-1).
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import {
@@ -20,21 +20,24 @@ import { withFirstAttempts, type FirstAttemptLanes, type FirstAttempts } from '.
 import { insertEvents, readPending, type NewDelivery, type PlannedEvent } from './insert-deliveries.ts';
 
 export interface FanOutOptions extends FirstAttemptLanes {
-  /** The facts that other consumers still need. They must not be removed. */
+  /** The facts that other consumers still need. The fan-out must not remove these facts. */
   neededByOthers?: ReadonlySet<Id>;
 }
 
 /** The run of a delivery that must be started. */
 export interface DeliveryRun extends Run {
-  /** The endpoint to whose limit of local first attempts this attempt counts. Absent if the attempt must not run in the relay's process. */
+  /**
+   * The endpoint of the delivery, if its first attempt may run in the relay's process. The attempt then counts for the endpoint's limit of
+   * such attempts.
+   */
   localAttemptAt?: Id;
-  /** The claim of the first attempt, which already has a permit. */
+  /** The claim of the first attempt. This attempt already has a permit. */
   claimed?: ClaimedDelivery;
 }
 
 /**
- * Inserts the event and its deliveries in one transaction. A repetition changes nothing and returns the same result. Therefore another
- * relay can finish the work of a relay that died between the commit and the start.
+ * Inserts the event and its deliveries in one transaction. A repeated call changes nothing and returns the same result. So if a relay dies
+ * after the commit and before it starts the runs, another relay can finish the work.
  * @returns the deliveries that need a run; an empty list if the student was removed before the fan-out
  */
 export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise<readonly NewDelivery[]> {
@@ -46,7 +49,7 @@ export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise
  * Fans out facts. Several facts share one transaction, which does not wait for the lock of a student, and waits only briefly for the lock
  * of an endpoint.
  * @returns the runs of each fact's deliveries; `removed` is set only if this process has a direct lane
- * @throws the error of the transaction, which was rolled back. The caller must then fan out each fact alone
+ * @throws the error of the transaction, after the transaction was rolled back. The caller must then fan out each fact alone
  */
 export async function fanOutFacts(
   db: Database,
@@ -104,7 +107,7 @@ async function fanOutAlone(db: Database, fact: FactToTell, context: FanOutContex
   });
 }
 
-/** @returns the results by fact. Facts whose student another transaction has locked are left out */
+/** @returns the results by the id of the fact. The function leaves out a fact if another transaction has locked the student of the fact */
 async function fanOutTogether(
   db: Database,
   facts: readonly ClaimedFact[],
@@ -122,7 +125,7 @@ async function fanOutTogether(
   });
 }
 
-/** @returns the result for each audience */
+/** @returns the result for each audience, in the order of the audiences */
 async function fanOutTo(tx: Transaction, audiences: readonly Audience[], context: FanOutContext): Promise<FannedOut[]> {
   const planned = await planEvents(tx, audiences, context);
   const claimedAt = performance.now();
@@ -143,7 +146,7 @@ async function fanOutTo(tx: Transaction, audiences: readonly Audience[], context
   return results.map(({ fact, deliveries }) => ({ deliveries, isRemoved: removed.has(fact.id) }));
 }
 
-/** Assembles the bodies, and acquires permits for first attempts. */
+/** Assembles the bodies of the events, and acquires permits for first attempts. */
 async function planEvents(
   tx: Transaction,
   audiences: readonly Audience[],
@@ -162,7 +165,7 @@ async function planEvents(
   });
 }
 
-/** @returns the claims that the insert has written, by delivery. The permits of all other deliveries are released */
+/** @returns the claims that the insert has written, by the id of the delivery. The function releases the permits of all other deliveries */
 function claimsOf(
   { fact, body, deliveries }: PlannedEvent,
   isClaimable: (deliveryId: Id) => boolean,
@@ -190,7 +193,7 @@ const newDelivery = ({ id, endpoint }: PlannedEvent['deliveries'][number]): NewD
   healthy: endpoint.healthy,
 });
 
-/** Removes the facts that need no further work. @returns their ids */
+/** Deletes the facts that need no further work. @returns their ids */
 async function removeFinished(
   tx: Transaction,
   results: readonly { fact: FactToTell; deliveries: readonly NewDelivery[] }[],

@@ -1,4 +1,7 @@
-/** The first attempts that a fan-out claims for its own process, from their permits to the commit (HOOK-15, HOOK-18). */
+/**
+ * Collects the first attempts that a fan-out claims for its own process. Keeps their permits and claims until the transaction commits
+ * (HOOK-15, HOOK-18).
+ */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { AttemptSite } from '../attempts/attempt.ts';
 import type { ClaimedDelivery } from '../attempts/claims.ts';
@@ -7,9 +10,9 @@ import type { SubscribedEndpoint } from './audience.ts';
 
 /** The lanes in which the process of a fan-out makes first attempts. */
 export interface FirstAttemptLanes {
-  /** Makes the attempts for which it has permits, without a run. If absent, runs make all attempts. */
+  /** The lane that makes attempts without a run, as long as it has permits. If absent, runs make all attempts. */
   lane?: DirectLane;
-  /** Permits of first attempts whose runs begin in this process. If absent, each run claims its own attempt. */
+  /** The permits for first attempts that runs make in this process. If absent, each run claims its own attempt. */
   localPermits?: FirstAttemptPermits;
 }
 
@@ -23,13 +26,13 @@ export interface FirstAttempts {
   release(deliveryId: Id): void;
   /** Adds a claim that the transaction has written. */
   add(claimed: ClaimedDelivery): void;
-  /** Releases all permits and forgets all claims, when the transaction begins or is rolled back. */
+  /** Releases all permits and forgets all claims. Call this function when the transaction begins or is rolled back. */
   reset(): void;
 }
 
 /**
- * @param fanOut runs the transaction; it resets the attempts when it begins, because it may be retried
- * @returns the result of `fanOut`. After the commit the direct lane begins its attempts; after a failure all permits are released
+ * @param fanOut a function that runs the transaction. It must reset the attempts at its beginning, because the transaction may be retried
+ * @returns the result of `fanOut`. After the commit, the direct lane begins its attempts. If `fanOut` fails, all permits are released
  */
 export async function withFirstAttempts<T>(
   lanes: FirstAttemptLanes,

@@ -15,7 +15,7 @@ export interface PlannedEvent {
   fact: FactToTell;
   /** The body. Null if the event is not sent. The deliveries of such an event are recorded as canceled. */
   body: string | null;
-  /** `site` is set for a first attempt that is claimed with the delivery. */
+  /** `site` is set if the fan-out claims the first attempt when it inserts the delivery. */
   deliveries: readonly { id: Id; endpoint: SubscribedEndpoint; site: ClaimedSite | undefined }[];
 }
 
@@ -23,17 +23,17 @@ export interface PlannedEvent {
 export interface NewDelivery {
   id: Id;
   endpointId: Id;
-  /** Whether the endpoint's last attempt did not fail. */
+  /** Whether no attempt at the endpoint has failed since the last accepted attempt. */
   healthy: boolean;
-  /** The first attempt, if the fan-out has claimed this attempt for the run. */
+  /** The claim of the first attempt, if the fan-out has claimed this attempt for the run. */
   claimed?: ClaimedDelivery;
 }
 
 /**
- * Inserts the rows that do not exist yet.
+ * Inserts the rows of events and deliveries that do not exist yet.
  * @returns `inserted` contains the ids of all new deliveries. `late` contains only the new deliveries whose event already existed, because
- * their endpoint subscribed after the first fan-out of the event. A late delivery gets the body and the time of the first fan-out, so this
- * function does not claim it
+ * their endpoint subscribed after the first fan-out of the event. A late delivery gets the body and the time of the first fan-out, so the
+ * caller must not claim its first attempt
  */
 export async function insertEvents(
   tx: Transaction,
@@ -70,7 +70,7 @@ export async function insertEvents(
   return { inserted: new Set(inserted.map(({ id }) => id)), late: new Set(late) };
 }
 
-/** The columns of new events and of their deliveries. */
+/** The values of new events and of their deliveries, by column. */
 interface DeliveryValues {
   now: Date;
   eventIds: readonly Id[];
@@ -82,7 +82,7 @@ interface DeliveryValues {
   areSent: readonly boolean[];
   ids: readonly Id[];
   endpointIds: readonly Id[];
-  /** The position of the event of each delivery, counted from 1. */
+  /** For each delivery, the position of its event in the list of events, counted from 1. */
   places: readonly number[];
   areClaimed: readonly boolean[];
   areDirect: readonly boolean[];
@@ -120,7 +120,8 @@ const insertDeliveries = prepared<{ id: Id; eventIsNew: boolean }, DeliveryValue
 );
 
 /**
- * @returns the deliveries of an event from earlier fan-outs that still need a run. They are pending, and no process attempts them directly
+ * @returns the deliveries of an event from earlier fan-outs that still need a run. These deliveries are pending, and no direct lane has
+ * claimed them
  */
 export function readPending(tx: Transaction, eventId: Id): Promise<NewDelivery[]> {
   const { from, to } = deliveryIdsOf(eventId);

@@ -16,8 +16,8 @@ import { wake } from '../../../platform/engine/wakes.ts';
 type WebhookEndpoint = RecordOf<'WebhookEndpoint'>;
 
 /**
- * Enables an endpoint. The gate of a paused endpoint then releases the parked deliveries. The breaker of a disabled endpoint is reset. An
- * enabled endpoint stays unchanged.
+ * Enables an endpoint. If the endpoint was paused, its gate then releases the parked deliveries. If the endpoint was disabled, its breaker
+ * is reset. If the endpoint is already enabled, nothing changes.
  * @throws DomainError not_found; endpoint_not_enabled while a long queue is still being canceled
  */
 export function enableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
@@ -57,7 +57,11 @@ export function pauseEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now: 
   });
 }
 
-/** Stops the creation of deliveries and cancels the queue. A disabled endpoint stays unchanged. @throws DomainError not_found */
+/**
+ * Disables an endpoint: the service creates no more deliveries for it, and its queue is canceled. If the endpoint is already disabled,
+ * nothing changes.
+ * @throws DomainError not_found
+ */
 export function disableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
   return changeState(deps, clubId, endpointId, now, async (tx, status) => {
     if (status === 'disabled') return;
@@ -67,8 +71,9 @@ export function disableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now
 }
 
 /**
- * Hides the endpoint, erases its secrets and cancels its queue. Retention deletes its history later, because the history can have millions
- * of rows. @throws DomainError not_found
+ * Hides the endpoint, erases its secrets and cancels its queue. Maintenance deletes its history later, because the history can have
+ * millions of rows.
+ * @throws DomainError not_found
  */
 export async function deleteEndpoint({ db, vault }: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
@@ -97,7 +102,8 @@ function changeState(
 }
 
 /**
- * Throws while the queue is still being canceled in parts. If the endpoint were enabled now, the service would send the rest of the queue.
+ * Throws if the queue is long and the gate is still canceling parts of it. If the endpoint were enabled now, the service would send the
+ * rest of the queue.
  */
 async function requireEmptyQueue(tx: Transaction, endpointId: Id): Promise<void> {
   const hasPending = await tx.manager.existsBy(WebhookDelivery, { endpointId, status: 'pending' });

@@ -1,6 +1,6 @@
 /**
  * The gate of an endpoint admits one delivery at a time while the endpoint is throttled, and later releases the parked deliveries (HOOK-5,
- * HOOK-6). It is the step of `endpoint-gate/<endpoint id>`.
+ * HOOK-6). This module is the step of the run `endpoint-gate/<endpoint id>`.
  */
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -17,8 +17,8 @@ export const gateRules = {
   /** The maximum number of recovered deliveries that are in progress at the same time. */
   recoveriesAtATime: 4,
   /**
-   * The maximum size of a page of parked deliveries, which are released together. The first page has one delivery, and each page can have
-   * twice the size of the page before.
+   * The maximum number of parked deliveries in a page. The gate releases all deliveries of a page together. The first page has one
+   * delivery, and each page can be twice as large as the page before.
    */
   largestPage: 64,
 } as const;
@@ -30,7 +30,7 @@ export type GateStep =
       done: false;
       at: number;
       /**
-       * The present work of the gate:
+       * The present activity of the gate:
        * - `paused`: the endpoint is paused, and the gate releases no delivery.
        * - `holding`: the gate waits for the end of the breaker's hold.
        * - `probing`: the gate has admitted one delivery.
@@ -50,17 +50,17 @@ export interface GateDeps {
   vault: Vault;
 }
 
-/** A gate that waits for a signal also looks once a day. */
+/** A gate that waits for a signal also checks its endpoint once a day. */
 const dayMs = 86_400_000;
-/** The time between two pages. */
+/** The time between two pages of released deliveries. */
 const pageEveryMs = 1_000;
 /**
- * The time after which the gate checks whether an admitted attempt was lost. Usually the gate need not check this, because the record of
- * the attempt signals the gate.
+ * The time after which the gate checks whether an admitted attempt was lost. Usually this check is not needed, because the gate gets a
+ * signal when the attempt is recorded.
  */
 const overdueMs = (deliveryRules.leaseSeconds + 5) * 1_000;
 
-/** The limit up to which parked deliveries are counted. These counts are only informative. */
+/** The gate counts at most this number of parked deliveries. The counts are only information for operators. */
 const maxCounted = 10_000;
 
 /** Makes the next step of the gate. @param now Unix milliseconds */
@@ -100,8 +100,8 @@ const gated = columns(WebhookEndpoint, [
 type GatedEndpoint = RowOf<typeof gated>;
 
 /**
- * Locks the row of the endpoint. A transaction that parks a delivery locks this row too, so it runs before or after the step of the gate.
- * Without the lock, the gate could end while a delivery is parked.
+ * Locks the row of the endpoint. A transaction that parks a delivery also locks this row, so it commits either before or after the step of
+ * the gate. Without the lock, the gate could end while a delivery is parked.
  */
 function lockEndpoint(tx: Transaction, endpointId: Id): Promise<GatedEndpoint | undefined> {
   return tx.one(sql`SELECT ${gated} FROM webhook_endpoints WHERE id = ${endpointId} FOR NO KEY UPDATE`);
@@ -112,7 +112,7 @@ type Release = { done: true; outcome: 'open' | 'disabled' } | { done: false; at:
 
 /**
  * Releases the deliveries that may be attempted now.
- * @returns the state of the gate, and the time at which the gate looks again if no signal arrives
+ * @returns the state of the gate, and the time at which the gate runs again if no signal arrives
  */
 async function releaseDue(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   if (endpoint.status === 'disabled') {
@@ -128,8 +128,8 @@ async function releaseDue(tx: Transaction, endpoint: GatedEndpoint, now: number)
 }
 
 /**
- * @returns whether a recovered delivery is in progress or waits. The record of each attempt signals the gate, which then releases the next
- *   recovered delivery
+ * @returns whether a recovered delivery is in progress or waits. When an attempt is recorded, the gate gets a signal and releases the next
+ * recovered delivery
  */
 async function releaseRecoveries(tx: Transaction, endpointId: Id, now: number): Promise<boolean> {
   const busy = await count(
@@ -145,7 +145,7 @@ async function releaseRecoveries(tx: Transaction, endpointId: Id, now: number): 
 /**
  * After the hold, admits one delivery at a time while the endpoint is throttled. It admits the delivery with the earliest due time. A
  * failed delivery gets a later due time. So a message that the receiver never accepts does not block the other deliveries. If no delivery
- * is parked, the hold does not double.
+ * is parked, there is no attempt that can fail, so the hold does not double.
  */
 async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   const holdUntil = endpoint.holdUntil?.getTime() ?? now;
@@ -164,8 +164,8 @@ async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): 
 }
 
 /**
- * Returns whether the admitted delivery is in progress. It is in progress until its attempt is recorded, until its lease has ended, or
- * until it is canceled before its attempt.
+ * Returns whether the admitted delivery is in progress. The progress ends when its attempt is recorded, when its lease expires, or when the
+ * delivery is canceled before its attempt.
  */
 async function isUnderWay(tx: Transaction, deliveryId: Id | null): Promise<boolean> {
   if (deliveryId === null) return false;
@@ -197,7 +197,10 @@ function nextPage({ consecutiveFailures, releasePage: last }: GatedEndpoint, und
   return underway > last / 2 ? last : Math.min(gateRules.largestPage, last * 2);
 }
 
-/** Counts deliveries that are due and not parked, both released and new, up to the largest page. */
+/**
+ * Counts deliveries that are due and not parked. They are either released or new deliveries. The count ends at the size of the largest
+ * page.
+ */
 function countUnderWay(tx: Transaction, endpointId: Id, now: number): Promise<number> {
   return count(
     tx,
@@ -212,7 +215,10 @@ async function count(tx: Transaction, rows: Sql): Promise<number> {
   return counted?.count ?? 0;
 }
 
-/** SQL conditions for the two kinds of parked deliveries, which are released differently. Each condition has its own index. */
+/**
+ * SQL conditions for the two kinds of parked deliveries. The gate releases the two kinds in different ways. Each condition has its own
+ * index.
+ */
 const usual = sql`requested IS DISTINCT FROM 'recovery'`;
 const recovery = sql`requested = 'recovery'`;
 
@@ -229,8 +235,8 @@ function countWaiting(tx: Transaction, endpointId: Id, condition: Sql): Promise<
 }
 
 /**
- * Releases up to `limit` parked deliveries and wakes their workflows. They become due now, so that the sweeper does not count them as
- * overdue. Rows that another transaction holds are skipped until the next step.
+ * Releases up to `limit` parked deliveries and wakes their workflows. The released deliveries become due now, so that the sweeper does not
+ * count them as overdue. This step skips rows that another transaction has locked; the next step tries these rows again.
  */
 async function release(
   tx: Transaction,
@@ -248,7 +254,7 @@ async function release(
       WHERE delivery.id = next.id
   RETURNING ${columnsToWake('delivery')}`,
   );
-  // A single delivery is not bulk, because all other parked deliveries wait for its result.
+  // A single released delivery is not woken as bulk, because all other parked deliveries wait for its result.
   await (limit > 1
     ? wakeManyDeliveries(tx, released, new Date(now))
     : wake(tx, 'webhookDelivery', released, new Date(now)));

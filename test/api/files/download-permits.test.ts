@@ -23,7 +23,7 @@ describe('download permits (REPO-8)', () => {
     Array.from({ length: count }, () => taking(clubId, studentId));
   const grantedPermits = (count: number) => Array<string>(count).fill('taken');
 
-  it('are limited to 3 per student and, per club, to half of the permits that other clubs leave free', () => {
+  it('allow 3 downloads per student, and give each club at most half of the permits that others leave', () => {
     expect(times(4, 'one', 'student')).to.deep.equal([...grantedPermits(3), 'busy 30']);
     expect(times(48, 'one')).to.deep.equal([...grantedPermits(47), 'busy 30']);
     expect(times(26, 'two')).to.deep.equal([...grantedPermits(25), 'busy 30']);
@@ -41,11 +41,11 @@ describe('download permits (REPO-8)', () => {
       expect(times(count + 1, club)).to.deep.equal([...grantedPermits(count), 'busy 30']);
   });
 
-  it('are limited to 3 in each club for a student of two clubs', () => {
+  it('allow 3 downloads in each club to a student of two clubs', () => {
     expect([...times(3, 'one', 'student'), ...times(3, 'two', 'student')]).to.deep.equal(grantedPermits(6));
   });
 
-  it('become free when they are returned, and count only once if they are returned twice', () => {
+  it('become free when they are returned. Returning a permit twice frees only one permit', () => {
     const release = permits.take({ clubId: 'one', studentId: 'student' });
     times(2, 'one', 'student');
     release();

@@ -31,14 +31,14 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     return results;
   };
 
-  it('are limited to 4 per student and, per club, to half of the permits that other clubs leave free', async () => {
+  it('allow 4 requests per student, and give each club at most half of the permits that others leave', async () => {
     expect(await times(5, 'one', 'student')).to.deep.equal([...Array<string>(4).fill('taken'), 'busy 5']);
     expect(await times(9, 'one')).to.deep.equal([...Array<string>(8).fill('taken'), 'busy 5']);
     expect(await times(7, 'two')).to.deep.equal([...Array<string>(6).fill('taken'), 'busy 5']);
     expect(await times(4, 'three')).to.deep.equal([...Array<string>(3).fill('taken'), 'busy 5']);
   });
 
-  it('become free when they are returned, and count only once if they are returned twice', async () => {
+  it('become free when they are returned. Returning a permit twice frees only one permit', async () => {
     const { release } = await take('one', { ownerId: 'student' });
     await times(3, 'one', 'student');
     release();
@@ -46,7 +46,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     expect(await times(2, 'one', 'student')).to.deep.equal(['taken', 'busy 5']);
   });
 
-  /** Takes a permit. After the abort signal, the writer returns the permit immediately, like a request that stores its received bytes. */
+  /** Takes a permit for a request. When the request is aborted, it returns the permit immediately. */
   const giving = async (name: string, aborted: string[], ...writer: Parameters<typeof take>): Promise<void> => {
     const { signal, release } = await take(...writer);
     signal.addEventListener('abort', () => {
@@ -55,7 +55,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     });
   };
 
-  it('are taken from the slowest request that is at least a minute old, which is then aborted', async () => {
+  it('are taken, if none is free, from the slowest request of at least a minute, which is aborted', async () => {
     const aborted: string[] = [];
     for (let one = 0; one < 12; one++) await giving(`a${one}`, aborted, 'a', { rate: 100 - one });
     for (let one = 0; one < 6; one++) await giving(`b${one}`, aborted, 'b', { rate: 50 - one });
@@ -71,7 +71,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     expect(aborted.at(-1)).to.equal('b2');
   });
 
-  it('are not taken from a slow request of a club that has as few permits as the requesting club', async () => {
+  it('are not taken from a club that has no more permits than the requesting club', async () => {
     const aborted: string[] = [];
     for (let club = 0; club < 24; club++) await giving(`club ${club}`, aborted, `club ${club}`, { rate: 24 - club });
     time = minute;
@@ -80,7 +80,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     expect(aborted).to.deep.equal(['club 23']);
   });
 
-  it('are taken from the requesting student or club if the student or the club has no permit left', async () => {
+  it('are taken from the requester’s own slowest request if the student or club has reached its limit', async () => {
     const aborted: string[] = [];
     for (let one = 0; one < 4; one++)
       await giving(`student${one}`, aborted, 'a', { ownerId: 'student', rate: 50 + one });
@@ -92,7 +92,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     expect(aborted).to.deep.equal(['student0', 'other0']);
   });
 
-  it('are refused if the aborted request does not return its permit in time', async () => {
+  it('are refused to a new request if the aborted request does not return its permit in time', async () => {
     const stuck = await take('a', { ownerId: 'student' });
     await times(3, 'a', 'student');
     time = minute;
@@ -102,7 +102,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
     expect(await taking('a', { ownerId: 'student' })).to.equal('taken');
   });
 
-  it('are given to two simultaneous new requests, and never exceed a limit', async () => {
+  it('never exceed a limit, even if two new requests arrive simultaneously', async () => {
     const writers = await Promise.all([1, 2, 3, 4].map((rate) => take('a', { ownerId: 'student', rate })));
     time = minute;
     const newcomers = [taking('a', { ownerId: 'student' }), taking('a', { ownerId: 'student' })];
@@ -114,7 +114,7 @@ describe('permits of requests that write to uploads (MED-26)', () => {
 });
 
 describe('the rate limit of new uploads (LIM-22)', () => {
-  it('allows 60 uploads a minute for each student or library, and refuses more with a time to retry', async () => {
+  it('allows 60 uploads a minute to each student or library, and tells further ones when to retry', async () => {
     const charged: unknown[] = [];
     const verdict = (allowed: boolean) =>
       Promise.resolve<Verdict>(allowed ? { allowed } : { allowed, retryAfterSeconds: 7 });

@@ -26,7 +26,7 @@ async function durationOf(operationId: string, status: number, work: () => Promi
 }
 
 describe('a steady answer (DEC-63)', () => {
-  it('is sent at the next tick after the work for it has ended', () => {
+  it('is sent at the first tick after the work for the answer ends', () => {
     fc.assert(
       fc.property(
         fc.double({ min: 0.001, max: 10_000, noNaN: true }),
@@ -41,8 +41,8 @@ describe('a steady answer (DEC-63)', () => {
     );
   });
 
-  it('waits for a tick if it has status 202 or is a refusal, but not if it contains a new session', async () => {
-    // Node rounds a wait down to whole milliseconds, and a timer may fire a millisecond early as measured by another clock.
+  it('waits for a tick if it is a 202 or a refusal, but not if it contains a new session', async () => {
+    // Node rounds a wait down to whole milliseconds, and a timer may fire a millisecond early by the clock that measures here.
     const atLeast = tick - 2;
     expect(await durationOf('requestStudentPasswordReset', 202, async () => {})).to.be.at.least(atLeast);
     const refuse = () => Promise.reject(new DomainError('token_gone', 'It is gone.'));
@@ -50,7 +50,7 @@ describe('a steady answer (DEC-63)', () => {
     expect(await durationOf('exchangeStudentCode', 200, async () => {})).to.be.below(tick / 2);
   });
 
-  it('is used for sign-up, resend, reset and code requests, and can be switched off', () => {
+  it('answers requests for sign-up, resend, reset and codes, and can be switched off', () => {
     const named = contractOperations().filter(({ operationId }) => steadyAnswer(deps(), operationId).length === 1);
     expect(named.map(({ operationId }) => operationId)).to.have.members([
       'signUpStudent',

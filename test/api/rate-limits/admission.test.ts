@@ -27,7 +27,7 @@ const call = (method: string, path: string, over: Partial<Call> = {}): Call => (
   ...over,
 });
 
-/** Creates a call on a club path by a member or student of the club. */
+/** Creates a call on a path of a club, by a member or a student of this club. */
 const inClub = (method: string, path: string, caller: Call['caller'], clubId: string = randomUUID()): Call =>
   call(method, `/v1/clubs/${clubId}${path}`, { caller, clubId });
 
@@ -191,20 +191,20 @@ describe('admission of calls', function () {
         expect(await outcome(one)).to.equal(limited(windowSeconds));
         const nextWindow = noon + windowSeconds * 1_000;
         expect(await outcome(one, nextWindow - 1)).to.equal(limited(1));
-        await passes(limit - 2, one, nextWindow); // the two refused calls were charged to this window
+        await passes(limit - 2, one, nextWindow); // the two refused calls were charged to this next window
         expect(await outcome(one, nextWindow)).to.equal(limited(windowSeconds));
       });
     }
   });
 
-  it('limits no reads, not even refused reads', async () => {
+  it('limits no reads, not even refused ones', async () => {
     for (const path of ['/v1/auth/session', '/v1/me', `/v1/clubs/${randomUUID()}/students`]) {
       await passes(100, call('GET', path, { refused: true }));
     }
   });
 
   describe('a call', () => {
-    it('is charged to its club for all administrators and all spellings of the club’s id', async () => {
+    it('is charged to its club, whichever administrator makes it and however the club’s id is spelled', async () => {
       const clubId = randomUUID();
       const third = admin();
       await passes(30, inClub('POST', '/campaigns', admin(), clubId));
@@ -214,7 +214,7 @@ describe('admission of calls', function () {
       await passes(1, inClub('POST', '/campaigns', admin()));
     });
 
-    it('is charged to the student, and not to other students of the club', async () => {
+    it('is charged to its student, and not to other students of the club', async () => {
       const clubId = randomUUID();
       const someone = student();
       const question = () => inClub('POST', '/classroom/agents/a1/messages', someone, clubId);
@@ -231,14 +231,14 @@ describe('admission of calls', function () {
       await passes(60, inClub('POST', '/campaigns', admin(), clubId));
     });
 
-    it('shares one limit with other comments on lessons and posts', async () => {
+    it('shares one limit with all comments on lessons and posts, if it is a comment', async () => {
       const someone = student();
       await passes(5, inClub('POST', '/classroom/posts/p1/comments', someone));
       await passes(5, inClub('POST', '/classroom/lessons/l1/comments', someone));
       expect(await outcome(inClub('POST', '/classroom/posts/p2/comments', someone))).to.equal(limited(minute));
     });
 
-    it('uses one shared limit of 30 an hour if it books or cancels a mentorship session', async () => {
+    it('shares one limit of 30 an hour with all calls that book or cancel a mentorship session', async () => {
       const someone = student();
       await passes(15, inClub('POST', '/classroom/mentorships/m1/bookings', someone));
       await passes(15, inClub('DELETE', '/classroom/mentorships/m2/sessions/s1', someone));
@@ -264,7 +264,7 @@ describe('admission of calls', function () {
       await passes(60, inClub('POST', '/media', admin(), clubId));
     });
 
-    it('is also charged to the club if a student writes, up to 30 of the club’s 60 writes (DEC-53)', async () => {
+    it('is also charged to the club if a student writes. Students get 30 of the club’s 60 writes (DEC-53)', async () => {
       const clubId = randomUUID();
       const change = (caller: Call['caller'], now = noon) =>
         outcome(inClub('POST', '/media/m1/complete', caller, clubId), now, limiter, admitChange);
@@ -285,7 +285,7 @@ describe('admission of calls', function () {
       );
     });
 
-    it('is charged only to its student if its change is refused, so that other students can still write', async () => {
+    it('is charged only to its student if it is refused, so that other students can still write', async () => {
       const clubId = randomUUID();
       const [greedy, other] = [student(), student()];
       const change = (caller: Call['caller'], now: number) =>
@@ -295,7 +295,7 @@ describe('admission of calls', function () {
       for (let n = 0; n < 10; n += 1) expect(await change(other, noon + 60_000)).to.equal('passes');
     });
 
-    it('is charged as a change only if it is an accepted write of a student on a path of the club', async () => {
+    it('is charged to the club’s changes only if it is an accepted write of a student on a club path', async () => {
       const charge = () => Promise.reject(new Error('Call was charged'));
       const unlimited = { charge, chargeShared: charge, chargeHere: limiter.chargeHere };
       const path = '/media/m1/complete';
@@ -305,7 +305,7 @@ describe('admission of calls', function () {
       await admitChange(unlimited, inClub('GET', '/media', student()), noon);
     });
 
-    it('shares one limit with all credential calls from its address, by students and administrators', async () => {
+    it('shares one limit with all credential calls of students and administrators from its address', async () => {
       const ip = anyIp();
       const paths = [
         '/v1/auth/sign-in',
@@ -322,7 +322,7 @@ describe('admission of calls', function () {
       await passes(1, call('POST', paths[0] ?? ''));
     });
 
-    it('also counts against ten times the limit for its IPv6 /48 network, unless it is refused (DEC-30)', async () => {
+    it('also counts, unless refused, against its IPv6 /48 network, which has ten times the limit (DEC-30)', async () => {
       const site = `2001:db8:${randomInt(0x10000).toString(16)}`;
       const from = (network: number) => signIn(`${site}:${network.toString(16)}::1`);
       await passes(10, from(1));
@@ -352,7 +352,7 @@ describe('admission of calls', function () {
       ['with a known caller and an unknown club', { caller: admin() }],
     ];
     for (const [title, over] of ways) {
-      it(`count against the 60 calls a minute of their address, not of the club: ${title}`, async () => {
+      it(`count against the 60 calls a minute of their IP address, not of the club: ${title}`, async () => {
         const clubId = randomUUID();
         const ip = anyIp();
         const path = `/v1/clubs/${clubId}/webhook-endpoints`;
@@ -370,7 +370,7 @@ describe('admission of calls', function () {
       await passes(20, inClub('POST', path, someone));
     });
 
-    it('do not count against the address’s limit of other writes', async () => {
+    it('do not count against the limit of other writes from their IP address', async () => {
       const ip = anyIp();
       await passes(60, call('POST', `/v1/clubs/${randomUUID()}/media`, { ip, refused: true }));
       await passes(60, call('PATCH', '/v1/me', { ip }));
@@ -401,12 +401,12 @@ describe('admission of calls', function () {
       ['a billing notice', () => call('POST', '/webhooks/billing'), 'passes'],
     ];
     for (const [title, make, expected] of rows) {
-      it(`get the answer ${expected}: ${title}`, async () => {
+      it(`have the outcome ${expected}: ${title}`, async () => {
         expect(await outcome(make(), noon, down)).to.equal(expected);
       });
     }
 
-    describe('the limit in the memory of one process for credential routes of administrators (DEC-29)', () => {
+    describe('the limit that one process keeps in memory for administrators’ credential routes (DEC-29)', () => {
       const adminSignIn = (ip = anyIp()) => call('POST', '/v1/auth/admin/sign-in', { ip });
       let start = noon;
       beforeEach('start a new window', () => {
@@ -431,7 +431,7 @@ describe('admission of calls', function () {
       });
     });
 
-    it('fail with every error that does not come from the counters', async () => {
+    it('fail with an error that does not come from the counters', async () => {
       const charge = () => Promise.reject(new TypeError('a mistake'));
       const broken = { charge, chargeShared: charge, chargeHere: down.chargeHere };
       const error: unknown = await admit(broken, call('PATCH', '/v1/me'), noon).catch((thrown: unknown) => thrown);

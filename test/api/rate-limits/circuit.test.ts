@@ -1,4 +1,4 @@
-/** Tests that calls wait at most once a second for an unavailable store. */
+/** Tests the circuit breaker: while the store is unavailable, at most one call a second waits for it. */
 import { expect } from 'chai';
 import { createCircuit } from '../../../api/rate-limits/circuit.ts';
 import { CountersUnavailable, storeDeadlineMs } from '../../../api/rate-limits/counter-store.ts';
@@ -42,7 +42,7 @@ describe('circuit breaker of the rate counters', () => {
     expect(failures).to.deep.equal([broken]);
   });
 
-  it('does not call the store for one second after a failure, and then tries it again', async () => {
+  it('does not call the store for one second after a failure, and then calls it again', async () => {
     const through = circuit();
     await outcome(through(fails));
     now = 999;
@@ -54,7 +54,7 @@ describe('circuit breaker of the rate counters', () => {
     expect(failures).to.have.length(1);
   });
 
-  it('sends one probe to a failed store, and rejects concurrent calls immediately', async () => {
+  it('lets one call probe a failed store, and rejects concurrent calls immediately', async () => {
     const through = circuit();
     await outcome(through(fails));
     now = 1_000;
@@ -67,7 +67,7 @@ describe('circuit breaker of the rate counters', () => {
     expect(await through(works)).to.equal('counted');
   });
 
-  it('waits another second after a failed probe', async () => {
+  it('waits one more second after a failed probe', async () => {
     const through = circuit();
     await outcome(through(fails));
     now = 1_000;
@@ -78,7 +78,7 @@ describe('circuit breaker of the rate counters', () => {
     expect(await through(works)).to.equal('counted');
   });
 
-  it('tries the store again when the clock goes backwards', async () => {
+  it('calls the store again if the clock goes backwards', async () => {
     const through = circuit();
     now = 100_000;
     await outcome(through(fails));

@@ -37,14 +37,16 @@ function limiterOn(url: Secret, clock: () => number = Date.now, failures: unknow
   return createLimiter({ url, masterKey, clock, onFailure: (error) => failures.push(error) });
 }
 
-/** Expects that the store is unavailable. @returns the failure of the store; undefined if the store was not called */
+/**
+ * Asserts that the call fails because the store is unavailable. @returns the error of the store, or undefined if the store was not called
+ */
 const unavailable = async (call: Promise<unknown>): Promise<unknown> => {
   const error = await call.catch((thrown: unknown) => thrown);
   if (!(error instanceof CountersUnavailable))
     throw new Error(`CountersUnavailable was expected, not ${String(error)}`);
   return error.cause;
 };
-/** If the store does not answer, the failure comes after the whole deadline, not earlier. */
+/** If the store does not answer, the error comes exactly after the deadline. */
 const silence = `Error: No answer within ${storeDeadlineMs} ms.`;
 
 const backends: readonly [string, () => Promise<Store>, string][] = [
@@ -71,7 +73,7 @@ for (const [name, start, address] of backends) {
       await store.stop();
     });
 
-    /** Charges n times, one after the other. @returns the seconds to wait for each call, 0 for an allowed call */
+    /** Charges n calls, one after the other. @returns for each call the seconds to wait, or 0 if the call is allowed */
     const charge = async (of: ReturnType<typeof budget>, n: number, now: number, subject = 'a', by = limiter) => {
       const waits: number[] = [];
       for (let call = 0; call < n; call += 1) {
@@ -81,34 +83,34 @@ for (const [name, start, address] of backends) {
       return waits;
     };
 
-    it('allows calls up to the limit, and then rejects calls until the window of the clock ends', async () => {
+    it('allow calls up to the limit, and then reject calls until the window of the clock ends', async () => {
       const three = budget(3);
       expect(await charge(three, 3, noon + 20_000)).to.deep.equal([0, 0, 0]);
       expect(await charge(three, 1, noon + 59_999)).to.deep.equal([1]);
       expect(await charge(three, 2, noon + minute)).to.deep.equal([0, 0]);
     });
 
-    it('returns Retry-After as whole seconds until the next window, rounded up', async () => {
+    it('return Retry-After as whole seconds until the next window, rounded up', async () => {
       const one = budget(2);
       expect(await charge(one, 3, noon + 12_345)).to.deep.equal([0, 0, 48]);
       const hourly = budget(2, 3_600);
       expect(await charge(hourly, 3, noon + 600_000)).to.deep.equal([0, 0, 3_000]);
     });
 
-    it('charges a retry that comes before Retry-After to the next window', async () => {
+    it('charge a retry before the end of Retry-After to the next window', async () => {
       const five = budget(5);
       expect(await charge(five, 7, noon)).to.deep.equal([0, 0, 0, 0, 0, 60, 60]);
       expect(await charge(five, 5, noon + minute)).to.deep.equal([0, 0, 0, 60, 60]);
       expect(await charge(five, 5, noon + 2 * minute)).to.deep.equal([0, 0, 0, 60, 60]);
     });
 
-    it('returns in Retry-After the seconds until the first window that has a free call', async () => {
+    it('return in Retry-After the seconds until the first window that still allows a call', async () => {
       const two = budget(2);
       expect(await charge(two, 7, noon)).to.deep.equal([0, 0, 60, 120, 120, 120, 120]);
       expect(await charge(two, 1, noon + 2 * minute)).to.deep.equal([0]);
     });
 
-    it('charges a retry only to the next window, even if retries used up the current window', async () => {
+    it('charge a retry only to the next window, even if that window is used up by earlier retries', async () => {
       const two = budget(2);
       await charge(two, 4, noon);
       expect(await charge(two, 3, noon + minute + 30_000)).to.deep.equal([30, 90, 90]);
@@ -116,7 +118,7 @@ for (const [name, start, address] of backends) {
       expect(await charge(two, 2, noon + 4 * minute)).to.deep.equal([0, 0]);
     });
 
-    it('admits a caller that waits for Retry-After, and never exceeds the limit of a window', async () => {
+    it('admit a caller that waits for Retry-After, and never exceed the limit of a window', async () => {
       const event = fc.record({
         wait: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 90_000 })),
         obeys: fc.boolean(),
@@ -145,21 +147,21 @@ for (const [name, start, address] of backends) {
       );
     });
 
-    it('counts each subject and each counter separately', async () => {
+    it('count each subject and each kind of limit separately', async () => {
       const one = budget(2);
       await charge(one, 3, noon, 'a');
       expect(await charge(one, 1, noon, 'b')).to.deep.equal([0]);
       expect(await charge(budget(2), 1, noon, 'a')).to.deep.equal([0]);
     });
 
-    it('shares the counters between several limiters', async () => {
+    it('are shared between several limiters', async () => {
       const three = budget(3);
       expect(await charge(three, 2, noon)).to.deep.equal([0, 0]);
       expect(await charge(three, 2, noon, 'a', other)).to.deep.equal([0, 60]);
       expect(await charge(three, 1, noon)).to.deep.equal([60]);
     });
 
-    it('allows exactly the limit to two processes that together send three times as many calls', async () => {
+    it('allow exactly the limit if two processes together send three times as many calls', async () => {
       const { counter } = budget(60);
       const burst = () =>
         run(process.execPath, [
@@ -173,7 +175,7 @@ for (const [name, start, address] of backends) {
       expect(counts.reduce((sum, { stdout }) => sum + Number(stdout), 0)).to.equal(60);
     });
 
-    it('stores the subject as a keyed hash, not as an address', async () => {
+    it('store the subject as a keyed hash, not as an address', async () => {
       const one = budget(2);
       await charge(one, 1, noon, '203.0.113.7');
       const keys = await keysOf(store, one.counter);
@@ -190,22 +192,24 @@ for (const [name, start, address] of backends) {
       expect(await keysOf(store, one.counter)).to.have.length(2);
     });
 
-    it('accepts any text as a subject, also long text and text with NUL and quotes', async () => {
+    it('accept any text as a subject, even a long text or a text with NUL and quotes', async () => {
       const one = budget(2);
       expect(await charge(one, 3, noon, `\0'";${'x'.repeat(10_000)}`)).to.deep.equal([0, 0, 60]);
     });
 
-    it('fails immediately with CountersUnavailable if the connection is refused', async () => {
+    it('fail immediately with CountersUnavailable if the store refuses the connection', async () => {
       const failures: unknown[] = [];
       const nowhere = limiterOn(new Secret(`${address}:${await freePort()}`), () => 0, failures);
       const cause = await unavailable(nowhere.charge(budget(2), 'a', noon));
       expect(String(cause)).not.to.equal(silence);
-      expect(await unavailable(nowhere.ready()), 'the store is not tried again in the same second').to.equal(undefined);
+      expect(await unavailable(nowhere.ready()), 'the store is not called again in the same second').to.equal(
+        undefined,
+      );
       expect(failures).to.deep.equal([cause]);
       await nowhere.close();
     });
 
-    it('tries a silent store once a second, and uses the store again when it answers', async () => {
+    it('call a silent store only once a second, and use the store again when it answers', async () => {
       const line = await lineTo(store.url);
       let now = 0;
       const failures: unknown[] = [];
@@ -218,7 +222,7 @@ for (const [name, start, address] of backends) {
       for (let call = 0; call < 100; call += 1)
         expect(
           await unavailable(far.charge(hundred, 'a', noon)),
-          'the silent store is not tried in the same second',
+          'the silent store is not called again in the same second',
         ).to.equal(undefined);
       now = 1_000;
       expect(await unavailable(far.charge(hundred, 'a', noon)), 'tried again').not.to.equal(undefined);
@@ -236,7 +240,7 @@ for (const [name, start, address] of backends) {
       await line.stop();
     });
 
-    it('can undo an accepted try, and charges a refused try to no other window', async () => {
+    it('can undo the charge of an accepted call, and charge a refused call to no other window', async () => {
       const two = budget(2);
       const tries = async (n: number, now: number) => {
         const waits: number[] = [];
@@ -252,7 +256,7 @@ for (const [name, start, address] of backends) {
       expect(await tries(3, noon + minute)).to.deep.equal([0, 0, 60]);
     });
 
-    it('remembers a subject in the current window and the next window, in every process', async () => {
+    it('remember a subject in every process, until the end of the next window', async () => {
       const memory = { name: budget(1).counter, seconds: 3_600 };
       const hour = 60 * minute;
       expect(await limiter.isRemembered(memory, 'a', noon)).to.equal(false);
@@ -266,7 +270,7 @@ for (const [name, start, address] of backends) {
       expect(await other.isRemembered(memory, 'b', noon)).to.equal(false);
     });
 
-    it('refuses without a call to the store if the caller has used up this window and the next window', async () => {
+    it('refuse without a call to the store if the caller has used up this window and the next one', async () => {
       const two = budget(2);
       await charge(two, 4, noon);
       const line = await lineTo(store.url);
@@ -297,7 +301,7 @@ async function keysOf({ url }: Store, counter: string): Promise<readonly string[
 }
 
 describe('counters in Postgres with a stalled connection', () => {
-  it('count later calls over a second connection', async () => {
+  it('count later calls over a second connection, not over the stalled one', async () => {
     await testDatabase();
     const line = await startPostgresLine();
     const counters = openPostgresCounters(new Secret(line.url), 60_000);
@@ -347,7 +351,7 @@ describe('expired counters in Postgres', function () {
     await counters.close();
   });
 
-  it('are kept for two to three minutes, because a call may be charged to the next window', async () => {
+  it('exist for two to three minutes before they expire, because a call may count in the next window', async () => {
     const limiter = limiterOn(store.url);
     const one = budget(1);
     const written = await withClockStopped(async (now) => {

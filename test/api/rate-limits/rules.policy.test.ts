@@ -1,4 +1,4 @@
-/** Tests the table of the rate limits against LIM-1 to LIM-11, and the choice of a row for a request (DEC-23). */
+/** Tests the table of the rate limits against LIM-1 to LIM-11, and tests which row applies to a request (DEC-23). */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import * as fc from 'fast-check';
@@ -119,7 +119,7 @@ describe('rate limit table', () => {
     expect(counterOf('DELETE', `${classroom}/mentorships/m-1/sessions/s-1`)).to.equal(book);
   });
 
-  it('counts removals, demotions and revocations of invitations together, separate from other writes', () => {
+  it('counts removals, demotions and revocations of invitations together, apart from other writes', () => {
     const remove = counterOf('DELETE', `${club}/members/m-1`);
     expect(counterOf('PATCH', `${club}/members/m-1`)).to.equal(remove);
     expect(counterOf('DELETE', `${club}/invitations/i-1`))
@@ -132,7 +132,7 @@ describe('rate limit table', () => {
     expect(counterOf('POST', `${classroom}/posts/p-1/comments`)).to.equal(onLesson);
   });
 
-  it('counts sign-in, admin sign-in and sign-up together, and the end of a session as an ordinary write', () => {
+  it('counts every kind of sign-in and sign-up together, but the end of a session as an ordinary write', () => {
     const signIn = counterOf('POST', '/v1/auth/sign-in');
     expect(counterOf('POST', '/v1/auth/admin/sign-in')).to.equal(signIn);
     expect(counterOf('POST', `${classroom}/sign-up`)).to.equal(signIn);
@@ -146,7 +146,7 @@ describe('rate limit table', () => {
     expect(own).to.have.length(rules.length + 1 - 3 - 2 - 2 - 2);
   });
 
-  it('has an equal limit, window and scope in all rows of one counter', () => {
+  it('has the same limit, window and scope in all rows that share a counter', () => {
     for (const rule of rules) {
       const { counter, limit, windowSeconds, scope } = rule;
       for (const other of rules.filter((candidate) => candidate.counter === counter)) {
@@ -155,7 +155,7 @@ describe('rate limit table', () => {
     }
   });
 
-  it('charges refused calls to the write limit of an address', () => {
+  it('charges refused calls to the write limit of their IP address', () => {
     expect(refusedCalls).to.include({ limit: 60, windowSeconds: 60, scope: 'ip', whenDown: 'pass' });
     expect(rules).not.to.include(refusedCalls);
     expect(clubWrites).to.include({ limit: 60, windowSeconds: 60, scope: 'club', whenDown: 'pass' });
@@ -218,7 +218,7 @@ describe('choice of the most specific rate limit row', () => {
     );
   });
 
-  it('finds the row of a matching request, or a more specific row', () => {
+  it('finds for each request the row that it matches, or a more specific row', () => {
     fc.assert(
       fc.property(requestOf, ({ rule, method, path }) => {
         const winner = found(method, path);
@@ -263,7 +263,7 @@ describe('choice of the most specific rate limit row', () => {
     );
   });
 
-  it('does not treat ß as ss, although their capital letters are equal', () => {
+  it('does not treat ß as ss, although both have the capital letters SS', () => {
     expect(counterOf('POST', `${club}/claßroom/anything`)).to.equal('club_writes');
     expect(counterOf('POST', `${club}/cla%C3%9Froom/anything`)).to.equal('club_writes');
   });
@@ -273,7 +273,7 @@ describe('choice of the most specific rate limit row', () => {
     expect(counterOf('POST', `${classroom}/agents/a%2fb%2Fc/messages`)).to.equal('agent_questions');
   });
 
-  it('accepts a malformed percent-encoding as a parameter', () => {
+  it('accepts a malformed percent-encoding as the value of a parameter', () => {
     expect(counterOf('POST', `${classroom}/agents/%E0%A4%A/messages`)).to.equal('agent_questions');
   });
 });

@@ -1,4 +1,7 @@
-/** Tests shared budgets of a club with a caller who makes as many calls as possible. Other callers keep their share (LIM-24, LIM-25). */
+/**
+ * Tests budgets of calls that the callers of a club share. If one caller makes as many calls as possible, the others keep their share
+ * (LIM-24, LIM-25).
+ */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { Secret } from '../../../platform/core/secret.ts';
@@ -30,7 +33,7 @@ interface Member {
 const memberOf = (clubId: string): Member => ({ clubId, caller: { kind: 'admin', id: randomUUID() } });
 
 const callOf = ({ clubId, caller }: Member, method: string, path: string): Call => {
-  const ip = '198.18.0.1'; // all callers share the address of one office
+  const ip = '198.18.0.1'; // all callers have the IP address of one office
   return { method, path: `/v1/clubs/${clubId}${path}`, ip, caller, clubId, refused: false };
 };
 
@@ -86,7 +89,7 @@ for (const [name, start] of stores) {
       }
     });
 
-    it('let an administrator without remaining writes still remove members and revoke invitations', async () => {
+    it('still let an administrator without remaining writes remove members and revoke invitations', async () => {
       const owner = memberOf(randomUUID());
       for (let n = 0; n < 200; n += 1) await waitOf(limiter, callOf(owner, 'POST', '/campaigns'), noon);
       const ends = [
@@ -101,7 +104,7 @@ for (const [name, start] of stores) {
       for (const call of ends) expect(await waitOf(limiter, call, noon)).to.equal(60);
     });
 
-    it('allow 60 calls a minute to a single caller, and count early retries in the caller’s next window', async () => {
+    it('allow all 60 calls a minute to one caller, and count early retries in the caller’s next window', async () => {
       const only = memberOf(randomUUID());
       const write = (now: number) => waitOf(limiter, callOf(only, 'POST', '/campaigns'), now);
       for (let n = 0; n < 60; n += 1) expect(await write(noon)).to.equal(0);
@@ -142,7 +145,7 @@ for (const [name, start] of stores) {
       }
     });
 
-    it('admit at most five times the limit in total, for any number of administrators', async () => {
+    it('admit at most six times the limit in total, for any number of administrators', async () => {
       const clubId = randomUUID();
       let admitted = 0;
       for (let n = 0; n < 40; n += 1) {
@@ -156,7 +159,7 @@ for (const [name, start] of stores) {
 }
 
 describe('shared budgets while the counters are unavailable', () => {
-  it('let the owner remove an editor who makes any number of calls', async () => {
+  it('still let the owner remove an editor who makes any number of calls', async () => {
     const store = await nobody();
     const limiter = open(store);
     const owner = memberOf(randomUUID());

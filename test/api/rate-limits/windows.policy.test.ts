@@ -6,7 +6,7 @@ import { secondsUntilWindow, windowAt } from '../../../api/rate-limits/windows.p
 describe('a fixed window', () => {
   const noon = Date.UTC(2025, 0, 1, 12, 0, 0);
 
-  it('begins with the minute or the hour of the clock', () => {
+  it('begins when a minute or an hour of the clock begins', () => {
     expect(windowAt(noon, 60)).to.equal(windowAt(noon + 59_999, 60));
     expect(windowAt(noon + 60_000, 60)).to.equal(windowAt(noon, 60) + 1);
     expect(windowAt(noon - 1, 60)).to.equal(windowAt(noon, 60) - 1);
@@ -14,7 +14,7 @@ describe('a fixed window', () => {
     expect(windowAt(noon + 3_600_000, 3_600)).to.equal(windowAt(noon, 3_600) + 1);
   });
 
-  it('returns Retry-After as whole seconds, rounded up, at least 1', () => {
+  it('causes a Retry-After in whole seconds, rounded up, of at least 1', () => {
     const next = windowAt(noon, 60) + 1;
     const table: readonly [number, number][] = [
       [0, 60],
@@ -31,7 +31,7 @@ describe('a fixed window', () => {
     expect(secondsUntilWindow(next, 60, noon + 60_000)).to.equal(1);
   });
 
-  it('gives in Retry-After the exact number of seconds until the window begins, rounded up', () => {
+  it('begins after exactly the seconds of Retry-After, and not a second earlier', () => {
     const moment = fc.integer({ min: 0, max: 4_102_444_800_000 });
     fc.assert(
       fc.property(moment, fc.constantFrom(60, 3_600), fc.constantFrom(1, 2), (now, windowSeconds, ahead) => {

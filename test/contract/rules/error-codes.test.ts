@@ -1,9 +1,9 @@
-/** Tests the codes of an operation that follow from its method, session, parameters and body. */
+/** Tests the error codes that an operation gets by rule, because of its method, session, parameters and body. */
 import { expect } from 'chai';
 import { codesByRule, traitsOf, type OperationTraits } from '../../../contract/rules/error-codes.ts';
 import type { ErrorCode } from '../../../platform/core/error-codes.ts';
 
-/** A public read without parameters. */
+/** The traits of a public read without parameters. */
 const plain: OperationTraits = {
   method: 'get',
   hasSession: false,
@@ -47,7 +47,7 @@ describe('traitsOf', () => {
   const operation = { operationId: 'getProfile', description: '', tags: [], security: [], responses: {} } as const;
   const parametersNamed = (...names: string[]) => names.map((name) => ({ name }));
 
-  it('reports session, roles and body of an operation', () => {
+  it('reports that an operation has a session, roles or a body', () => {
     const written = { ...operation, security: [{ admin: [] }], 'x-roles': ['owner'], requestBody: { content: {} } };
     expect(traitsOf('post', written, [])).to.deep.equal({
       ...plain,
@@ -59,12 +59,12 @@ describe('traitsOf', () => {
     });
   });
 
-  it('treats a club id, a slug and a certificate code as parameters that are never invalid', () => {
+  it('treats a club id, a slug and a certificate code as parameters that never cause 422', () => {
     const traits = traitsOf('get', operation, parametersNamed('clubId', 'slug', 'certificateCode'));
     expect(traits).to.deep.equal({ ...plain, isUnderClub: true });
   });
 
-  it('counts every other parameter as a parameter that can be invalid', () => {
+  it('treats every other parameter as a parameter that can cause 422', () => {
     expect(traitsOf('get', operation, parametersNamed('page')).hasJudgedParameters).to.equal(true);
   });
 });

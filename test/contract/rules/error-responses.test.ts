@@ -1,4 +1,4 @@
-/** Tests the error responses of an operation that follow from its codes. */
+/** Tests the error responses that an operation gets by rule, because of its error codes. */
 import { expect } from 'chai';
 import type { OperationTraits } from '../../../contract/rules/error-codes.ts';
 import { errorResponses } from '../../../contract/rules/error-responses.ts';
@@ -17,14 +17,14 @@ const publicRead: OperationTraits = {
 const shared = (name: string) => ({ $ref: `../responses.yaml#/${name}` });
 
 describe('errorResponses', () => {
-  it('returns a 400 and a default response for a public read', () => {
+  it('returns only a 400 and a default response for a public read', () => {
     expect(errorResponses([], publicRead)).to.deep.equal({
       400: shared('MalformedRequest'),
       default: shared('Otherwise'),
     });
   });
 
-  it('returns the error responses of every rule that applies to an administrator’s write in a club', () => {
+  it('returns the responses of every rule that applies to a write of an administrator in a club', () => {
     const write = {
       hasSession: true,
       isUnderClub: true,
@@ -56,11 +56,11 @@ describe('errorResponses', () => {
     });
   });
 
-  it('refuses a code that is in no table', () => {
+  it('refuses an error code that is in no table', () => {
     expect(() => errorResponses(['not_fond'], publicRead)).to.throw('The error code not_fond is not in');
   });
 
-  it('refuses a code whose status has no shared response', () => {
+  it('refuses an error code whose status has no shared response', () => {
     expect(() => errorResponses(['headers_too_large'], publicRead)).to.throw('No shared response has the status 431');
   });
 });

@@ -1,4 +1,4 @@
-/** Tests that an operation has the responses of its path file, and the responses that follow from rules. */
+/** Tests that an operation gets the responses of its path file and the responses that follow from rules. */
 import { expect } from 'chai';
 import { contractText } from '../../../contract/contract.ts';
 import type { OperationObject } from '../../../contract/openapi.ts';
@@ -33,7 +33,7 @@ function complete(responses: Readonly<Record<string, WrittenResponse>>, codes: r
 }
 
 describe('the function that completes the responses of an operation', () => {
-  it('keeps a response of the path file instead of the shared response', () => {
+  it('uses the response of the path file instead of the shared response', () => {
     const own = { description: 'No certificate has this code.' };
     expect(complete({ ...success, 404: own }, ['not_found'])).to.deep.equal({
       200: { description: 'A course.' },
@@ -43,19 +43,19 @@ describe('the function that completes the responses of an operation', () => {
     });
   });
 
-  it('refuses a response that follows from a rule', () => {
+  it('refuses a path file with a response that already follows from a rule', () => {
     expect(() => complete({ ...success, 400: shared('MalformedRequest') })).to.throw(
       'getCourse: the response 400 follows from a rule. Remove it from the path file.',
     );
   });
 
-  it('refuses an error status if the operation declares no code with this status', () => {
+  it('refuses an error status if the operation declares no error code with this status', () => {
     expect(() => complete({ ...success, 404: { description: 'No course.' } })).to.throw(
       'getCourse has a response 404, and no code with this status in x-error-codes.',
     );
   });
 
-  it('wraps a record in its JSON schema, and places JSON before other media types', () => {
+  it('wraps a record in the JSON schema of an answer, and places JSON before other media types', () => {
     const page = { 'text/html': { schema: { type: 'string' } } };
     const written = { description: 'A course.', 'x-data-of': { $ref: '#/Course' }, content: page };
     const schema = {
@@ -84,7 +84,7 @@ describe('the function that completes the responses of an operation', () => {
     expect(response).not.to.have.property('x-page-of');
   });
 
-  it('does not publish the extensions of the path files', () => {
+  it('removes the extension fields of the path files from the published contract', () => {
     expect(contractText).not.to.match(/"x-(?:data|page)-of"/);
   });
 });

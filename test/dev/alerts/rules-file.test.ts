@@ -31,18 +31,18 @@ describe('the alerts', () => {
     for (const { name, anchor } of rows) expect(runbookOf(name)).to.equal(`docs/how-to/operate.md#${anchor}`);
   });
 
-  it('query a metric of their row', async () => {
+  it('query a metric that their row in "What to watch" names', async () => {
     await eachCase(rows, ({ name, metrics }) => {
       const queriedSeries = seriesIn(alerts[name as AlertName].expr).map((series) => baseOf(series.name));
       expect(queriedSeries, name).to.satisfy((names: string[]) => names.some((one) => metrics.includes(one)));
     });
   });
 
-  it('query only served series and labels, and aggregate gauges from Postgres with max', async () => {
+  it('query only series and labels that the service serves, and apply max to gauges from Postgres', async () => {
     await eachCase(all, ([name, { expr }]) => expect(misuseIn(expr), name).to.deep.equal([]));
   });
 
-  it('have summaries that use only labels of their series', async () => {
+  it('have summaries that use only labels of the series that they query', async () => {
     await eachCase(all, ([name, { summary }]) => {
       const labels = [...summary.matchAll(/\$labels\.(\w+)/g)].map(([, label = '']) => label);
       const { fires } = breaks[name as AlertName];
@@ -54,7 +54,7 @@ describe('the alerts', () => {
     });
   });
 
-  it('are quoted in the YAML file if YAML requires quotes', () => {
+  it('have quotes around a text in the YAML file if YAML requires quotes', () => {
     const file = rulesFile();
     expect(file.match(/^ {6}- alert: /gm)).to.have.length(Object.keys(alerts).length);
     expect(file).to.include(
@@ -65,7 +65,7 @@ describe('the alerts', () => {
     );
   });
 
-  it('are tested on series that the service serves', async () => {
+  it('are tested only with series that the service serves', async () => {
     const series = [normalLife, ...Object.values(breaks).map((one) => one.series)].flatMap((world) =>
       Object.keys(world),
     );
@@ -74,7 +74,7 @@ describe('the alerts', () => {
 });
 
 describe('the check of PromQL', () => {
-  it('finds series with their labels, and skips labels, strings, ranges and functions', () => {
+  it('finds the series of a query with the labels of each series, and ignores all other words', () => {
     const expr =
       'sum by (kind) (rate(a_total{kind="b{c", d!~"e"}[5m])) / on (job) group_left () f or g_bucket offset 5m > bool 1e3';
     expect(seriesIn(expr).map(({ name, labels }) => [name, labels])).to.deep.equal([

@@ -23,7 +23,7 @@ const panels = dashboards.flatMap((one) => one.panels);
 const expressions = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
 
 describe('the dashboards', () => {
-  it('query only served series and labels, and aggregate gauges from Postgres with max', async () => {
+  it('query only series and labels that the service serves, and apply max to gauges from Postgres', async () => {
     expect(expressions.length).to.be.above(40);
     await eachCase(expressions, (expr) => expect(misuseIn(expr), expr).to.deep.equal([]));
   });

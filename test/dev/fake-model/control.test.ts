@@ -7,7 +7,7 @@ describe('dev/fake-model: rules, queued answers and recorded requests', () => {
   const control = async (method: string, path: string, body?: unknown) =>
     fetch(`${model().url}/control${path}`, { method, ...(body !== undefined && { body: JSON.stringify(body) }) });
 
-  it('answers by the rules first, then by the queue, and then by the librarian', async () => {
+  it('answers by a matching rule, otherwise from the queue, and by the librarian if the queue is empty', async () => {
     model().rule((_, question) => (question === 'ruled' ? { answer: ['by rule'] } : undefined));
     model().next({ answer: ['first'] }, { answer: ['second'] });
     const answers = [];

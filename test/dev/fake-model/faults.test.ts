@@ -19,7 +19,7 @@ describe('dev/fake-model: faults', () => {
         expect(model().requests.at(-1)).to.include({ outcome: 'cut', events: cutAfter });
       });
 
-  it('fails every reader if it cuts the stream, but only the SDK if it ends the stream too early', async () => {
+  it('cuts a stream, which fails in every client, or ends it early, which fails only in the SDK', async () => {
     const read = async (script: Script) => {
       model().next({ ...four, ...script });
       return (await post('/v1/messages', JSON.stringify({ ...asking('x'), stream: true }))).text();
@@ -41,11 +41,11 @@ describe('dev/fake-model: faults', () => {
 
   const failing: { does: string; script: Script; failure: string }[] = [
     ...[0, 1, 5].map((endAfter) => ({
-      does: `ends the response regularly after event ${endAfter}`,
+      does: `ends the response too early but without an error, after event ${endAfter}`,
       script: { ...four, endAfter },
       failure: 'AnthropicError',
     })),
-    { does: 'closes the connection instead of an answer', script: { drop: true }, failure: 'APIConnectionError' },
+    { does: 'closes the connection and sends no answer', script: { drop: true }, failure: 'APIConnectionError' },
     {
       does: 'sends an error event within the stream',
       script: { ...four, errorAfter: 5 },
@@ -74,7 +74,7 @@ describe('dev/fake-model: faults', () => {
       expect(await failureOf(answerTo(asking('x'), script))).to.equal(failure);
     });
 
-  it('sends a retry time if a script requests it', async () => {
+  it('sends a retry-after header if a script requests the header', async () => {
     const error = await answerTo(asking('x'), { refuse: 429, retryAfterS: 2 }).catch((thrown: unknown) => thrown);
     expect((error as APIError).headers?.get('retry-after')).to.equal('2');
   });
@@ -83,7 +83,7 @@ describe('dev/fake-model: faults', () => {
     { when: 'before the status', script: { neverAnswer: true }, received: '' },
     { when: 'after an event', script: { ...four, silentAfter: 5 }, received: 'ab' },
     {
-      when: 'after the status, and sends only pings',
+      when: 'after the status, except for pings',
       script: { ...four, silentAfter: 0, pingEveryMs: 5 },
       received: '',
     },
@@ -93,7 +93,7 @@ describe('dev/fake-model: faults', () => {
       const silent = stream(asking('x'), script);
       const failure = failureOf(silent.finalMessage());
       await until('the request', { timeoutMs: 10_000 }, async () => model().requests[0]?.text === received);
-      setTimeout(() => silent.abort(), 40); // Any other bytes would be text or an end event.
+      setTimeout(() => silent.abort(), 40); // If the model sent more bytes, the client would get a text or an end event.
       expect(await failure).to.equal('APIUserAbortError');
       expect(await outcomeOf(1)).to.equal('closed_by_client');
       expect(model().requests.map(({ text }) => text)).to.deep.equal([received]);

@@ -34,7 +34,7 @@ describe('dev/fake-model: the librarian', () => {
     expect(answer).to.include({ role: 'assistant', stop_reason: 'end_turn', model: 'claude-haiku-4-5' });
   });
 
-  it('gives search results consecutive numbers across messages, and ignores accents, case and endings', async () => {
+  it('numbers the search results of all messages consecutively, and ignores accents, case and word endings', async () => {
     const answer = await answerTo({
       ...asking(''),
       messages: [
@@ -92,7 +92,7 @@ describe('dev/fake-model: the librarian', () => {
     expect(answerCitations(answer)).to.deep.equal([]);
   });
 
-  it('states the number of received images', async () => {
+  it('states how many images it received', async () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } } as const;
     expect(answerText(await answerTo(question('And this?', image, image)))).to.equal(
       `(With your question came 2 images.)\n\n${nothingFits}`,

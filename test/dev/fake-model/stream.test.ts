@@ -13,7 +13,7 @@ import {
 describe('dev/fake-model: the stream', () => {
   const { answerTo, model, post } = useModelClient();
 
-  it('sends the events in the order of the service, with a ping after the start of the first block', async () => {
+  it('sends its events in the order of the real service, with a ping after the start of the first block', async () => {
     const body = { ...question('What of a spring tide?', tides), stream: true };
     const response = await post('/v1/messages', JSON.stringify(body));
     expect(response.headers.get('content-type')).to.contain('text/event-stream');
@@ -47,7 +47,7 @@ describe('dev/fake-model: the stream', () => {
     });
 
   for (const bytesAPiece of [undefined, 1, 7])
-    it(`sends split characters, empty deltas and NUL, in pieces of ${bytesAPiece ?? 'any number of'} bytes`, async () => {
+    it(`sends split characters, empty deltas and NUL correctly, in pieces of ${bytesAPiece ?? 'many'} bytes`, async () => {
       const script = { answer: ['\ud83d', '\ude00 ', '', 'a\u0000b', ' é'], ...(bytesAPiece && { bytesAPiece }) };
       expect(answerText(await answerTo(asking('x'), script))).to.equal('😀 a\u0000b é');
     });
@@ -62,7 +62,7 @@ describe('dev/fake-model: the stream', () => {
     );
   });
 
-  it('cites the passages that a script requests, even with wrong citations', async () => {
+  it('cites the passages that a script requests, even if these citations are wrong', async () => {
     const citations = [
       { result: 0, start: 1, end: 3 },
       { result: 9, start: 5, end: 6, citedText: 'never said' },

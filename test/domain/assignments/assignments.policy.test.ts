@@ -6,7 +6,7 @@ const at = (time: number) => new Date(time);
 const none = { dueAt: null, closesAt: null };
 
 describe('dates of assignments', () => {
-  it('are the assignment’s own dates if the student has no extension or only an earlier date (ASG-7)', () => {
+  it('are the assignment’s own dates if the student has no extension or only an earlier extension (ASG-7)', () => {
     const own = { dueAt: at(10), closesAt: at(20) };
     expect(datesInForce(own)).to.deep.equal(own);
     expect(datesInForce(own, none)).to.deep.equal(own);
@@ -14,13 +14,13 @@ describe('dates of assignments', () => {
     expect(datesInForce(own, { dueAt: at(15), closesAt: null })).to.deep.equal({ dueAt: at(15), closesAt: at(20) });
   });
 
-  it('move the closing time if the extended deadline is later than the closing time', () => {
+  it('move the closing time to the extended deadline if that deadline is later', () => {
     const own = { dueAt: at(10), closesAt: at(20) };
     expect(datesInForce(own, { dueAt: at(30), closesAt: null })).to.deep.equal({ dueAt: at(30), closesAt: at(30) });
     expect(datesInForce(own, { dueAt: at(30), closesAt: at(25) }).closesAt).to.deep.equal(at(30));
   });
 
-  it('belong to at most 20 assignments of each lesson', () => {
+  it('apply to at most 20 assignments of each lesson', () => {
     expect(assignmentRules).to.deep.equal({ maxOfLesson: 20 });
   });
 
@@ -28,7 +28,7 @@ describe('dates of assignments', () => {
     expect(datesInForce(none, { dueAt: at(5), closesAt: at(6) })).to.deep.equal(none);
   });
 
-  it('never become earlier by an extension, and the deadline is never after the closing time', () => {
+  it('never become earlier through an extension, and the deadline is never after the closing time', () => {
     const date = fc.option(fc.nat({ max: 50 }).map(at));
     const dates = fc.record({ dueAt: date, closesAt: date });
     fc.assert(
@@ -51,15 +51,17 @@ describe('dates of assignments', () => {
     expect(isClosed(none, at(20))).to.equal(false);
   });
 
-  it('make work late if it is sent after the deadline, and keep earlier work in time (ASG-8)', () => {
+  it('make work late if it was sent after the deadline, and not late if it was sent earlier (ASG-8)', () => {
     const lateAt = (hour: number, due: number | null, now: number | null = due) =>
       isLate({ sentAt: at(hour), dueAt: due === null ? null : at(due) }, now === null ? null : at(now));
     expect([9, 10, 11].map((hour) => lateAt(hour, 10))).to.deep.equal([false, false, true]);
-    expect(lateAt(10, 10, 5), 'an earlier deadline does not make work late that was sent in time').to.equal(false);
+    expect(lateAt(10, 10, 5), 'work that was sent in time does not become late through an earlier deadline').to.equal(
+      false,
+    );
     expect(lateAt(10, 5, 10), 'work that was sent exactly at the later deadline is not late').to.equal(false);
     expect(lateAt(11, 10, 12), 'late work is no longer late after the deadline has become later').to.equal(false);
     expect(lateAt(9, 10, 5), 'work that was sent in time stays in time after an earlier deadline').to.equal(false);
-    expect(lateAt(9, null, 5), 'a deadline that was added later makes nothing late').to.equal(false);
-    expect(lateAt(11, 10, null), 'a deadline that was removed makes nothing late').to.equal(false);
+    expect(lateAt(9, null, 5), 'a deadline that was added later makes no work late').to.equal(false);
+    expect(lateAt(11, 10, null), 'a deadline that was removed makes no work late').to.equal(false);
   });
 });

@@ -24,7 +24,7 @@ const acts = fc.array(
     ),
     /** The hours that pass before the act. */
     hours: fc.nat({ max: 3 }),
-    /** Whether a review or a withdrawal names an attempt other than the last attempt. */
+    /** True if a review or a withdrawal names an attempt that is not the last attempt. */
     stale: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
     /** The hour to which a date is moved. */
     to: fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 40 })),
@@ -40,7 +40,7 @@ const open = 6;
 class Model {
   status: 'none' | 'submitted' | 'changes_requested' | 'approved' = 'none';
   attempts: number[] = [];
-  /** The attempts of this submission. A deletion of the submission deletes them. */
+  /** The attempts of this submission. A deletion of the submission also deletes its attempts. */
   #numbers = 0;
   #own = 5;
   #extension: number | undefined;

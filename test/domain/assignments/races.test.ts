@@ -84,7 +84,7 @@ describe('concurrent acts on assignments', () => {
     expect(await attemptsOf()).to.deep.equal([1]);
   });
 
-  it('put a file that is sent for two assignments at the same time into only one attempt', async () => {
+  it('accept a file only once if the student sends it for two assignments at the same time', async () => {
     const other = await buildAssignment({ clubId: club.id, id: course.lessons[0]?.id ?? '' }, { maxFiles: 1 });
     const work = { file_ids: [await buildAssignmentFile(club.id, learner.id)] };
     const elsewhere = async () => outcomeOf(submitAssignment(await depsOfAll(), reader(), other.id, work, now()));
@@ -110,7 +110,7 @@ describe('concurrent acts on assignments', () => {
     expect(await mailsTo(learner.id)).to.deep.equal(['assignment_approved']);
   });
 
-  it('refuse a review of an attempt that the student has withdrawn and sent again', async () => {
+  it('refuse a review of an attempt that the student has withdrawn and replaced by a new attempt', async () => {
     const id = idOf(await send());
     await review(id, 'changes_requested');
     await send({ text: 'The second.' });
@@ -140,7 +140,7 @@ describe('concurrent acts on assignments', () => {
   });
 
   for (const closedFirst of [true, false]) {
-    it(`order a submission and an earlier closing time: ${closedFirst ? 'after the closing the submission fails' : 'before the closing the submission succeeds'}`, async () => {
+    it(`handle a submission and an earlier closing time one after the other: ${closedFirst ? 'after the closing the submission fails' : 'before the closing the submission succeeds'}`, async () => {
       const deps = await depsOfAll();
       const closed = { closes_at: new Date(Date.now() - 1_000).toISOString() };
       const close = () => updateAssignment(deps, club.id, assignment, closed, now());
@@ -151,7 +151,7 @@ describe('concurrent acts on assignments', () => {
     });
   }
 
-  it('either submit a file or delete the unsent file, but never do both', async () => {
+  it('either submit an expired unsent file or delete it, but never do both', async () => {
     const deps = await depsOfAll();
     const source = await testDatabase();
     for (const sentFirst of [true, false]) {
@@ -174,7 +174,7 @@ describe('concurrent acts on assignments', () => {
   });
 
   for (const sentFirst of [true, false]) {
-    it(`order a submission and a deletion of its file: ${sentFirst ? 'the file is then in use' : 'the submission is then refused'}`, async () => {
+    it(`handle a submission and a deletion of its file one after the other: ${sentFirst ? 'the file is then in use' : 'the submission is then refused'}`, async () => {
       const deps = await depsOfAll();
       const file = await buildAssignmentFile(club.id, learner.id);
       const sending = () => send({ file_ids: [file] });
@@ -187,7 +187,7 @@ describe('concurrent acts on assignments', () => {
     });
   }
 
-  it('refuse a completion of the lesson before the approval, and allow the completion after it', async () => {
+  it('refuse to complete a lesson before its assignment is approved, and allow it afterwards', async () => {
     const deps = await depsOfAll();
     const complete = () => outcomeOf(completeLesson(deps, reader(), publicId(), now()));
     const id = idOf(await send());
@@ -197,7 +197,7 @@ describe('concurrent acts on assignments', () => {
     expect(await complete()).to.have.property('completed_at');
   });
 
-  it('answer not_found and write nothing if the student was removed before the sending', async () => {
+  it('answer not_found and write nothing if the student was removed before the student’s submission', async () => {
     const deps = await testDeps();
     const [, refused] = await inThisOrder(
       student(),

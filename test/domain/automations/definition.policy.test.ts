@@ -39,8 +39,8 @@ const tree: readonly Step[] = [
   tag('g'),
 ];
 
-describe('the steps of a definition', () => {
-  it('are listed in reading order, each with its path, its parent and the step that follows', () => {
+describe('the list of a definition’s steps', () => {
+  it('is in reading order, and gives each step its path, its parent and the step that follows', () => {
     const steps = placedSteps({ steps: tree }).map(({ step, ...place }) => ({ id: step.id, ...place }));
     expect(steps).to.deep.equal([
       { id: 'a', path: '$.steps[0]', number: 1, following: 'b' },
@@ -54,7 +54,7 @@ describe('the steps of a definition', () => {
     expect(placedSteps({ steps: [] })).to.deep.equal([]);
   });
 
-  it('continue with the first step of a branch, or with the following step if the branch is empty', () => {
+  it('continues with the first step of a branch, or after the branch if the branch is empty', () => {
     const next = placedSteps({ steps: tree }).map((placed) => [firstOf(placed, 'then'), firstOf(placed, 'else')]);
     expect(next).to.deep.equal([
       ['b', 'b'],
@@ -67,7 +67,7 @@ describe('the steps of a definition', () => {
     ]);
   });
 
-  it('are searched for all e-mails and conditions, also inside branches', () => {
+  it('is searched for all e-mails and conditions, even inside branches', () => {
     expect(emailsOf({ steps: tree })).to.deep.equal([email('first'), email('second')]);
     expect(conditionsOf(definition({ steps: tree }))).to.deep.equal([
       { condition: condition({ match: 'any' }), path: '$.steps[1].condition' },
@@ -78,7 +78,7 @@ describe('the steps of a definition', () => {
     ]);
   });
 
-  it('have their texts in the club’s first language', () => {
+  it('has its texts in the club’s first language', () => {
     expect(languageOfToday).to.equal(1);
   });
 });
@@ -222,7 +222,7 @@ describe('a draft (AUTO-7)', () => {
 });
 
 describe('the minutes of a delay', () => {
-  it('are 0 without an amount, and the amount itself without a unit', () => {
+  it('are 0 for a delay without an amount, and equal the amount for a delay without a unit', () => {
     expect([minutesOf({ kind: 'delay' }), minutesOf({ kind: 'delay', amount: 3 })]).to.deep.equal([0, 3]);
     expect(
       (['minutes', 'hours', 'days', 'weeks'] as const).map((unit) => minutesOf({ kind: 'delay', amount: 2, unit })),

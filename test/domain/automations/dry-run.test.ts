@@ -282,7 +282,7 @@ describe('a dry run', () => {
     );
   });
 
-  it('lists each look at the run with its cause, the results of the rules, and the decision', async () => {
+  it('lists each evaluation of the run with its cause, the results of the rules, and the decision', async () => {
     const [tag, doneTag] = [await buildTag(club.id), await buildTag(club.id)];
     const has = (one: Id) => ({ kind: 'has_tag' as const, negate: false, tag_ids: [one] });
     const definition: Partial<Definition> = {
@@ -370,7 +370,7 @@ describe('a dry run', () => {
     expect(await outcomes()).to.deep.equal(expectedOutcomes.with(2, 'mail suppressed'));
   });
 
-  it('reports whether the reentry setting would admit the student, and continues even if not', async () => {
+  it('reports whether the reentry setting would admit the student, and continues in both cases', async () => {
     const automationId = await buildAutomation(
       club.id,
       { reentry: 'once', steps: [{ id: 'points', kind: 'award_points', points: 1 }] },
@@ -382,7 +382,7 @@ describe('a dry run', () => {
     expect(await tryOut(automationId, studentId)).to.include({ entry: 'not_again', status: 'completed' });
   });
 
-  it('fails like a run at a step of an unknown kind, and in an unknown language', async () => {
+  it('fails like a run at a step of an unknown kind, and for a version in an unknown language', async () => {
     const automationId = await buildAutomation(
       club.id,
       { steps: [{ id: 'future', kind: 'award_points', points: 1 }] },
@@ -406,7 +406,7 @@ describe('a dry run', () => {
     });
   });
 
-  it('stops after 500 looks, so that frequent changes of access cannot cost more', async () => {
+  it('stops after 500 evaluations, so that frequent changes of access cannot cost more', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const { id: studentId } = await buildStudent(club.id);
     await buildEnrollment(club.id, { studentId, deliveryId, startsAt: start });

@@ -51,7 +51,7 @@ const facts: Seen = {
   deadline: null,
 };
 
-describe('the decision of a run when it looks at its row (AUTO-10)', () => {
+describe('the decision of a run (AUTO-10)', () => {
   for (const [what, step, changes, decision] of [
     [
       'ends the run because the automation is archived, even if other reasons exist',
@@ -72,7 +72,7 @@ describe('the decision of a run when it looks at its row (AUTO-10)', () => {
       { kind: 'exit', reason: 'exit_when' },
     ],
     [
-      'ends the run because of lost access before the next step',
+      'ends the run before the next step if access is lost',
       steps.tag,
       { accessLost: true },
       { kind: 'exit', reason: 'access_lost' },
@@ -117,7 +117,7 @@ describe('the decision of a run when it looks at its row (AUTO-10)', () => {
       { kind: 'wait', until: at(1) },
     ],
     [
-      'ends a wait for a condition that is true, before or after its deadline',
+      'ends a wait for a condition as soon as the condition is true, before or after the deadline',
       steps.until,
       { deadline: at(-1), holds: true },
       { kind: 'pass', outcome: 'then', to: 'yes' },
@@ -128,7 +128,12 @@ describe('the decision of a run when it looks at its row (AUTO-10)', () => {
       { deadline: now },
       { kind: 'pass', outcome: 'else', to: 'no' },
     ],
-    ['does not wait at a wait without a deadline', steps.until, {}, { kind: 'pass', outcome: 'else', to: 'no' }],
+    [
+      'continues immediately at a wait that has no deadline',
+      steps.until,
+      {},
+      { kind: 'pass', outcome: 'else', to: 'no' },
+    ],
   ] as const)
     it(what, () => {
       expect(decide(placed(step), { ...facts, ...changes })).to.deep.equal(decision);
@@ -143,7 +148,7 @@ describe('the deadline of a wait', () => {
     ['days', 1_440],
     ['weeks', 10_080],
   ] as const)
-    it(`is the right number of minutes after the entry for 3 ${unit}`, () => {
+    it(`is exactly 3 ${unit} after the entry`, () => {
       const step: Step = { id: 'a', kind: 'wait', wait: { kind: 'delay', amount: 3, unit } };
       expect(deadlineOf(step, zone, now)).to.deep.equal(at(3 * minutes * 60_000));
     });
@@ -163,7 +168,7 @@ describe('the deadline of a wait', () => {
     expect(deadlineOf({ id: 'a', kind: 'wait' }, zone, now)).to.equal(null);
   });
 
-  it('divides the time of the wait by the wait speed, and rounds up to a millisecond', () => {
+  it('comes sooner by the factor of the wait speed, and is rounded up to a millisecond', () => {
     expect(deadlineOnEntry(steps.delay, { timeZone: zone }, now)).to.deep.equal(at(2 * day));
     expect(deadlineOnEntry(steps.delay, { timeZone: zone, waitSpeed: 7 }, now)).to.deep.equal(
       at(Math.ceil((2 * day) / 7)),
@@ -172,7 +177,7 @@ describe('the deadline of a wait', () => {
   });
 });
 
-describe('the plan for the next look at a run', () => {
+describe('the plan for the next evaluation of a run', () => {
   const definition: Definition = {
     trigger: { kind: 'manual' } as unknown as Definition['trigger'],
     reentry: 'never' as Definition['reentry'],
@@ -182,7 +187,7 @@ describe('the plan for the next look at a run', () => {
   const watching = (rules: Condition['rules'], more: Partial<Definition> = {}) =>
     watchOf({ ...definition, ...more }, placed({ ...steps.until, condition: { match: 'any', rules } }));
 
-  it('puts a run to sleep at a delay immediately, and at other steps only after a look', () => {
+  it('lets a run sleep at a delay without an evaluation, and at other steps only after an evaluation', () => {
     expect(Object.values(steps).filter((step) => sleepsAt(placed(step)))).to.deep.equal([steps.delay]);
     expect(sleepsAt(placed({ id: 'a', kind: 'wait' }))).to.equal(false);
     expect(sleepsAt(placed({ ...steps.delay, kind: 'exit' }))).to.equal(false);
@@ -201,7 +206,7 @@ describe('the plan for the next look at a run', () => {
     expect(asksCondition(placed({ ...steps.until, kind: 'add_tag' }))).to.equal(undefined);
   });
 
-  it('looks earlier if access changes by time before the end of the wait and the rules need access', () => {
+  it('is earlier if access will change before the end of the wait and the rules need access', () => {
     expect(nextLook({ access: true }, at(9), at(5))).to.deep.equal(at(5));
     expect(nextLook({ access: true }, at(5), at(5))).to.deep.equal(at(5));
     expect(nextLook({ access: true }, at(5), at(9))).to.deep.equal(at(5));
@@ -253,7 +258,7 @@ describe('the plan for the next look at a run', () => {
     });
   });
 
-  it('watches nothing for a rule of an unknown kind, and no single course if the rule names none', () => {
+  it('watches nothing for a rule of an unknown kind, and no course for a rule that names no course', () => {
     const nothing = { types: [], courses: [], access: false };
     expect(watching([{ kind: 'has_wings' as 'has_tag', negate: false }])).to.deep.equal(nothing);
     expect(watching([{ kind: 'course_progress', negate: false }])).to.deep.equal({
@@ -262,7 +267,7 @@ describe('the plan for the next look at a run', () => {
     });
   });
 
-  it('watches exit_when at each wait', () => {
+  it('watches the facts of exit_when at each wait', () => {
     const watch = watchOf({ ...definition, exit_when: completed }, placed(steps.delay));
     expect(watch).to.deep.equal({ types: ['course.completed'], courses: [], access: false });
   });
@@ -282,7 +287,7 @@ describe('a condition', () => {
     ]).to.deep.equal([true, false, true, false]);
   });
 
-  it('is never true without rules, or if an answer is missing (AUTO-11)', () => {
+  it('is never true if it has no rules, or if the answer of a rule is missing (AUTO-11)', () => {
     expect([of('all', []), of('any', []), combine({ match: 'all', rules: [rule, rule] }, [true])]).to.deep.equal([
       false,
       false,
@@ -299,13 +304,13 @@ describe('a chain of automations (AUTO-14)', () => {
     expect([isTooLong(links(10), now), isTooLong(links(11), now)]).to.deep.equal([false, true]);
   });
 
-  it('forgets a link that is 24 hours old', () => {
+  it('drops a link that is 24 hours old', () => {
     expect(isTooLong(links(11, 24), now)).to.equal(false);
     expect(isTooLong(links(11, 23.9), now)).to.equal(true);
     expect(linksAfter(links(3, 24), now)).to.deep.equal([now.toISOString()]);
   });
 
-  it('grows by one link, and is cut to one link more than the limit', () => {
+  it('grows by one link, and keeps at most one link more than the limit', () => {
     expect(linksAfter(links(2), now)).to.deep.equal([...links(2), now.toISOString()]);
     expect(linksAfter(links(30), now)).to.deep.equal([...links(10), now.toISOString()]);
   });

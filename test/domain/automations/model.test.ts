@@ -1,5 +1,6 @@
 /**
- * Compares runs and dry runs of random definitions with a simple interpreter. All three must have the same steps in the same order
+ * Compares runs and dry runs of random definitions with a simple interpreter. The run, the dry run and the interpreter must execute the
+ * same steps in the same order
  * (AUTO-10, AUTO-12, AUTO-19).
  */
 import { expect } from 'chai';
@@ -193,7 +194,7 @@ function direct(definition: Definition, tags: readonly [string, string], happeni
     for (const [place, step] of steps.entries()) {
       const { id, tag_id: tag = '', wait } = step;
       if (step.kind === 'wait' && wait?.kind === 'delay') {
-        // The row of a run exists before the wait. The only exception is a run that begins with the wait.
+        // At this point the run usually has a row. Only a run that begins with the wait has no row yet.
         if (ends() && isFirst && place === 0) throw new Left();
         waitUntil(now + (wait.amount ?? 0) * minute, ends);
         if (ends()) {

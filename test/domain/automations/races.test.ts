@@ -167,7 +167,7 @@ describe('an automation with concurrent changes', () => {
       return { ...(run as { status: string; cursor: string }), factTypes };
     };
 
-    it(`prevents the effect of a step if the automation is ${state} before the step`, async () => {
+    it(`does not apply the effect of a step if the automation becomes ${state} before the step`, async () => {
       const { automationId, runId } = await begin();
       await inThisOrder(
         automationRow(automationId),
@@ -177,7 +177,7 @@ describe('an automation with concurrent changes', () => {
       expect(await found(runId)).to.deep.equal({ status, cursor: 'tag', factTypes: [] });
     });
 
-    it(`keeps the effect of a step if the automation is ${state} after the step, and stops at the next step`, async () => {
+    it(`keeps the effect of a step if the automation is ${state} later, and stops at the next step`, async () => {
       const { automationId, runId } = await begin();
       await inThisOrder(
         automationRow(automationId),
@@ -189,7 +189,7 @@ describe('an automation with concurrent changes', () => {
       expect(await found(runId)).to.include({ status, cursor: 'wait' });
     });
 
-    it(`admits a student who comes before the automation is ${state}, and no later student`, async () => {
+    it(`admits a student who enters before the automation is ${state}, and admits no later student`, async () => {
       const automationId = await onTag();
       await inThisOrder(
         automationRow(automationId),
@@ -282,7 +282,7 @@ describe('an automation with concurrent changes', () => {
     expect(await play.story(automationId, runId)).to.equal('completed: mail sent');
   });
 
-  describe('the publication of a draft during the deletion of a record that the draft names', () => {
+  describe('a publication of a draft while a record that the draft names is deleted', () => {
     interface Named {
       id: Id;
       table: string;
@@ -328,7 +328,7 @@ describe('an automation with concurrent changes', () => {
     const lockOf = ({ table, id }: Named): Sql => sql`SELECT FROM ${raw(table)} WHERE id = ${id} FOR UPDATE`;
 
     for (const [what, build] of Object.entries(named)) {
-      it(`keeps ${what} in use until the automation is archived if the publication is first`, async () => {
+      it(`keeps ${what} in use until the automation is archived if the publication comes first`, async () => {
         const one = await build();
         const automationId = await draft(one.parts);
         const [published, removed] = await inThisOrder(

@@ -104,7 +104,7 @@ describe('a run', () => {
     expect(awards).to.deep.equal([{ cause_kind: 'automation', points: 5, note: 'Well done' }]);
   });
 
-  it('is not woken between two steps by its own effect, while the student’s other runs are woken', async () => {
+  it('is not woken by its own effect between two steps, but other runs of the student are woken', async () => {
     const steps: Step[] = [
       { id: 'tag', kind: 'add_tag', tag_id: tag },
       { id: 'points', kind: 'award_points', points: 1 },
@@ -127,7 +127,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited exit_when: tag tagged, long exit_when');
   });
 
-  it('is counted up to 1,000 if the request names a step, and exactly otherwise', async () => {
+  it('is counted up to 1,000 if the list request names a step, and exactly otherwise', async () => {
     const automationId = await publish({ steps: [delay('wait', 10)] });
     await deps.db.source.query(
       `INSERT INTO automation_runs (id, club_id, automation_id, version_id, student_id, cause_id, reentry, cursor, looks_at, entered_at)
@@ -174,7 +174,7 @@ describe('a run', () => {
     expect((await play.read(second.automationId, second.runId)).path[0]?.answers).to.deep.equal([false, true]);
   });
 
-  it('waits exactly until its time, and evaluates nothing during the wait', async () => {
+  it('waits exactly until its deadline, and evaluates nothing during the wait', async () => {
     const run = await begin({ steps: [delay('pause', 3, 'days'), { id: 'end', kind: 'exit' }] });
     await play.pass(3 * day - 1);
     expect(await storyOf(run)).to.equal('active: pause …');
@@ -227,7 +227,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited exit_when: long exit_when');
   });
 
-  it('ends when its access ends by time, without a fact', async () => {
+  it('ends when the student’s access expires, although no fact is recorded at that time', async () => {
     const { id: deliveryId, courseId } = await buildAccessDelivery(club.id);
     const endsAt = new Date(start.getTime() + 5 * day);
     await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: start, endsAt });
@@ -263,7 +263,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('completed: wait time_over, points awarded');
   });
 
-  it('checks the reasons to exit before the passed deadline when a pause ends', async () => {
+  it('checks the reasons to exit before it checks the passed deadline when a pause ends', async () => {
     const run = await begin({
       exit_when: hasTag(tag),
       steps: [delay('wait', 10), { id: 'points', kind: 'award_points', points: 1 }],
@@ -277,7 +277,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited exit_when: wait exit_when');
   });
 
-  it('is released after a pause, in pages of 1, 2, 4 … runs that are one second apart', async () => {
+  it('continues after a pause in pages of 1, 2, 4 … runs, which begin one second apart', async () => {
     const automationId = await publish({ steps: [delay('wait', 10)] });
     for (let count = 0; count < 7; count++) await play.enroll(automationId, ada.id);
     await play.settle();
@@ -424,7 +424,7 @@ describe('a run', () => {
     expect(mails).to.deep.equal([{ status: 'failed', last_error: 'outcome_unknown' }]);
   });
 
-  it('keeps the outcome `unknown` of an interrupted mail, also for a removed student', async () => {
+  it('keeps the outcome `unknown` of an interrupted mail, even if its student is removed', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = async () => {
       await removeStudent(deps, club.id, ada.id, play.now());
@@ -466,7 +466,7 @@ describe('a run', () => {
     expect(await takeStep(play.deps, run.runId, until + 5_000)).to.include({ done: false, at: until });
   });
 
-  it('wakes after its e-mail is sent, even if a concurrent look has put the run to sleep', async () => {
+  it('wakes after its e-mail is sent, even if a concurrent evaluation has put the run to sleep', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }, delay('later', 1, 'days')] });
     play.answer = async () => {
       await pauseAutomation(deps, club.id, run.automationId, play.now());
@@ -522,7 +522,7 @@ describe('a run', () => {
     const looks: number[] = [];
     play.deps.smtp = { ...smtp, onConnectionWithin: async () => void looks.push(play.now().getTime()) };
     await play.pass(6 * hour);
-    expect(looks.length, 'the run looks again after six hours').to.be.within(30, 120);
+    expect(looks.length, 'the run is evaluated again after six hours').to.be.within(30, 120);
     const [row] = await deps.db.source.query(
       `SELECT allowance, day.mails AS taken, mail.status, attempt_count AS attempts FROM mail_senders
          JOIN club_bulk_days day USING (club_id) JOIN mails mail USING (club_id) WHERE club_id = $1`,
@@ -547,7 +547,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited access_lost: mail sent, long access_lost');
   });
 
-  it('checks whether access has ended by time while a mail server refuses temporarily', async () => {
+  it('notices that access has expired, even while a mail server refuses the mail temporarily', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const endsAt = new Date(start.getTime() + 30_000);
     await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: start, endsAt });
@@ -574,7 +574,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('completed: mail sent');
   });
 
-  it('records `sent` if the server’s acceptance arrives after the mail was given up', async () => {
+  it('records `sent` if the server’s acceptance arrives after the run has given up the mail', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = async () => {
       await deps.db.source.query(
@@ -601,7 +601,7 @@ describe('a run', () => {
     expect(new Set(play.given.map(({ to }) => to)).size).to.equal(2);
   });
 
-  it('shows no image that cannot be converted, because the publication fails and names the block', async () => {
+  it('has no unreadable image, because the publication fails and names the block of the image', async () => {
     const { images } = await sendingDeps({ ...play.deps.smtp, connections: 1, onConnection: (work) => work() });
     const draft = await draftWithImage(Buffer.from('no image'));
     const { record } = await createAutomation(deps, club.id, { name: 'A', draft }, start);
@@ -648,7 +648,7 @@ describe('a run', () => {
     };
   };
 
-  it('shows the image that was copied at the publication, even if the library has lost the image', async () => {
+  it('sends the copy of an image that the publication made, even if the library has lost the image', async () => {
     const png = await sharp({ create: { width: 20, height: 10, channels: 3, background: 'red' } })
       .png()
       .toBuffer();
@@ -681,7 +681,7 @@ describe('a run', () => {
     });
     const completing = () => ({ db: deps.db, publicUrl: 'https://api.example' });
 
-    it('looks again when a completion is undone or repeated, although no fact is recorded', async () => {
+    it('is evaluated again when a completion is undone or repeated, although no fact is recorded', async () => {
       const { lessons, reader } = await learnerOf(2);
       const { id: lessonId = '', public_id: publicId = '' } = lessons[0] ?? {};
       const condition = (negate: boolean) => ({
@@ -706,7 +706,7 @@ describe('a run', () => {
       expect(await storyOf(run)).to.equal('completed: undone then, redone then');
     });
 
-    it('looks again when a lesson of a watched course is withdrawn or published', async () => {
+    it('is evaluated again when a lesson of a watched course is withdrawn or published', async () => {
       const { course, lessons, reader } = await learnerOf(2);
       const [first, second] = lessons;
       await completeLesson(completing(), reader, first?.public_id ?? '', start);
@@ -739,7 +739,7 @@ describe('a run', () => {
       expect(watches).to.deep.equal([]);
     });
 
-    it('looks again when access begins by time', async () => {
+    it('is evaluated again at the time at which access begins', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id);
       const startsAt = new Date(start.getTime() + 5 * day);
       await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt });
@@ -880,7 +880,7 @@ describe('a run', () => {
     expect(play.given).to.have.length(1);
   });
 
-  it('ends when its student is removed, and keeps its counts and keys but not its path', async () => {
+  it('ends when its student is removed, and keeps its counts and keys but not its recorded path', async () => {
     const run = await begin({ steps: [delay('wait', 10)] });
     await play.settle();
     await removeStudent(deps, club.id, ada.id, play.now());
@@ -891,7 +891,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('loses only its path a year after its end', async () => {
+  it('loses only its recorded path a year after its end', async () => {
     const run = await begin({ steps: [{ id: 'points', kind: 'award_points', points: 1 }] });
     await play.settle();
     const forget = (ms: number) => forgetOldPaths(deps.db, new Date(start.getTime() + ms));
@@ -985,7 +985,7 @@ describe('an automation that students enter', () => {
       expect(await countOf(automationId)).to.equal(afterwards);
     });
 
-  it('admits at most 20 active runs of a student if reentry is `always`', async () => {
+  it('starts at most 20 active runs of each student if reentry is `always`', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always', steps: [delay('wait', 10)] });
     for (let times = 0; times < 22; times++) await retag(tag);
@@ -1109,7 +1109,7 @@ describe('an automation that students enter', () => {
     expect(rows.map(({ status }) => status)).to.deep.equal(['completed']);
   });
 
-  it('gives a run the priority of its fact, and gives a manual run the priority bulk (AUTO-18)', async () => {
+  it('gives a run the priority of its fact, and gives a manual run bulk priority (AUTO-18)', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always' });
     for (const priority of [0, 1, 2] as const)
@@ -1185,7 +1185,7 @@ describe('an automation that students enter', () => {
     expect(await wakesOfRuns()).to.have.length(1);
   });
 
-  it('gives a wake of a run the priority bulk if 16 wakes of the club’s runs are waiting (AUTO-20)', async () => {
+  it('gives bulk priority to the wake of a run if 16 wakes of the club’s runs are waiting (AUTO-20)', async () => {
     const tag = await buildTag(club.id);
     await onTag(tag, { reentry: 'always' });
     const elsewhere = await buildClub();

@@ -1,4 +1,4 @@
-/** Tests how events of the payment processor are read (BILL-1), each alone and several together. */
+/** Tests how the platform reads one event of the payment processor, and several events of one club (BILL-1). */
 import { expect } from 'chai';
 import {
   planOfPriceBy,
@@ -72,13 +72,13 @@ describe('an event of the payment processor', () => {
       { ...read, plan: 'business', status: 'active', currentPeriodEnd: at(9), namedClub: 'club_1' },
     ],
     [
-      'says the end of the period of an older subscription, which contains the end outside its items',
+      'says the end of the period of an older subscription, which has the end outside its items',
       'customer.subscription.updated',
       subscriptionOf({ items: { data: [itemOf('starter')] }, current_period_end: start + 3 }),
       { ...read, plan: 'starter', status: 'active', currentPeriodEnd: at(3) },
     ],
     [
-      'says the plan and period of a subscription’s second item if the first item has another price',
+      'says the plan and period of a subscription’s second item if the first item has an unknown price',
       'customer.subscription.updated',
       subscriptionOf({
         items: { data: [itemOf(null, 'price_0', start + 1), itemOf('starter', 'price_1', start + 2)] },
@@ -86,7 +86,7 @@ describe('an event of the payment processor', () => {
       { ...read, plan: 'starter', status: 'active', currentPeriodEnd: at(2) },
     ],
     [
-      'says that all prices of a subscription are unknown, and the period of the first price',
+      'reports an unknown price if all prices are unknown, and says the period of the first price',
       'customer.subscription.updated',
       subscriptionOf({ items: { data: [itemOf('gold', 'price_0', start + 1), itemOf(null, 'price_1', start + 2)] } }),
       { ...read, status: 'active', currentPeriodEnd: at(1), priceUnknown: true },
@@ -98,25 +98,25 @@ describe('an event of the payment processor', () => {
       { ...read, status: 'active', priceUnknown: true },
     ],
     [
-      'does not report an unknown price if the subscription ends',
+      'reports no unknown price for a subscription that is canceled',
       'customer.subscription.updated',
       subscriptionOf({ status: 'canceled', items: undefined }),
       { ...read, status: 'canceled' },
     ],
     [
-      'says neither plan nor state of a subscription that has not begun',
+      'says no plan and no state for a subscription that has not begun',
       'customer.subscription.updated',
       subscriptionOf({ status: 'incomplete', items: { data: [itemOf('business')] } }),
       read,
     ],
     [
-      'says neither plan nor state of a subscription without a state',
+      'says no plan and no state for a subscription whose own state is missing',
       'customer.subscription.created',
       subscriptionOf({ status: undefined, items: undefined }),
       read,
     ],
     [
-      'says that a deleted subscription is canceled, although its record has another state and price',
+      'says that a deleted subscription is canceled, although its record has a different state and price',
       'customer.subscription.deleted',
       subscriptionOf({ items: { data: [itemOf('gold')] } }),
       { ...read, status: 'canceled' },
@@ -128,7 +128,7 @@ describe('an event of the payment processor', () => {
       { ...read, status: 'active', namedClub: 'club_1' },
     ],
     [
-      'says that the subscription of a failed invoice in the older shape is past due',
+      'says that a subscription with a failed invoice is past due, if the invoice has the older shape',
       'invoice.payment_failed',
       { customer: 'cus_1', subscription: 'sub_1' },
       { ...read, status: 'past_due' },
@@ -154,11 +154,11 @@ describe('an event of the payment processor', () => {
     ['paused', 'past_due'],
     ['canceled', 'canceled'],
   ] as const)
-    it(`states ${status} for a subscription with the status ${word}`, () => {
+    it(`reports ${status} for a subscription with the status ${word}`, () => {
       expect(dataOf('customer.subscription.updated', subscriptionOf({ status: word }))).to.include({ status });
     });
 
-  it('reads the plan from the configured price before the lookup key if both name a plan', () => {
+  it('takes the plan from the configured price, not from the lookup key, if both name a plan', () => {
     const planOfPrice = planOfPriceBy(['price_1=starter', 'price_2=gold']);
     const planOf = (id: string | null, lookupKey: string | null) => planOfPrice({ id, lookupKey });
     expect([planOf('price_1', 'business'), planOf('price_2', 'business'), planOf(null, 'trial')]).to.deep.equal([
@@ -231,7 +231,7 @@ const silent = { plan: null, status: null } as const;
 
 describe('the plan from the events of a club', () => {
   for (const [what, events, expected] of [
-    ['is the opening plan without events', [], { ...opening, customerId: null }],
+    ['is the opening plan if the club has no events', [], { ...opening, customerId: null }],
     [
       'is the opening plan, with the newest customer, if no event states a plan',
       [
@@ -247,7 +247,7 @@ describe('the plan from the events of a club', () => {
       { ...opening, customerId: 'cus_1' },
     ],
     [
-      'has the newest stated value of each field',
+      'has, in each field, the newest value that an event states',
       [
         event(1, { plan: 'business', currentPeriodEnd: at(50) }),
         event(2, { plan: null, status: 'past_due', customerId: 'cus_2' }),

@@ -42,7 +42,7 @@ function eventOf({ what, at, subscription, plan, status }: Told, customer: strin
 }
 
 describe('events of the payment processor', () => {
-  it('lead to the same plan in any order, with repetitions, and at the same time', async function () {
+  it('lead to the same plan in any order, even if they repeat or arrive at the same time', async function () {
     this.timeout(120_000);
     const { db } = await testDeps();
     await fc.assert(

@@ -183,7 +183,7 @@ describe('the seat allocation of a club', () => {
     expect(await overagesOf(clubId)).to.deep.equal(['students 2026-04-01 4']);
   });
 
-  it('finds the month by Node’s rules for the time zone, or in UTC if Node does not know it (DEC-154)', async () => {
+  it('finds the month by Node’s time zone rules, or in UTC if Node does not know the zone (DEC-154)', async () => {
     const source = await testDatabase();
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
@@ -319,7 +319,7 @@ describe('the seat allocation of a club', () => {
           const club = (await buildClub()).id;
           await buildStudents(club, 5);
           for (const round of rounds) await Promise.all(round.map(async (one, index) => acts[one]?.(club, index)));
-          await db.transaction((tx) => requireStudents(tx, club, 0, now)); // rolls the changes up
+          await db.transaction((tx) => requireStudents(tx, club, 0, now)); // adds the changes to the count of students
           const { counted, there } = await studentCounts(club);
           expect(counted).to.equal(there);
           const [{ changes } = { changes: -1 }] = await db.source.query<{ changes: number }[]>(

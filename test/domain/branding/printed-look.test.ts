@@ -1,4 +1,4 @@
-/** Tests how the logo of a document is read from the store, also if the store fails (DEC-186). */
+/** Tests how the logo of a document is read from the store, even if the store fails (DEC-186). */
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'chai';

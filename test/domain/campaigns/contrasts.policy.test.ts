@@ -43,7 +43,7 @@ describe('the choice of students with contrasting data (CAMP-46)', () => {
     ]);
   });
 
-  it('ignores an unconfirmed name as a contrast, because no copy shows an unconfirmed name', () => {
+  it('ignores an unconfirmed name as a contrast, because no e-mail shows an unconfirmed name', () => {
     const unseen = ['Never 🎉 Seen', 'ال'].map((name) => student(name, { confirmed: false }));
     expect(chosen([student('Ada New'), ...unseen])).to.deep.equal([
       'unconfirmed Never 🎉 Seen',

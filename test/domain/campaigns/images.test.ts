@@ -193,7 +193,7 @@ describe('the images of a campaign', () => {
       );
     });
 
-  it('pause the campaign if a bad image replaces a good one, and let a repaired campaign send once', async () => {
+  it('pause the campaign if a bad image replaces a good one, and let the repaired campaign send once', async () => {
     const [fine, huge] = [
       await uploaded({
         ...poster,
@@ -218,7 +218,7 @@ describe('the images of a campaign', () => {
     expect(new Set(messages.map(({ to }) => to)).size).to.equal(2);
   });
 
-  it('let the campaign continue after the image is repaired and the campaign resumed', async () => {
+  it('let the campaign continue after the image is repaired and the campaign is resumed', async () => {
     const [drawing, huge] = [
       await uploaded({
         ...poster,
@@ -250,7 +250,7 @@ describe('the images of a campaign', () => {
     ['cannot be read', Buffer.from('no image')],
     ['is damaged', Buffer.from('\u0089PNG\r\n\u001a\n and no more', 'latin1')],
   ] as const)
-    it(`stop the start of the campaign and are reported if an old image ${what}`, async () => {
+    it(`pause the campaign at its start and are reported if an old image ${what}`, async () => {
       await show(await fromBefore(bytes));
       expect(await problems()).to.deep.equal([]);
       await schedule();
@@ -261,7 +261,7 @@ describe('the images of a campaign', () => {
       expect(await refusal(schedule(undefined, later(2)))).to.equal('invalid_request');
     });
 
-  it('do not let the campaign become a draft again after its recipients are frozen', async () => {
+  it('do not allow a campaign with frozen recipients to become a draft again', async () => {
     await schedule();
     sending.smtp.handOver = async () => ({ kind: 'refused', permanent: false, reply: '451 later' });
     await run();
@@ -301,7 +301,7 @@ describe('the images of a campaign', () => {
     expect(imageIn(messages.at(-1)?.html).width).to.equal('24');
   });
 
-  it('keep the movement of an animation, and are the same picture in the test mail and in the campaign', async () => {
+  it('stay animated, and are the same picture in the test mail and in the campaign', async () => {
     const gif = await gifOf({ width: 800, height: 400, pictures: 3 });
     await show(await uploaded({ fileName: 'k.gif', mime: 'image/gif', bytes: gif }));
     await sendTestMail(
@@ -321,7 +321,7 @@ describe('the images of a campaign', () => {
     expect((await sharp(published.bytes).metadata()).pages).to.equal(3);
   });
 
-  it('cause a warning for an animation that does not move and for a heavy picture', async () => {
+  it('cause a warning if the e-mail shows an animation as a still picture, or if a picture is heavy', async () => {
     const id = await uploaded({
       fileName: 'k.png',
       mime: 'image/png',

@@ -23,7 +23,7 @@ describe('tokens of previews (CAMP-46)', () => {
     expect(readPreviewToken(vault, token, end)).to.equal(undefined);
   });
 
-  it('are invalid with a changed byte, with a missing or extra byte, and under another key', () => {
+  it('are invalid if a byte is changed, missing or added, or if the key is different', () => {
     const bytes = Buffer.from(token, 'base64url');
     for (let place = 0; place < bytes.length; place++) {
       const forged = Buffer.from(bytes);

@@ -76,7 +76,7 @@ describe('the retention of a campaign (CAMP-17)', () => {
     expect(before).to.deep.include({ sent: 2, failed: 1, delivered: 1, opened: 1, clicked: 1 });
   });
 
-  it('deletes recipients two years after the end of the campaign, and never the statistics', async () => {
+  it('deletes recipients two years after the end of the campaign, but never deletes the statistics', async () => {
     const before = await statistics();
     await retainRecipients(deps.db, after(730, -1));
     expect(await deliveries()).to.deep.equal([3, 3]);
@@ -149,7 +149,7 @@ describe('a campaign with too many bounces or complaints (CAMP-16)', () => {
     return [status, reason];
   };
 
-  it('pauses with the reason before the next page of mails', async () => {
+  it('pauses before the next page of mails, and records the reason', async () => {
     const ids = await addSent(220);
     await tell('bounced', ids.slice(0, 10));
     expect(await step()).to.deep.equal(['sending', undefined]);

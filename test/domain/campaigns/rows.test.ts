@@ -257,7 +257,7 @@ describe('the row of a campaign’s recipient', () => {
     };
 
     for (const [name, { act, before, afterClaim, refused }] of Object.entries(acts)) {
-      it(`is ${before} if ${name} comes before the claim, and no mail goes out`, async () => {
+      it(`is ${before} if ${name} comes before the claim of the mail, and the mail is not sent`, async () => {
         const now = once(act);
         sending.smtp.onConnection = (work) => smtp.onConnection(async () => (await now(), work()));
         await schedule();
@@ -266,7 +266,7 @@ describe('the row of a campaign’s recipient', () => {
         expect(await readRow()).to.include({ leaseUntil: null });
       });
 
-      it(`is ${afterClaim} if ${name} comes between claim and sending`, async () => {
+      it(`is ${afterClaim} if ${name} comes after the claim and before the sending`, async () => {
         const now = once(act);
         sending.smtp.handOver = async (message) => (await now(), smtp.handOver(message));
         await schedule();
@@ -287,7 +287,7 @@ describe('the row of a campaign’s recipient', () => {
     }
 
     for (const name of ['a cancellation', 'the removal of the student'] as const) {
-      it(`is not claimed while ${name} waits for its commit, and no mail is sent`, async () => {
+      it(`is not claimed while ${name} is uncommitted, and no mail is sent`, async () => {
         await schedule();
         await step();
         let passing: Promise<unknown> | undefined;
@@ -328,7 +328,7 @@ describe('the row of a campaign’s recipient', () => {
         expect([await row(), arrived()]).to.deep.equal(['failed outcome_unknown', 1]);
       });
 
-    it('has the new address after a change before the claim, and the old address otherwise', async () => {
+    it('has the new address if the address changes before the claim, and otherwise the old address', async () => {
       const [before, after] = [`before-${ada.id}@example.com`, `after-${ada.id}@example.com`];
       const change = (email: string) => updateStudent(deps, club.id, ada.id, { email }, 'owner', start);
       const [first, second] = [once(() => change(before)), once(() => change(after))];
@@ -437,7 +437,7 @@ describe('the row of a campaign’s recipient', () => {
     });
   });
 
-  it('is not created before the start time, even if the campaign is paused and resumed before it', async () => {
+  it('is not created before the start time, even if the campaign is paused and resumed before that time', async () => {
     await scheduleCampaign(deps, club.id, campaignId, '2026-03-02T13:00', start);
     await pauseCampaign(deps, club.id, campaignId, start);
     await resumeCampaign(deps, club.id, campaignId, later(minute));

@@ -128,7 +128,7 @@ describe('a campaign', () => {
     });
   });
 
-  it('names sender, list and unsubscribe link, each in one header, and personalizes the text', async () => {
+  it('names the sender, the list and the unsubscribe link in one header each, and personalizes the text', async () => {
     const [ada] = await students(1);
     await schedule();
     await run();
@@ -148,7 +148,7 @@ describe('a campaign', () => {
     expect(message?.headers['Feedback-ID']).to.equal(`${campaignId}:${club.id}:campaign:latform.example`);
   });
 
-  it('waits for its start time, and freezes no recipient before it', async () => {
+  it('waits for its start time, and freezes no recipient before that time', async () => {
     const [early] = await students(1);
     await schedule('2026-03-02T13:00');
     expect(await step()).to.include({ done: false, at: later(60 * minute).getTime(), waitingFor: 'start' });
@@ -177,7 +177,7 @@ describe('a campaign', () => {
     });
   });
 
-  it('adds no student after the freeze, and mails to the address that the student has at the claim', async () => {
+  it('adds no student after the freeze, and uses the address that the student has when the mail is claimed', async () => {
     const [ada] = await students(1);
     await schedule();
     await step();
@@ -357,7 +357,7 @@ describe('a campaign', () => {
     expect(messages).to.have.length(1);
   });
 
-  it('claims no mail after a pause, and continues with the next mail', async () => {
+  it('claims no mail while it is paused, and continues with the next mail after it is resumed', async () => {
     const allStudents = await students(7);
     sending.smtp.connections = 1;
     answer = async () => {
@@ -424,7 +424,7 @@ describe('a campaign', () => {
       await schedule();
     });
 
-    /** Lets the statistics of Postgres describe only sent mails, whose number is `mails`. */
+    /** Adds `mails` sent mails, and makes Postgres collect its statistics while no other mails exist. */
     const counted = async (mails: number) => {
       const before = await buildCampaign(start);
       await deps.db.source.query(
@@ -462,7 +462,7 @@ describe('a campaign', () => {
       return Math.max(...Array.from(counts, ([, count]) => Number(count)));
     }
 
-    it('claims mails by id if the statistics know no pending mail, so that no claim reads all rows', async () => {
+    it('claims mails by id if Postgres’s statistics show no pending mail, so that no claim reads all rows', async () => {
       await counted(2_000);
       await deps.db.transaction(async (tx) => {
         await tx.run(sql`LOCK mails IN SHARE UPDATE EXCLUSIVE MODE`); // This lock keeps autovacuum from starting an ANALYZE.
@@ -549,7 +549,7 @@ describe('a campaign', () => {
       await deps.db.manager.update(MailDomain, { clubId: club.id }, { status, firstProvenAt });
     };
 
-    it('signs and sends with the verified domain, and uses the platform’s domain in bounces and ids', async () => {
+    it('sends signed mails from the verified domain, but bounces and ids have the platform’s domain', async () => {
       await students(1);
       await own('proven', start);
       await schedule();
@@ -564,7 +564,7 @@ describe('a campaign', () => {
     });
 
     for (const status of ['unproven', 'lapsed'] as const)
-      it(`sends unsigned from the platform’s domain, in the club’s name, while the domain is ${status}`, async () => {
+      it(`sends without a signature from the platform’s domain while the club’s domain is ${status}`, async () => {
         await students(1);
         await own(status, start);
         await schedule();
@@ -737,7 +737,7 @@ describe('a campaign', () => {
         .png()
         .toBuffer();
 
-    it('has no preview if an image is removed between the check and the reading of the image', async () => {
+    it('has no preview if the image is removed after the check and before the preview reads the image', async () => {
       await image(await red());
       const removed = { clubId: club.id };
       const { manager } = deps.db;

@@ -27,19 +27,19 @@ const personal = 'The password is hardly more than your e-mail, your name or the
 const repeats = 'The password repeats too few characters; choose another one.';
 
 describe('a new password', () => {
-  it('has at least ten characters, for either encoding of accents', () => {
+  it('must have at least ten characters, and each way to encode an accent counts the same', () => {
     expect(judged('nine char')).to.equal('The password has 9 characters; it must have at least 10.');
     expect(judged('mouse tail')).to.equal('good');
     expect(judged('cafe\u0301 meri')).to.equal('The password has 9 characters; it must have at least 10.');
     expect(judged('🪢⛵🌊🐟🦀🐙🦑🐚⚓🚢')).to.equal('good');
   });
 
-  it('is not a leaked password, in any case and character width', () => {
+  it('must not be a leaked password, even in a different case or character width', () => {
     for (const one of ['1234567890', 'qwertyuiop', 'QwertyUiop', 'ｐａｓｓｗｏｒｄ１２３', '1q2w3e4r5t', 'basketball'])
       expect(judged(one), one).to.equal(common);
   });
 
-  it('is not a leaked password that is repeated, is surrounded by signs, or has digits for letters', () => {
+  it('must not be a leaked password that is repeated, between signs, or written with digits for letters', () => {
     for (const one of [
       'password1234',
       '!!Sunshine2024!!',
@@ -53,7 +53,7 @@ describe('a new password', () => {
       expect(judged(one), one).to.equal(common);
   });
 
-  it('has at least four different characters', () => {
+  it('must have at least four different characters', () => {
     expect(judged('x'.repeat(128))).to.equal(repeats);
     expect(judged('ab ab ab ab ab')).to.equal(repeats);
   });
@@ -92,7 +92,7 @@ describe('a new password', () => {
     expect(() => requireUnknown('adameadow2024', ada)).to.throw(DomainError, personal);
   });
 
-  it('is checked within 5 ms for any 128 characters', () => {
+  it('is checked within 5 ms, even for the slowest text of 128 characters', () => {
     const worst = ['ab'.repeat(64), `${'7'.repeat(127)}x`, 'ada'.repeat(42), '\u0130'.repeat(128), ' '.repeat(128)];
     for (const one of worst) judged(one);
     const began = performance.now();

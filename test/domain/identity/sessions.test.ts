@@ -129,7 +129,7 @@ describe('sign-in sessions (AUTH-1)', () => {
       expect(await clean()).to.deep.equal({ rows: { sessions: 1 }, more: false });
     });
 
-    it('are deleted by the thousand, and a full batch reports that more may remain', async () => {
+    it('are deleted in batches of a thousand, and a full batch reports that more may remain', async () => {
       const { db } = await testDeps();
       const { id } = await buildStudent((await buildClub()).id);
       await db.source.query(
@@ -142,7 +142,7 @@ describe('sign-in sessions (AUTH-1)', () => {
     });
   });
 
-  it('of one person all end immediately, without an effect on another person’s sessions', async () => {
+  it('of one person can be ended together, without an effect on the sessions of another person', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const [student, other] = [await buildStudent(clubId), await buildStudent(clubId)];
@@ -165,7 +165,7 @@ describe('sign-in sessions (AUTH-1)', () => {
     expect(await findLivingSessions(db, [sha256(token)], now)).to.deep.equal([false]);
   });
 
-  it('of both kinds are valid until the instant of their end, and look-ups return them in order', async () => {
+  it('of students and administrators are valid until their end, and look-ups keep the order of the tokens', async () => {
     const { db } = await testDeps();
     const student = await buildStudent((await buildClub()).id);
     const { id: administratorId } = await buildAdministrator();

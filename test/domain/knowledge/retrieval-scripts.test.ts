@@ -63,7 +63,7 @@ const scripts = {
 
 describe('retrieval in scripts that Postgres cannot divide into words', () => {
   for (const [script, { text, questions, other }] of Object.entries(scripts))
-    it(`finds ${script} in a club with another language`, async () => {
+    it(`finds words in ${script}, although the club has a different language`, async () => {
       const { find } = await scene('pt', [text, other]);
       for (const question of questions) expect(await find(question), question).to.deep.equal([text]);
     });
@@ -83,7 +83,7 @@ describe('retrieval in scripts that Postgres cannot divide into words', () => {
     expect(await find('帆')).to.deep.equal([text]);
   });
 
-  it('finds passages of an old release with the words that this release stored', async () => {
+  it('finds passages that an old release stored, by the words that the old release stored', async () => {
     const arabic = 'فواتير الشهر';
     const { find } = await scene('en', [
       { text: 'Ropes are made fast.', isFormer: true },
@@ -115,7 +115,7 @@ describe('retrieval in scripts that Postgres cannot divide into words', () => {
     ['de-AT', 'Häuser', 'Hauses'],
     ['ar', 'ropes', 'rope'],
   ] as const)
-    it(`has the stems of ${language}`, async () => {
+    it(`stems words by the rules of ${language}`, async () => {
       const [row] = await (
         await testDatabase()
       ).query<{ same: boolean; plain: boolean }[]>(

@@ -72,7 +72,7 @@ describe('retrieval', () => {
       expect((await find('rope sheepshank'))[0]).to.equal('a sheepshank');
     });
 
-    it('finds a singular by the plural, and a plural by the singular', async () => {
+    it('finds a word in the singular if the question has the plural, and the reverse', async () => {
       expect(await knots.find('bowlines')).to.deep.equal([bowline]);
       expect(await knots.find('hitch')).to.deep.equal([hitch]);
     });
@@ -152,12 +152,12 @@ describe('retrieval', () => {
         expect(await club.find(question)).to.deep.equal([found]);
       });
 
-    it('finds a word by another inflection of the word', async () => {
+    it('finds a word if the question has a different inflection of the word', async () => {
       const { find } = await scene('pt', ['Uma gota.', 'Informação, informação.']);
       expect(await find('gotas de informações')).to.deep.equal(['Informação, informação.', 'Uma gota.']);
     });
 
-    it('finds a passage without accents by a question with accents', async () => {
+    it('finds a passage without accents if the question has accents', async () => {
       const { find } = await scene('pt', ['A informacao fica na portaria.', 'Outra coisa.']);
       expect(await find('informação')).to.deep.equal(['A informacao fica na portaria.']);
     });
@@ -282,7 +282,7 @@ describe('retrieval', () => {
       ]);
     });
 
-    it('is never found by another club, even if the agent does not belong to the asking club', async () => {
+    it('is never found by another club, even if the agent does not belong to the club that searches', async () => {
       const ours = await scene('en', ['A sextant measures angles.']);
       const theirs = await scene('en', ['A sextant of theirs.']);
       expect(await ours.find('sextant')).to.deep.equal(['A sextant measures angles.']);
@@ -290,7 +290,7 @@ describe('retrieval', () => {
       expect(await asking(theirs.clubId, ours.agentId).find('sextant')).to.deep.equal([]);
     });
 
-    it('loses the words of a deleted file, so that a search for them finds similar words', async () => {
+    it('loses the words of a deleted file, so that a search for these words finds similar words', async () => {
       const source = await testDatabase();
       const { clubId, agentId, find } = await scene('en', ['A barnacle.']);
       const file = await buildSource(clubId, { title: 'Log', passages: ['A barnacel.'] });

@@ -68,7 +68,7 @@ async function give(
 }
 
 describe('the sources of a club’s index', () => {
-  it('remain unchanged when another club changes', async () => {
+  it('remain unchanged when the content of another club changes', async () => {
     const { db } = await testDeps();
     const [ours, theirs] = [await openIndexedClub(), await openIndexedClub()];
     for (const { clubId, agents, files } of [ours, theirs])
@@ -253,7 +253,7 @@ const everything = fc.record({
 });
 
 describe('administrators who change material at the same time', () => {
-  it('index a lesson that is published before the choice of its course as material is committed', async () => {
+  it('index a lesson that is published before another transaction commits its course as material', async () => {
     const { db } = await testDeps();
     const { clubId, courses, agents } = await openIndexedClub();
     const { id } = await buildLesson(courses[0], { published: false });
@@ -275,7 +275,7 @@ describe('administrators who change material at the same time', () => {
     expect(await indexedItems(clubId)).to.deep.equal([id]);
   });
 
-  it('index a lesson whose course is chosen as material before the lesson’s publication is committed', async () => {
+  it('index a lesson whose course becomes material before another transaction commits its publication', async () => {
     const { clubId, courses, agents } = await openIndexedClub();
     const { id } = await buildLesson(courses[0], { published: false });
     let giving: Promise<unknown> = Promise.resolve();

@@ -37,7 +37,7 @@ describe('words of the material', () => {
     });
   });
 
-  it('equal a new count after any changes and rollups, and disappear after all passages are deleted', async () => {
+  it('equal the result of a new count after any changes and rollups, and disappear with the last passage', async () => {
     const source = await testDatabase();
     const { db } = await testDeps();
     const text = fc

@@ -38,7 +38,7 @@ describe('message catalogues', () => {
       expect(untranslated).to.deep.equal(same[language]);
     });
 
-  /** English words that have another spelling in every other language. */
+  /** English words that are spelled differently in every other language. */
   const englishWords = /\b(?:the|your|you|of|with|were|have|this|that|please|nothing|waiting)\b/i;
   for (const language of offeredLanguages.filter((each) => each !== 'en'))
     it(`${language} has no English word inside its sentences`, () => {

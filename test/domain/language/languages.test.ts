@@ -16,11 +16,11 @@ describe('languages', () => {
     ['', undefined],
     ['constructor', undefined],
   ] as const)
-    it(`finds ${nearest ?? 'no language'} as the nearest language for "${tag}"`, () => {
+    it(`have ${nearest ?? 'no language'} as the nearest language for "${tag}"`, () => {
       expect(nearestLanguage(tag)).to.equal(nearest);
     });
 
-  it('are the person’s language, otherwise the club’s language, and otherwise English', () => {
+  it('are chosen in this order: the person’s language, the club’s language, English', () => {
     expect(languageOf('de', 'pt-BR')).to.equal('de');
     expect(languageOf(null, 'pt')).to.equal('pt-BR');
     expect(languageOf('fr', 'ar')).to.equal('ar');
@@ -48,7 +48,7 @@ describe('languages', () => {
     [`${'x,'.repeat(2_000)}ar`, 'ar'],
     ['\u0000;;;q=q', null],
   ] as const)
-    it(`reads the header Accept-Language ${JSON.stringify(header.slice(-30))} as ${language}`, () => {
+    it(`contain ${language} as the match for Accept-Language ${JSON.stringify(header.slice(-30))}`, () => {
       expect(acceptedLanguage(header)).to.equal(language);
     });
 

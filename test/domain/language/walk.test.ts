@@ -108,7 +108,7 @@ describe('each document that people read', function () {
   });
   const documentsOf = (language: OfferedLanguage) => [...(walked.get(language)?.values() ?? [])];
 
-  it('contains every message of the catalogue, in all documents together', () => {
+  it('uses messages of the catalogue, and all documents together use every message', () => {
     expect((Object.keys(en) as MessageKey[]).filter((key) => !isAnswer(key) && !usedKeys.has(key))).to.deep.equal([]);
   });
 

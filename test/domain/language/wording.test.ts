@@ -24,7 +24,7 @@ describe('wording', () => {
     expect(wordingIn('en').say('mail.greeting', { name: '小明' })).to.equal('Hello 小明,');
   });
 
-  it('chooses a text by an option in every language', () => {
+  it('chooses a text by the value of an option, in every language', () => {
     for (const language of offeredLanguages) {
       const { say } = wordingIn(language);
       const actions = ['campaigns', 'automations', 'digests'].map((kind) => say('unsubscribe.action', { kind }));

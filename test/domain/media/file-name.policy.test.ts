@@ -66,7 +66,7 @@ describe('files that a text names (MED-14)', () => {
     expect(texts.flatMap((text) => mediaIdsIn(text))).to.deep.equal([]);
   });
 
-  it('are at most 100', () => {
+  it('are limited to 100 for each text', () => {
     expect(mostMentions).to.equal(100);
   });
 });

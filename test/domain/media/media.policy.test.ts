@@ -88,7 +88,7 @@ describe('the accepted files (MED-2 to MED-4)', () => {
     expect(candidates.filter((type) => !isAllowedType(type))).to.deep.equal(['image/tiff', 'text/xml', '']);
   });
 
-  it('count as executable in a browser in every spelling of their type', () => {
+  it('count as executable if a browser can run their type, under each name of the type', () => {
     const run = ['application/xhtml+xml', 'application/xml', 'text/xml', 'application/javascript', 'image/svg+xml'];
     expect(run.filter((type) => !mayRun(type))).to.deep.equal([]);
     expect(['text/html', 'application/pdf', 'application/xmlish-free'].filter(mayRun)).to.deep.equal([
@@ -195,7 +195,7 @@ describe('the limits of files', () => {
     expect(waits).to.deep.equal([1_000, 10_000, ...minutes, undefined, undefined]);
   });
 
-  it('allow two to four files at a time, and one video less than files', () => {
+  it('allow two to four files at the same time, and one video fewer', () => {
     expect([1, 2, 3, 4, 5, 6, 64].map(mediaPermits)).to.deep.equal([2, 2, 2, 3, 4, 4, 4]);
     expect([1, 4, 64].map(videoPermits)).to.deep.equal([1, 2, 3]);
   });

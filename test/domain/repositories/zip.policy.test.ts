@@ -48,7 +48,7 @@ class LayoutReader extends yauzl.RandomAccessReader {
 }
 
 describe('ZIP archives (REPO-6)', () => {
-  if (whyNoPython !== undefined) it.skip(`is not checked with Python: ${whyNoPython}`);
+  if (whyNoPython !== undefined) it.skip(`are not checked with Python: ${whyNoPython}`);
   let folder: string;
   before('a folder', async () => {
     folder = await mkdtemp(join(tmpdir(), 'zip-'));
@@ -240,7 +240,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
 });
 
 describe('names in archives (REPO-6)', () => {
-  it('name no folder, and are accepted by every file system', () => {
+  it('contain no folder, and are accepted by every file system', () => {
     const table: readonly (readonly [given: string, name: string])[] = [
       ['plan.pdf', 'plan.pdf'],
       ['../../etc/passwd', '.._.._etc_passwd'],

@@ -23,7 +23,7 @@ const second = 1_000;
 /** A time long before all rows of other tests, so that only rows of this file are old enough. */
 const created = new Date('2001-03-01T10:00:00Z');
 const after = (ms: number) => new Date(created.getTime() + ms);
-/** The times at which the partitions of rows from the time `created` are dropped. */
+/** The times at which the platform drops the partitions with the rows of the time `created`. */
 const bodiesEnd = new Date('2001-04-01T01:00:00Z'); // 30 days and an hour after the end of the day
 const attemptsEnd = new Date('2001-04-01T00:00:00Z');
 const historyEnd = new Date(Date.parse('2001-03-05T00:00:00Z') + 97 * day); // 90 days and 7 days after the end of the week
@@ -151,7 +151,7 @@ describe('retention (DEL-8)', () => {
       expect(await wakesOf(delivery.id)).to.have.length(0);
     });
 
-    it('cancels a parked, requested and claimed delivery as expired, and wakes its workflow', async () => {
+    it('is dropped only after its unfinished delivery was canceled as expired, which wakes the workflow', async () => {
       const { id } = await buildWebhookDelivery(subscription, created);
       await alter('webhook_deliveries', id, { parked_at: created, requested: 'manual', in_flight: 'manual' });
       await retainAll(bodiesEnd);
@@ -166,14 +166,14 @@ describe('retention (DEL-8)', () => {
       expect(await wakesOf(id)).to.have.length(1);
     });
 
-    it('does not affect a delivery of a later day of the same week', async () => {
+    it('stays, and does not change its delivery, if it belongs to a later day of the same week', async () => {
       const { id } = await buildWebhookDelivery(subscription, new Date('2001-03-02T00:00:00Z'));
       await succeeded();
       await retainAll(bodiesEnd);
       expect(await deliveryRow(id)).to.include({ status: 'pending' });
     });
 
-    it('cancels a requested attempt of an ended delivery, and wakes its workflow', async () => {
+    it('is dropped only after a requested attempt was canceled, which wakes the workflow', async () => {
       const delivery = await succeeded();
       await alter('webhook_deliveries', delivery.id, { requested: 'manual', in_flight: 'manual' });
       await retainAll(bodiesEnd);
@@ -198,7 +198,7 @@ describe('retention (DEL-8)', () => {
       expect([row.payloadPurgedAt, row.cancelReason]).to.deep.equal([created, 'student_removed']);
     });
 
-    it('is purged only after an uncommitted record of an attempt, and does not undo that record', async () => {
+    it('is dropped only after the open record of an attempt commits, and the recorded result stays', async () => {
       const { db } = await testDeps();
       const { id } = await buildWebhookDelivery(subscription, created);
       await retain(db, before(bodiesEnd));

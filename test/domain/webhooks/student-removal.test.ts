@@ -115,7 +115,7 @@ describe('the removal of a student (DEL-9)', () => {
     expect(await wakesOf(delivered)).to.deep.equal([]);
   });
 
-  it('does not touch other students of the club', async () => {
+  it('does not change the deliveries about other students of the club', async () => {
     const { delivered } = await history();
     const { id: studentId } = await buildStudent(delivered.clubId);
     const other = await buildWebhookDelivery({ ...delivered, studentId });

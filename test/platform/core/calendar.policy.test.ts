@@ -47,7 +47,7 @@ describe('the lines of an .ics file', () => {
     return /SUMMARY:.*\r\n(?: .*\r\n)*/.exec(text)?.[0].split('\r\n').slice(0, -1);
   };
 
-  it('have at most 75 bytes each, with the leading blank of a continued line', () => {
+  it('have at most 75 bytes each, including the leading blank of a continued line', () => {
     expect(linesOf('a'.repeat(67))).to.deep.equal([`SUMMARY:${'a'.repeat(67)}`]);
     expect(linesOf('a'.repeat(68))).to.deep.equal([`SUMMARY:${'a'.repeat(67)}`, ' a']);
     expect(linesOf('a'.repeat(67 + 74))).to.deep.equal([`SUMMARY:${'a'.repeat(67)}`, ` ${'a'.repeat(74)}`]);

@@ -13,7 +13,7 @@ describe('the minimum and the maximum of many numbers', () => {
     expect([least([]), greatest([])]).to.deep.equal([Infinity, -Infinity]);
   });
 
-  it('are found among the times of 400,000 charges, for the state of a subscription', () => {
+  it('are found among the times of 400,000 charges of one subscription', () => {
     const paidAt = Array.from({ length: 200_000 }, (_, second) => new Date(second * 1_000));
     const lateAt = Array.from({ length: 200_000 }, (_, second) => new Date(1e9 + second * 1_000));
     expect(standingOf(paidAt, lateAt, [])).to.deep.equal({

@@ -1,10 +1,10 @@
-/** The sharing of a process's permits among clubs (DEC-121). */
+/** Tests how clubs share the permits of a process (DEC-121). */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { exhaustedLimit } from '../../../platform/core/fair-permits.policy.ts';
 
 describe('permits that clubs share', () => {
-  /** @returns the number of permits of each club, if one club after another acquires as many as it may */
+  /** @returns the number of permits of each club, if one club after another acquires as many permits as it may have */
   function greedy(all: number, clubs: number): number[] {
     let used = 0;
     return Array.from({ length: clubs }, () => {
@@ -30,7 +30,7 @@ describe('permits that clubs share', () => {
     );
   });
 
-  it('are refused with the name of the limit that is reached, club or process', () => {
+  it('are refused with the name of the reached limit: the limit of the club or of the process', () => {
     expect(exhaustedLimit(4, { all: 2, club: 2 })).to.equal('club');
     expect(exhaustedLimit(4, { all: 4, club: 0 })).to.equal('process');
     expect(exhaustedLimit(1, { all: 0, club: 0 })).to.equal(undefined);

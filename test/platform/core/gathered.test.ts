@@ -96,7 +96,7 @@ describe('gathered', () => {
         expect(await Promise.all(results)).to.deep.equal([2, 4, 6, 8, 10, 12, 14]);
       }));
 
-    it('reports the error of a batch only to its own callers, and other callers wait as usual', () =>
+    it('reports the error of a batch only to the callers of that batch, and does not affect other callers', () =>
       withTimersStopped(async (advance) => {
         const { double, calls, startedBatches } = callsByHand({ atOnce: 2 });
         const failing = double(1);

@@ -4,7 +4,7 @@ import { validate, version } from 'uuid';
 import { idAfter, leastIdOf, newId, timeOfId } from '../../../platform/core/ids.ts';
 
 describe('new ids', () => {
-  const start = Date.now() + 1_000_000; // A time later than all ids of this process.
+  const start = Date.now() + 1_000_000; // A time that is later than the times of all ids that this process has made.
   let now = start;
   beforeEach('A clock that the test sets.', () => {
     now = start;
@@ -35,7 +35,7 @@ describe('new ids', () => {
     expect(timeOfId(after)).to.equal(start);
   });
 
-  it('follow the clock if it goes back by more than 10 s, because it was wrong before', () => {
+  it('follow the clock if the clock goes back by more than 10 s, because the earlier time was wrong', () => {
     make(1);
     now -= 10_001;
     const ids = make(100);

@@ -32,14 +32,14 @@ describe('the parser of times by ISO 8601', () => {
     );
   });
 
-  it('cuts a fraction of hours, minutes or seconds to milliseconds', () => {
+  it('accepts a fraction of an hour, minute or second, and cuts it to whole milliseconds', () => {
     expect(iso('2026-11-20T10:00:00,29Z')).to.equal('2026-11-20T10:00:00.290Z');
     expect(iso('2026-11-20T10:00:00.9999Z')).to.equal('2026-11-20T10:00:00.999Z');
     expect(iso('2026-11-20T10:30,5Z')).to.equal('2026-11-20T10:30:30.000Z');
     expect(iso('20261120T10.25Z')).to.equal('2026-11-20T10:15:00.000Z');
   });
 
-  it('accepts 24:00 as the end of a day, and nothing later', () => {
+  it('accepts 24:00 as the end of a day, and refuses any later time of day', () => {
     expect(iso('2026-12-31T24:00:00Z')).to.equal('2027-01-01T00:00:00.000Z');
     expect(iso('2026-12-31T24:00:01Z')).to.equal('no time');
     expect(iso('2026-12-31T24:00:00.5Z')).to.equal('no time');

@@ -8,7 +8,7 @@ const at = (minute: string, days: number, zone: string, now: string) => {
 };
 
 describe('the next local time of day of a club (DEC-47, AUTO-10)', () => {
-  it('returns today if the time has not passed, otherwise tomorrow, and adds the requested days', () => {
+  it('is today if it has not passed, otherwise tomorrow, and is later by the requested number of days', () => {
     expect(at('09:00', 0, 'Europe/Berlin', '2026-01-10T08:00:00Z')).to.equal('2026-01-10T08:00:00.000Z');
     expect(at('09:00', 0, 'Europe/Berlin', '2026-01-10T08:00:00.001Z')).to.equal('2026-01-11T08:00:00.000Z');
     expect(at('09:00', 2, 'Europe/Berlin', '2026-01-10T07:00:00Z')).to.equal('2026-01-12T08:00:00.000Z');
@@ -20,7 +20,7 @@ describe('the next local time of day of a club (DEC-47, AUTO-10)', () => {
     ['America/New_York', '02:30', '2026-03-08T05:30:00Z', '2026-03-08T07:00:00.000Z'],
     ['Australia/Lord_Howe', '02:15', '2026-10-03T14:00:00Z', '2026-10-03T15:30:00.000Z'],
   ] as const)
-    it(`returns the first instant after the gap if clocks skip the time of day: ${zone}`, () => {
+    it(`is the first instant after the gap if the clocks skip the time of day: ${zone}`, () => {
       expect(at(minute, 0, zone, now)).to.equal(instant);
     });
 
@@ -29,11 +29,11 @@ describe('the next local time of day of a club (DEC-47, AUTO-10)', () => {
     ['America/New_York', '01:30', '2026-11-01T04:30:00Z', '2026-11-01T05:30:00.000Z'],
     ['Australia/Lord_Howe', '01:45', '2026-04-04T13:00:00Z', '2026-04-04T14:45:00.000Z'],
   ] as const)
-    it(`returns the first of two instants if clocks repeat the time of day: ${zone}`, () => {
+    it(`is the first of two instants if the clocks repeat the time of day: ${zone}`, () => {
       expect(at(minute, 0, zone, now)).to.equal(instant);
     });
 
-  it('returns tomorrow between the two instants of a repeated time of day', () => {
+  it('is tomorrow if the present time is between the two instants of a repeated time of day', () => {
     expect(at('02:30', 0, 'Europe/Berlin', '2026-10-25T00:45:00Z')).to.equal('2026-10-26T01:30:00.000Z');
   });
 });
@@ -99,12 +99,12 @@ describe('the next opening of a daily time window', () => {
     ],
   ] as const;
   for (const [what, from, to, zone, now, opening] of cases)
-    it(`returns the expected instant for ${what}`, () =>
+    it(`is the expected instant for ${what}`, () =>
       expect(nextOpening({ from: minuteOf(from), to: minuteOf(to) }, zone, new Date(now)).toISOString()).to.equal(
         opening,
       ));
 
-  it('returns the first minute at which the local clock is inside the window', () => {
+  it('is the first minute at which the local clock is inside the window', () => {
     const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Africa/Casablanca', 'America/Santiago'];
     const changes = ['2026-03-29', '2026-10-25', '2026-03-08', '2026-11-01', '2026-04-05', '2026-10-04', '2026-09-06'];
     const clocks = new Map(
@@ -139,7 +139,7 @@ describe('the next opening of a daily time window', () => {
   });
 });
 
-describe('a local date and 8:00 of that date (COMM-17)', () => {
+describe('local dates and 8:00 of each date (COMM-17)', () => {
   const minute = 60_000;
 
   for (const [zone, from, days, mornings] of [
@@ -181,7 +181,7 @@ describe('a local date and 8:00 of that date (COMM-17)', () => {
       { '1969-09-30': '1969-09-29T21:00', '1969-10-01': '1969-10-01T20:00' },
     ],
   ] as const)
-    it(`returns each date once across clock changes: ${zone}, ${from.slice(0, 10)}`, () => {
+    it(`follow each other without a gap or a repetition across clock changes: ${zone}, ${from.slice(0, 10)}`, () => {
       const found: Record<string, string> = {};
       const ends: Record<string, string> = {};
       for (let now = Date.parse(from); now < Date.parse(from) + days * 86_400_000; now += 15 * minute) {
@@ -193,7 +193,7 @@ describe('a local date and 8:00 of that date (COMM-17)', () => {
       expect(found).to.deep.equal(mornings);
     });
 
-  it('ends each date when the next date begins, even if the clocks skip midnight', () => {
+  it('have no gap before the next date, even if the clocks skip midnight', () => {
     expect(localDateOf(480, 'America/Sao_Paulo', new Date('2018-11-03T15:00:00Z'))).to.deep.equal({
       date: '2018-11-03',
       at: new Date('2018-11-03T11:00:00Z'),
@@ -241,7 +241,7 @@ describe('the calendar month of a club (DEC-154)', () => {
   });
 
   for (const zone of ['Europe/Berlin', 'America/Goose_Bay', 'Africa/Cairo', 'Pacific/Apia', 'Africa/Casablanca'])
-    it(`begins each month at the end of the month before: ${zone}, 2008 to 2013`, () => {
+    it(`begins exactly at the end of the previous month: ${zone}, 2008 to 2013`, () => {
       let end = localMonthOf(zone, new Date('2008-01-15T12:00:00Z')).endsAt;
       for (let months = 0; months < 12 * 6; months++) {
         const next = localMonthOf(zone, end);

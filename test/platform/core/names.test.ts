@@ -1,4 +1,4 @@
-/** Names in e-mails to people who never confirmed an address (DEC-64). */
+/** Tests which names may appear in e-mails to people who never confirmed an address (DEC-64). */
 import { expect } from 'chai';
 import { mayStandInMail, plainName } from '../../../platform/core/text/names.ts';
 
@@ -11,7 +11,7 @@ const fault = (name: string): string => {
 };
 
 describe('plainName', () => {
-  it('keeps letters, composes accents and joins blanks', () => {
+  it('keeps letters, composes accents and replaces several blanks by one', () => {
     expect(plainName(' Jose\u0301  da\tSilva ')).to.equal('José da Silva');
     expect(plainName('Ada\r\n')).to.equal('Ada');
     expect(plainName('Ｃｌｕｂ')).to.equal('Ｃｌｕｂ');

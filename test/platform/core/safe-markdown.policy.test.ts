@@ -93,7 +93,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     );
   });
 
-  it('has the same output however the stream is split, and never changes output that is written', () => {
+  it('writes the same output wherever the stream is split, and never changes output that it has written', () => {
     fc.assert(
       fc.property(nasty, fc.array(fc.nat({ max: 9 })), (text, cuts) => {
         const chunks: string[] = [];
@@ -130,7 +130,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     for (const text of texts) expect(stripped(text)).to.equal(text);
   });
 
-  it('keeps code unchanged: code spans on one line, and fences without indent', () => {
+  it('keeps a code span on one line and a fence without indent unchanged', () => {
     const texts = [
       'Use `<div>` or (`![alt](src)`), **`vec![1]`** and ``a ` <b>``; 用`<p>`元素.\n',
       '```html\n<div>\n  ![x](y)\n</div>\n```\n\nThen `<b>`.\n',
@@ -143,7 +143,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     for (const text of texts) expect(stripped(text)).to.equal(text);
   });
 
-  it('filters text as normal text if renderers may disagree about whether the text is code', () => {
+  it('filters a text as normal text if renderers may disagree whether the text is code', () => {
     const image = '![x](https://e.example)';
     const texts = [
       ' ```\n```\n' + image,
@@ -306,7 +306,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
       expect(stripped(...text.split(''))).to.equal(expected);
     });
 
-  it('delays an address until the beginning of the address shows whether it is allowed', () => {
+  it('delays an address until its first characters show whether the address is allowed', () => {
     const stripper = createMarkdownStripper();
     expect(stripper.push('see [x](')).to.equal('see [x');
     expect(stripper.push('https:')).to.equal('');
@@ -317,7 +317,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     expect(stripper.cutsLinks()).to.equal(true);
   });
 
-  it('stops waiting for an address that does not begin within 180 characters', () => {
+  it('waits at most 180 characters for the beginning of an address', () => {
     const stripper = createMarkdownStripper();
     const written = stripper.push('[x](' + 'a'.repeat(600));
     expect(written).to.equal('[x]&#40;' + 'a'.repeat(600));
@@ -344,7 +344,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     expect(stripped('\n', 'a')).to.equal('\na');
   });
 
-  it('delays at most one line, and never ordinary words', () => {
+  it('delays at most one line of output, and never delays ordinary words', () => {
     const stripper = createMarkdownStripper();
     expect(stripper.push('A bend joins')).to.equal('A bend joins');
     expect(stripper.push(' two!')).to.equal(' two');

@@ -11,7 +11,7 @@ import {
 } from '../../../platform/core/text/text.policy.ts';
 
 describe('foldEmail', () => {
-  it('ignores case, surrounding blanks and the composition of accents', () => {
+  it('ignores case, blanks at both ends, and whether accents are composed', () => {
     expect(foldEmail(' Ada@EXAMPLE.com ')).to.equal('ada@example.com');
     expect(foldEmail('Zoe\u0308@example.com')).to.equal(foldEmail('ZO\u00cb@example.com'));
   });
@@ -25,7 +25,7 @@ describe('foldEmail', () => {
     );
   });
 
-  it('keeps dots and tags, because they make different addresses', () => {
+  it('keeps dots and +tags, because addresses with different dots or tags are different addresses', () => {
     expect(foldEmail('a.da+x@example.com')).to.equal('a.da+x@example.com');
   });
 });
@@ -136,7 +136,8 @@ describe('holdsUnseenCharacters', () => {
     'Ana\u{e0041}',
     '🏴\u{e0067}',
   ])
-    it(`finds an address in ${JSON.stringify(name)}`, () => expect(holdsUnseenCharacters(name)).to.equal(true));
+    it(`finds a forbidden invisible character in ${JSON.stringify(name)}`, () =>
+      expect(holdsUnseenCharacters(name)).to.equal(true));
 
   for (const name of [
     'Ana',
@@ -153,7 +154,8 @@ describe('holdsUnseenCharacters', () => {
     '🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}',
     '葛\u{e0100}城',
   ])
-    it(`finds no address in ${JSON.stringify(name)}`, () => expect(holdsUnseenCharacters(name)).to.equal(false));
+    it(`finds no forbidden invisible character in ${JSON.stringify(name)}`, () =>
+      expect(holdsUnseenCharacters(name)).to.equal(false));
 });
 
 describe('hasVisible', () => {
@@ -182,7 +184,7 @@ describe('hasVisible', () => {
 });
 
 describe('patterns of searches', () => {
-  it('fold the search text in the same way as names and addresses', () => {
+  it('treat case and accents of the search text in the same way as names and addresses do', () => {
     expect(likePattern('50%_')).to.equal('%50\\%\\_%');
     expect(emailPattern(' ZOE@Example.com ')).to.equal('%zoe@example.com%');
     expect(emailPattern('ｚｏｅ＠Example')).to.equal('%zoe@example%');

@@ -32,7 +32,7 @@ describe('the check of time zone names (DEC-154)', () => {
     );
   });
 
-  it('refuses unknown names and other spellings', async () => {
+  it('refuses unknown names and different spellings of known names', async () => {
     const unknown = [
       '',
       'Europe/Atlantis',

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { createClubPermits, type ClubPermits } from '../../../platform/engine/club-permits.ts';
 
-/** Acquires permits until the club gets no more. @returns the number of permits */
+/** Acquires permits for a club until a permit is refused. @returns the number of permits */
 function takeAll(permits: ClubPermits, clubId: string): number {
   let count = 0;
   while (permits.tryAcquire(clubId)) count += 1;
@@ -92,7 +92,7 @@ describe('the sharing of permits among clubs', () => {
       };
     }
 
-    it('begins another club’s work while the first club waits', async () => {
+    it('of one club begins while work of another club waits', async () => {
       const { begin, end, startedWork } = works(createClubPermits(4, { line }));
       for (const name of ['a1', 'a2', 'a3', 'a4', 'b1']) await begin(name);
       expect(startedWork).to.deep.equal(['a1', 'a2', 'b1']);
@@ -100,7 +100,7 @@ describe('the sharing of permits among clubs', () => {
       expect(startedWork).to.deep.equal(['a1', 'a2', 'b1', 'a3']);
     });
 
-    it('gets free permits one club after another', async () => {
+    it('gets free permits in rotation over the clubs', async () => {
       const { begin, end, startedWork } = works(createClubPermits(1, { line }));
       for (const name of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) await begin(name);
       for (const name of ['a1', 'a2', 'b1', 'c1', 'a3']) await end(name);
@@ -117,7 +117,7 @@ describe('the sharing of permits among clubs', () => {
       expect(startedWork).to.deep.equal(['a1']);
     });
 
-    it('is refused as busy after too long a wait, and the next work begins instead', async () => {
+    it('is refused as busy if it has waited too long, and the next work begins instead', async () => {
       const { begin, end, outcomes, startedWork } = works(createClubPermits(1, { line }));
       await begin('a1');
       await begin('a2');
@@ -129,7 +129,7 @@ describe('the sharing of permits among clubs', () => {
       expect(startedWork).to.deep.equal(['a1', 'a3']);
     });
 
-    it('leaves the queue with the reason of its abort signal', async () => {
+    it('leaves the queue when its abort signal fires, and fails with the signal’s reason', async () => {
       const { begin, end, outcomes, startedWork } = works(createClubPermits(1, { line }));
       const controller = new AbortController();
       await begin('a1');
@@ -141,7 +141,7 @@ describe('the sharing of permits among clubs', () => {
       expect(startedWork).to.deep.equal(['a1']);
     });
 
-    it('gets the permit of other work that ends with an error', async () => {
+    it('begins when running work ends with an error and so releases its permit', async () => {
       const { begin, fail, outcomes, startedWork } = works(createClubPermits(1, { line }));
       await begin('a1');
       await begin('b1');
@@ -156,7 +156,7 @@ describe('the sharing of permits among clubs', () => {
     let clock = 0;
     const permitsOf = (total: number) => createClubPermits(total, { clock: () => clock, random: () => 1 });
 
-    it('is scheduled by the usual duration of the club’s work, one retry after another', () => {
+    it('is scheduled one usual duration of the club’s work after the previous retry', () => {
       const permits = permitsOf(4);
       const release = permits.tryAcquire('a');
       permits.tryAcquire('a');
@@ -180,7 +180,7 @@ describe('the sharing of permits among clubs', () => {
       expect([1, 2].map(() => permits.retryAt('a', now) - now)).to.deep.equal([50, 100]);
     });
 
-    it('forgets the duration of a club’s work after the work of a thousand other clubs', () => {
+    it('is scheduled after a second again when a thousand other clubs have worked since', () => {
       const permits = permitsOf(2);
       const work = (club: string) => {
         const release = permits.tryAcquire(club);
@@ -192,7 +192,7 @@ describe('the sharing of permits among clubs', () => {
       expect(['a', 'other-1'].map((club) => permits.retryAt(club, now) - now)).to.deep.equal([1_000, 50]);
     });
 
-    it('is scheduled within two minutes for any amount of waiting work', () => {
+    it('is scheduled within two minutes, however much work waits', () => {
       const permits = permitsOf(2);
       permits.tryAcquire('a');
       const waits = Array.from({ length: 200 }, () => permits.retryAt('a', now) - now);

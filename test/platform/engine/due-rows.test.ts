@@ -17,13 +17,13 @@ const rows = 3_000;
 /** The number of due rows among the test rows. */
 const dueRows = 3;
 
-/** Each of these rows becomes due again and again, so a partial index would contain all rows. */
+/** Types whose rows become due again and again. A partial index on due rows would contain all their rows. */
 const alwaysWaiting: ReadonlySet<WorkflowType> = new Set(['mailDomain', 'mediaMove', 'courseCompletion']);
 
 /** The SQL values of required columns without a default. */
 const values: Record<string, string> = {
-  // An id begins with its time. These times are thousands of years ahead, so the rows are in one partition. A row with a real time would be
-  // the only row in the partition of its week.
+  // An id begins with a time, which selects the partition. These times are thousands of years ahead, so all rows are in one partition. If
+  // the times were real, a week's partition would contain only one row.
   uuid: `overlay(gen_random_uuid()::text PLACING 'f' FROM 1)::uuid`,
   text: `md5(number::text)`,
   bytea: `decode(md5(number::text), 'hex')`,
@@ -62,7 +62,7 @@ describe('due queries', function () {
   const now = new Date();
   let source: DataSource;
   let db: Queries;
-  before('build thousands of rows in each table, few of them due', async () => {
+  before('build thousands of rows in each table, of which only a few are due', async () => {
     source = await scratchDatabase();
     db = new Queries(source.manager);
     await migrate(source);
@@ -105,7 +105,7 @@ describe('due queries', function () {
   );
   for (const { type, at, position } of queries) {
     const isPartial = !alwaysWaiting.has(type);
-    it(`find ${type} rows overdue by ${at} with ${isPartial ? 'a partial' : 'an'} index, without reading a whole table`, async () => {
+    it(`find ${type} rows that are overdue by ${at} in ${isPartial ? 'a partial' : 'an'} index`, async () => {
       const query = overdueQueries(source, now).filter(({ workflowType }) => workflowType === type)[position];
       const statement = query?.statement ?? sql``;
       const explained = await db.one<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`EXPLAIN (FORMAT JSON) ${statement}`);
@@ -127,7 +127,7 @@ describe('due queries', function () {
     });
   }
 
-  it('count no row during the pause after a fault', async () => {
+  it('do not count a row while it pauses after a fault', async () => {
     const countOf = async (type: WorkflowType) => {
       const counted = await db.rows<{ label: string; value: number }>(countOfDueRows(source));
       return counted.find(({ label }) => label === type)?.value;
@@ -145,7 +145,7 @@ describe('due queries', function () {
     expect([duringPause, afterPause]).to.deep.equal([dueRows - 1, dueRows]);
   });
 
-  it('report the age of the oldest due row of each type, without rows that wait after a fault', async () => {
+  it('report the age of the oldest due row of each type, and ignore rows that pause after a fault', async () => {
     const oldest = async () => {
       const ages = await db.rows<{ label: string; value: number }>(ageOfDueRows(source));
       expect(ages.map(({ label }) => label)).to.deep.equal(workflowTypeNames);

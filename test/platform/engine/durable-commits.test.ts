@@ -23,7 +23,7 @@ describe('commits without a wait for the disk', () => {
   let subscription: Subscription;
 
   before(
-    'record at each commit whether it waits for the disk, over a connection with synchronous commits',
+    'record at each commit whether the commit waits for the disk; the connection uses synchronous commits',
     async () => {
       const test = await testDatabase();
       await test.query(`
@@ -68,7 +68,7 @@ describe('commits without a wait for the disk', () => {
     inHand: new Map(),
     turn: turnFromAnywhere(),
   });
-  /** @returns the commits since the beginning of the test; each kind of commit appears once */
+  /** @returns the kinds of commits since the beginning of the test, each kind once */
   const recordedCommits = async (): Promise<string[]> => {
     const rows = await (
       await testDatabase()
@@ -105,7 +105,7 @@ describe('commits without a wait for the disk', () => {
     { lane: fakeLane(), rows: ['insert webhook_attempts on', 'delete facts on'] },
     { lane: undefined, rows: [] },
   ])
-    it(`are not used in a fan-out ${lane ? 'to the direct lane' : 'to runs'}`, async () => {
+    it(`are not used to fan out a fact ${lane ? 'to the direct lane' : 'to runs'}`, async () => {
       await recordOne();
       const facts = await claimFacts(source, room());
       await fanOutFacts(db, facts, new Date(), { ...(lane && { lane }) });
@@ -119,7 +119,7 @@ describe('commits without a wait for the disk', () => {
     });
 
   for (const answer of [accepted, refused])
-    it(`are not used in the claim and the record of an attempt: ${answer.outcome}`, async () => {
+    it(`are not used to claim an attempt or to record its outcome: ${answer.outcome}`, async () => {
       await recordOne();
       const facts = await claimFacts(source, room());
       const [result] = await fanOutFacts(db, facts, new Date());

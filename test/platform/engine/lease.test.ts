@@ -43,7 +43,7 @@ describe('leases (ENG-2)', () => {
   const change = async (to: Partial<AddOn>) => (await testDatabase()).manager.update(AddOn, { id }, to);
   const stored = async () => (await testDatabase()).manager.findOneByOrFail(AddOn, { id });
 
-  it('give a due row to only one of three concurrent claims, and update its fence and its count', async () => {
+  it('give a due row to only one of three concurrent claims, which increases its fence and claim count', async () => {
     const before = await stored();
     const claims = await Promise.all([claim(), claim(), claim()]);
     expect(claims.filter((one) => one !== undefined)).to.deep.equal([{ id, fence: before.fence + 1, at: now }]);
@@ -58,7 +58,7 @@ describe('leases (ENG-2)', () => {
     expect(leaseUntil?.getTime()).to.be.within(Date.now() + 50_000, Date.now() + 70_000);
   });
 
-  it('do not claim a row that is not due or has ended', async () => {
+  it('are not granted for a row that is not due or has ended', async () => {
     expect(await claim(now.getTime() - 1)).to.equal(undefined);
     await change({ status: 'failed', settledAt: now });
     expect(await claim()).to.equal(undefined);
@@ -79,7 +79,7 @@ describe('leases (ENG-2)', () => {
     expect(await stored()).to.include({ status: 'pending', leaseUntil: null });
   });
 
-  it('refuse to record an outcome for a row that has ended', async () => {
+  it('do not allow a step to record an outcome for a row that has ended', async () => {
     const claimed = await claim();
     if (!claimed) throw new Error('The add-on was not claimed.');
     await change({ status: 'failed', settledAt: now });
@@ -102,13 +102,13 @@ describe('leases of several rows', () => {
     return claimed;
   };
 
-  it('claim only the requested row if several are due', async () => {
+  it('are granted only for the requested row if several rows are due', async () => {
     const [id, other] = [await dueAddOn(), await dueAddOn()];
     await claim(id);
     expect(await stored(other)).to.include({ fence: 0, leaseUntil: null, attemptCount: 0 });
   });
 
-  it('count claims and store their time only if the rule names columns for this', async () => {
+  it('store the number and the time of claims only if the rule names columns for these values', async () => {
     const id = await dueAddOn();
     const { attemptCount, createdAt } = await stored(id);
     await claim(id, defineLease(AddOn, { open: { status: 'pending' }, due: 'nextAttemptAt', seconds: 60 }));
@@ -137,12 +137,15 @@ describe('leases of several rows', () => {
     };
     const untilRenewed = (times: number) => until('renewals', { timeoutMs: 10_000 }, async () => renewals >= times);
     const leaseOf = async (id: Id) => (await stored(id)).leaseUntil?.getTime() ?? 0;
-    /** Whether the lease ends in more than half an hour. A renewal lasts an hour, and a claim a minute. */
+    /**
+     * Returns whether the lease ends in more than half an hour, and was therefore renewed: a renewal extends it to an hour, and a claim
+     * lasts a minute.
+     */
     const isProlonged = async (id: Id) => (await leaseOf(id)) > Date.now() + 1_800_000;
     const untilLost = (signal: AbortSignal) =>
       until('the loss of the lease', { timeoutMs: 10_000 }, async () => signal.aborted);
 
-    it('are extended, and other leases are not', async () => {
+    it('are extended, and leases that the worker does not renew are not extended', async () => {
       const other = await claim(await dueAddOn());
       const before = await leaseOf(other.id);
       const { signal } = await hold();
@@ -163,7 +166,7 @@ describe('leases of several rows', () => {
       expect(renewals).to.equal(before);
     });
 
-    it('are lost if a later claim gets the row, and do not change the lease of that claim', async () => {
+    it('are lost if a later claim gets the row, and a renewal then does not change the later claim’s lease', async () => {
       await (await testDatabase()).manager.update(AddOn, { id: claimed.id }, { leaseUntil: new Date(0) });
       const { fence } = await claim(claimed.id);
       expect(fence).to.equal(claimed.fence + 1);
@@ -188,7 +191,7 @@ describe('leases of several rows', () => {
       expect(signal.reason).to.be.instanceOf(LeaseLost);
     });
 
-    it('survive an outage of Postgres, during which progress is still reported', async () => {
+    it('continue after an outage of Postgres, and the work reports its progress during the outage', async () => {
       let absent = 3;
       const db = unreliable((await testDeps()).db, () => (absent-- > 0 ? 'before' : undefined));
       const { signal } = await hold({ db });
@@ -211,7 +214,7 @@ describe('leases of several rows', () => {
       never.resolve(undefined);
     });
 
-    it('end when the process stops, and stop the work with the signal of the process', async () => {
+    it('end when the process stops, and the stop signal of the process ends the work, too', async () => {
       const { signal } = await hold();
       stop.abort('the process stops');
       expect(signal.reason).to.equal('the process stops');
@@ -220,7 +223,7 @@ describe('leases of several rows', () => {
 });
 
 describe('recording without an effect after a lost lease', () => {
-  it('ignores LeaseLost, and no other error', () => {
+  it('ignores the error LeaseLost, and throws every other error', () => {
     expect(ignoreLostLease(new LeaseLost())).to.equal(undefined);
     expect(() => ignoreLostLease(new Error('fault'))).to.throw('fault');
   });
@@ -230,13 +233,13 @@ describe('a step of a leased row', () => {
   const step = (claimed: boolean | undefined, act: () => Promise<void>) =>
     runStep({ claim: async () => claimed, act, state: async () => 'state' });
 
-  it('returns the state of the row with or without a claim', async () => {
+  it('returns the state of the row, whether or not the step could claim the row', async () => {
     let acts = 0;
     const act = async () => void (acts += 1);
     expect([await step(undefined, act), acts, await step(true, act), acts]).to.deep.equal(['state', 0, 'state', 1]);
   });
 
-  it('returns the state of the row after a lost lease, and throws any other error', async () => {
+  it('returns the state of the row if the step lost its lease, and throws any other error', async () => {
     const fault = new Error('fault');
     const failing = (error: Error) => async (): Promise<void> => {
       throw error;

@@ -1,4 +1,4 @@
-/** A relay claims rows in rotation over the clubs, the most urgent rows first, and skips locked rows. */
+/** Tests the order in which a relay claims rows: the most urgent rows first, and one club after another. A claim skips locked rows. */
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
 import { bulk } from '../../../entities/facts/values.ts';
@@ -26,7 +26,7 @@ describe('facts (ENG-9)', () => {
     expect((await everyFact(2)).map(({ id }) => id)).to.have.members(ids.slice(2, 4));
   });
 
-  it('are claimed round robin, so that 1,000 facts of one club delay no other club (ENG-9)', async () => {
+  it('are claimed from one club after another, so that 1,000 facts of one club delay no other club', async () => {
     await recordMany(clubA, 1_000);
     const [late, later] = [await record(clubB), await record(clubC)];
     const claimed = await everyFact(4);
@@ -57,7 +57,7 @@ describe('facts (ENG-9)', () => {
     expect((await everyFact()).map(({ id }) => id)).to.deep.equal([locked]);
   });
 
-  it('leave permits for less urgent facts of another club, even if the urgent backlog is long', async () => {
+  it('that are urgent leave permits for less urgent facts of another club, even in a long backlog', async () => {
     await recordMany(clubA, 200);
     await recordMany(clubB, 10, bulk);
     const room: Room = { ...roomFor(32, 8), bulk: 24, bulkPerClub: 6 };
@@ -74,7 +74,7 @@ describe('facts (ENG-9)', () => {
     });
   });
 
-  it('are claimed up to the limit of a club, including the rows in progress', async () => {
+  it('are claimed up to the limit of the club, and facts in progress count against the limit', async () => {
     for (const clubId of [clubA, clubB, clubC]) await recordMany(clubId, 10);
     const claimed = await everyFact(100, 5, { [clubB]: 5, [clubC]: 3 });
     expect(countsOf(claimed)).to.deep.equal({ [clubA]: 5, [clubC]: 2 });
@@ -88,7 +88,7 @@ describe('facts (ENG-9)', () => {
     for (const clubId of clubs) expect(countsOf(claimed)[clubId], `club ${clubId}`).to.equal(10);
   });
 
-  it('are claimed in rotation even if no leased row remains', async () => {
+  it('are claimed from one club after another, even if no leased row shows which club was last', async () => {
     const clubs = Array.from({ length: 6 }, newId);
     for (const clubId of clubs) await recordMany(clubId, 50);
     const claimed = [];
@@ -102,7 +102,7 @@ describe('facts (ENG-9)', () => {
     for (const clubId of clubs) expect(countsOf(claimed)[clubId], `club ${clubId}`).to.equal(10);
   });
 
-  it('are claimed by each of four concurrent relays while free rows exist', async () => {
+  it('are claimed by all of four concurrent relays while free facts exist', async () => {
     await recordMany(clubA, 300);
     await recordMany(clubB, 20);
     let remaining = 320;
@@ -133,7 +133,7 @@ describe('facts (ENG-9)', () => {
     }
   });
 
-  it('are claimed by urgency: bulk facts come last, even beside the backlog of another club (ENG-15)', async () => {
+  it('are claimed by urgency: bulk facts come last, even if another club has a backlog (ENG-15)', async () => {
     await recordMany(clubA, 20, 2);
     await recordMany(clubB, 20);
     await recordMany(clubA, 3, 0);
@@ -144,7 +144,7 @@ describe('facts (ENG-9)', () => {
     );
   });
 
-  it('of bulk work are claimed up to the bulk limits, in total and for each club', async () => {
+  it('of bulk work are claimed up to two limits: one for all bulk work, and one for each club', async () => {
     await recordMany(clubA, 20, 2);
     await recordMany(clubA, 1, 0);
     await recordMany(clubB, 20, 2);
@@ -158,7 +158,7 @@ describe('facts (ENG-9)', () => {
     expect(Object.keys(countsOf(await claim({ inHand })))).to.deep.equal([clubB]);
   });
 
-  it('are claimed from a long backlog with no more row reads than from a short backlog', async () => {
+  it('are claimed from a long backlog without more row reads than from a short backlog', async () => {
     for (const count of [2_000, 20_000]) {
       await source().query(`TRUNCATE facts`);
       await recordMany(clubA, count);
@@ -176,7 +176,7 @@ describe('facts (ENG-9)', () => {
     expect((await everyFact(1)).map(({ id }) => id)).to.deep.equal([good]);
   });
 
-  it('that failed are not read during their pause', async () => {
+  it('that failed are not read before their retry is due', async () => {
     await recordMany(clubA, 20_000);
     await source().query(`UPDATE facts SET attempt_count = 1, due_at = clock_timestamp() + interval '1 min'`);
     await record(clubA);
@@ -187,14 +187,14 @@ describe('facts (ENG-9)', () => {
 describe('wakes (ENG-9)', () => {
   const { someWakes, wakeNow } = useRelayQueue();
 
-  it('are claimed round robin over the clubs', async () => {
+  it('are claimed from one club after another', async () => {
     await wakeNow(...Array.from({ length: 1_000 }, () => wakeOf(newId(), clubA)));
     await wakeNow(wakeOf(newId(), clubB));
     const claimed = await someWakes(3);
     expect(claimed.map(({ clubId }) => clubId)).to.include(clubB);
   });
 
-  it('are claimed up to the limit of a club', async () => {
+  it('are claimed up to the limit of the club', async () => {
     await wakeNow(...[clubA, clubB].flatMap((clubId) => Array.from({ length: 20 }, () => wakeOf(newId(), clubId))));
     expect(countsOf(await someWakes(100, 8))).to.deep.equal({ [clubA]: 8, [clubB]: 8 });
   });

@@ -1,4 +1,4 @@
-/** The life of a fact and of a wake: written, leased, handled or postponed, and removed. */
+/** Tests the life of a fact and of a wake: a transaction writes it, a relay leases it, handles or postpones it, and removes it. */
 import { expect } from 'chai';
 import { newId, noClub } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
@@ -12,7 +12,7 @@ describe('facts (ENG-4)', () => {
   const { source, transaction, notifications, everyFact, record, endPauses, letLeasesRunOut, expectEnd } =
     useRelayQueue();
 
-  it('are written with the change, and notify the relay once after the commit', async () => {
+  it('are written in the transaction of the change, which notifies the relay once after its commit', async () => {
     const [studentId, subjectId] = [newId(), newId()];
     const id = await transaction(async (tx) => {
       const written = await recordFact(tx, {
@@ -52,7 +52,7 @@ describe('facts (ENG-4)', () => {
     expect(notifications()).to.equal(0);
   });
 
-  it('are claimed again only after the dead relay’s lease of 30 s has expired', async () => {
+  it('that a relay claimed before it died are claimed again after the lease of 30 s has expired', async () => {
     const id = await record(clubA);
     await expectEnd('lease_until', 'facts', 30, async () => expect(await everyFact()).to.have.length(1));
     expect(await everyFact()).to.deep.equal([]);
@@ -78,13 +78,13 @@ describe('facts (ENG-4)', () => {
     expect(await source().query(`SELECT attempt_count AS count FROM facts`)).to.deep.equal([{ count: 9 }]);
   });
 
-  it('are deferred without an error after the maximum number of failures', async () => {
+  it('are postponed, and no error is thrown, after the maximum number of failures', async () => {
     const id = await record(clubA);
     await source().query(`UPDATE facts SET attempt_count = 32767`);
     await expectEnd('due_at', 'facts', 600, () => deferFact(source(), { clubId: clubA, id }, 'its own'));
   });
 
-  it('are due after 5 s each time while the engine is unavailable', async () => {
+  it('are due again after 5 s, however often they fail, while the engine is unavailable', async () => {
     const id = await record(clubA);
     for (let failures = 1; failures <= 3; failures++)
       await expectEnd('due_at', 'facts', 5, () => deferFact(source(), { clubId: clubA, id }, 'away'));
@@ -127,7 +127,7 @@ describe('wakes (ENG-3)', () => {
     expect(notifications()).to.equal(1);
   });
 
-  it('raise an unsent wake of the same workflow, with a new number, and add no second wake', async () => {
+  it('replace the number of an unsent wake of the same workflow, and add no second row', async () => {
     const [id, other] = [newId(), newId()];
     await wakeNow(wakeOf(id, clubA));
     const [first] = await rows();
@@ -149,7 +149,7 @@ describe('wakes (ENG-3)', () => {
     expect((await rows()).map(({ workflowId }) => workflowId)).to.deep.equal([`webhook-delivery/${id}`]);
   });
 
-  it('have the priority of their type or row, and keep the more urgent priority when raised', async () => {
+  it('have the priority of their type or row, which a second request can only make more urgent', async () => {
     const [mail, answer, other] = [newId(), newId(), newId()];
     const mailWake = { workflowType: 'transactionalMail', subjectId: mail, clubId: clubA, attributes: {} } as const;
     await wakeNow({ ...mailWake, priority: 2 }, wakeOf(other, clubA), {
@@ -175,7 +175,7 @@ describe('wakes (ENG-3)', () => {
     expect(notifications()).to.equal(0);
   });
 
-  it('are claimed as the wakes of one club if they have no club', async () => {
+  it('without a club are claimed as if they all belonged to one club', async () => {
     await wakeNow(wakeOf(newId(), null));
     expect((await someWakes(1))[0]?.clubId).to.equal(noClub);
   });
@@ -197,7 +197,7 @@ describe('wakes (ENG-3)', () => {
     expect(await rows()).to.deep.equal([]);
   });
 
-  it('stay if they are raised while they are being sent, and can then be claimed immediately', async () => {
+  it('remain if they are requested again during the sending, and can then be claimed immediately', async () => {
     const id = newId();
     await wakeNow(wakeOf(id, clubA));
     const claimed = await claimOne();
@@ -218,7 +218,7 @@ describe('wakes (ENG-3)', () => {
     expect(await someWakes(1)).to.have.length(1);
   });
 
-  it('are due immediately when they are raised after a failure', async () => {
+  it('that failed are due immediately when they are requested again', async () => {
     const id = newId();
     await wakeNow(wakeOf(id, clubA));
     await deferWake(source(), await claimOne(), 'its own');

@@ -24,7 +24,7 @@ const minute = 60 * second;
 const day = 86_400 * second;
 const url = 'https://93.184.216.34/hooks';
 
-/** Returns whether a workflow was woken. @param workflowId the workflow's id */
+/** Returns whether the sweeper has woken a workflow. @param workflowId the workflow's id */
 async function isWoken(workflowId: string): Promise<boolean> {
   const source = await testDatabase();
   const [row] = await source.query<unknown[]>(`SELECT 1 FROM wakes WHERE workflow_id = $1`, [workflowId]);
@@ -86,13 +86,13 @@ describe('rescue of overdue rows (ENG-5)', () => {
     expect(await isWoken(`agent-answer/${questionId}`)).to.equal(false);
   });
 
-  it('leaves a delivery that is overdue by less than two minutes', async () => {
+  it('does not wake a delivery that is overdue by less than two minutes', async () => {
     await alter('webhook_deliveries', overdue.id, { next_attempt_at: ago(2 * minute - second) });
     expect(await rescue()).to.equal(0);
     expect(await isRescued(overdue)).to.equal(false);
   });
 
-  it('leaves a leased delivery, but wakes a delivery whose lease has expired', async () => {
+  it('does not wake a leased delivery, but wakes a delivery whose lease has expired', async () => {
     await alter('webhook_deliveries', overdue.id, { lease_until: new Date(Date.now() + minute) });
     expect(await rescue()).to.equal(0);
     await alter('webhook_deliveries', overdue.id, { lease_until: new Date(Date.now() - second) });
@@ -106,7 +106,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     }
   });
 
-  it('leaves parked deliveries to the gate of their endpoint', async () => {
+  it('does not wake parked deliveries, because the gate of their endpoint wakes them', async () => {
     await alter('webhook_deliveries', overdue.id, { parked_at: ago(3 * minute) });
     expect(await rescue()).to.equal(0);
   });
@@ -147,7 +147,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     ]).to.deep.equal([['addOn'], [], []]);
   });
 
-  it('wakes a lost delivery although 500 deliveries pause, and wakes these deliveries after the pause', async () => {
+  it('wakes a lost delivery although 500 older deliveries pause, and wakes the 500 after their pause', async () => {
     const source = await testDatabase();
     await alter('webhook_deliveries', overdue.id, { next_attempt_at: ago(3 * minute) });
     const subscription = await buildSubscription(url);
@@ -166,7 +166,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     ]);
   });
 
-  it('rescues other kinds of rows if one kind cannot be read, but records no complete round', async () => {
+  it('rescues other kinds of rows if one kind cannot be read, but does not record the round as complete', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const addOn = await buildAddOn(clubId, { next_attempt_at: ago(2 * minute + second) });
@@ -193,7 +193,7 @@ describe('rescue of overdue rows (ENG-5)', () => {
     expect(limits).to.deep.equal(kinds.map(() => ({ statement_timeout: '5s' })));
   });
 
-  it('wakes overdue mails, also mails without a club', async () => {
+  it('wakes overdue mails, even mails without a club', async () => {
     await alter('webhook_deliveries', overdue.id, { status: 'canceled' });
     const { db, vault } = await testDeps();
     const { id: administratorId, email } = await buildAdministrator();
@@ -252,7 +252,7 @@ describe('the pause of a step after an internal fault (ENG-16)', () => {
     expect(await failTimes(6, newId(), { type: 'agentAnswer' })).to.deep.equal([1, 2, 4, 8, 10, 10]);
   });
 
-  it('does not grow for a passing conflict, which does not count as a fault', async () => {
+  it('does not grow for a transient conflict, which does not count as a fault', async () => {
     const id = newId();
     const conflict = { error: new StaleRead() };
     expect([await fail(id, conflict), await fail(id, conflict)]).to.deep.equal([
@@ -266,7 +266,7 @@ describe('the pause of a step after an internal fault (ENG-16)', () => {
     ]);
   });
 
-  it('is short again if the step does not fail for 10 minutes', async () => {
+  it('is short again if the step has not failed for 10 minutes', async () => {
     const [id, other] = [newId(), newId()];
     const { db } = await testDeps();
     for (const one of [id, other]) await failTimes(3, one);
@@ -309,7 +309,7 @@ describe('removal of expired rows', () => {
     return row?.count;
   };
 
-  /** Inserts a row that expires at this time, for each table. */
+  /** Inserts a row into each table. All rows expire at this time. */
   const expiring: Record<string, (at: Date) => Promise<unknown>> = {
     student_sessions: (at) =>
       source.query(`INSERT INTO student_sessions VALUES ($1, $2, $3, $3)`, [randomBytes(32), studentId, at]),
@@ -338,7 +338,7 @@ describe('removal of expired rows', () => {
     });
   }
 
-  it('removes counts of wrong codes from earlier days', async () => {
+  it('deletes the counts of wrong codes of earlier days', async () => {
     for (const date of ['2031-05-03', '2031-05-04', '2031-05-05'])
       await source.query(`INSERT INTO code_failure_counts VALUES ($1, $2, 1)`, [randomBytes(32), date]);
     await removeExpired(db, new Date('2031-05-04T00:00:00Z'));
@@ -381,7 +381,7 @@ describe('removal of expired rows', () => {
     expect(await count('student_sessions')).to.equal(before - 1_500);
   });
 
-  it('deletes no club, student or administrator', async () => {
+  it('never deletes a club, a student or an administrator', async () => {
     await removeExpired(db, new Date('2036-01-01T00:00:00Z'));
     for (const table of tablesOfOwners) expect(await count(table), table).to.equal(1);
   });

@@ -12,7 +12,7 @@ import {
 import { claimWakes, removeWake } from '../../../platform/engine/wakes.ts';
 import { countsOf, roomFor, useRelayQueue, wakeOf } from '../../toolkit/drive/relay-queue.ts';
 
-/** A row that was written this long before a claim is older than any open transaction. */
+/** No transaction stays open this long. A row that is this old can therefore not become visible later. */
 const longMs = 5_000;
 const aClub = idOfTime(1_700_000_000_000);
 const anotherClub = idOfTime(1_700_000_000_100);
@@ -98,7 +98,7 @@ describe('the front, which is the position from which a claim reads the queue (E
       await recordMany(newId(), 3);
       const read = (known: Front) => rowsRead('facts', (tx) => claimFacts(tx, { ...roomFor(8), front: known }));
       expect(await read({ ...front, lookedAt: performance.now() })).to.be.below(100);
-      expect(await read({ ...front, lookedAt: performance.now() - 1_000 }), 'a look at all rows').to.be.above(
+      expect(await read({ ...front, lookedAt: performance.now() - 1_000 }), 'a read of all rows').to.be.above(
         deletedRows,
       );
     } finally {
@@ -107,7 +107,7 @@ describe('the front, which is the position from which a claim reads the queue (E
     }
   });
 
-  it('returns to the first row after 1 s, or after ten times the duration of a full scan up to 5 s', () => {
+  it('returns to the first row after 1 s, or after ten times the duration of a full scan (at most 5 s)', () => {
     expect([0, 100, 200, 500, 30_000].map(untilNextLook)).to.deep.equal([1_000, 1_000, 2_000, 5_000, 5_000]);
   });
 });

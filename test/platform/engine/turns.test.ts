@@ -1,4 +1,4 @@
-/** The rotation of claims (ENG-9), compared with a model, and the number of row reads while thousands of clubs wait. */
+/** Compares the rotation of claims (ENG-9) with a model, and counts row reads while thousands of clubs wait. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { priorities, type Priority } from '../../../entities/facts/values.ts';
@@ -39,7 +39,7 @@ function stepsOf(queue: Queue, turn: Turn, limit: number): Record<string, number
   return stepCounts;
 }
 
-/** There are three urgent rows of one club beside eight less urgent streams. A claim of three takes only the urgent rows. */
+/** One club has three urgent rows, and eight streams have less urgent rows. A claim of three rows gets only the urgent rows. */
 const urgentRowsOfOneClub: [Row[], (Row[] | number)[]] = [
   [0, 0, 0].map((priority) => ({ club: clubs[1] ?? noClub, priority: priority as Priority })),
   [clubs.slice(2, 6).flatMap((club) => ([1, 2] as const).map((priority) => ({ club, priority }))), 3],
@@ -80,7 +80,7 @@ describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
     );
   });
 
-  it('finally reaches every row, also rows of a dead relay and of a slow transaction', async () => {
+  it('reaches every row in the end, even a row of a dead relay or of a slow transaction', async () => {
     const command = fc.oneof(
       {
         weight: 4,
@@ -143,7 +143,7 @@ describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
     );
   });
 
-  it('begins with another club in each process', () => {
+  it('begins with a different club in each process', () => {
     const begins = Array.from({ length: 20 }, () => turnFromAnywhere().get(1));
     expect(new Set(begins).size).to.equal(20);
   });
@@ -201,7 +201,7 @@ describe('the rotation over the streams of clubs (ENG-9, ENG-15)', () => {
 });
 
 describe('the order of ids', () => {
-  it('has a next id for each id', () => {
+  it('has a next id after each id', () => {
     expect(idAfter(noClub)).to.equal('00000000-0000-0000-0000-000000000001');
     expect(idAfter('01980000-0000-7000-8000-0000ffffffff')).to.equal('01980000-0000-7000-8000-000100000000');
     expect(idAfter('01980000-00ff-ffff-ffff-ffffffffffff')).to.equal('01980000-0100-0000-0000-000000000000');

@@ -7,7 +7,7 @@ const complete = { id: 'toy', taskQueue: 'mail', attributes: { ClubId: 'clubId' 
 const due = [{ at: 'nextAttemptAt', where: null, leased: true }] as const;
 
 describe('the table of workflow types', () => {
-  it('does not compile without a due query, with a misspelt column or with an unknown queue', () => {
+  it('does not compile if a due query is missing, a column is misspelt or a queue is unknown', () => {
     const rows = [
       row(AddOn, { ...complete, due }),
       // @ts-expect-error no due query

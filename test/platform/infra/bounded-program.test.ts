@@ -1,5 +1,5 @@
 /**
- * Runs programs with limits. Checks that each limit works, and that no process remains. The tests read /proc, so they run only on Linux.
+ * Tests the limits of child programs, and that no process remains. The tests read /proc, so they run only on Linux.
  */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -29,14 +29,14 @@ describe('platform/infra/bounded-program', function () {
     });
   /** A program with a child that sleeps in the background. The arguments of both name the directory. */
   const withChild = (rest: string) => `sh -c 'while :; do sleep 1; done' "$0" & echo begun > begun; ${rest}`;
-  /** @returns Counts the processes that name the directory in their arguments. */
+  /** @returns the number of processes that name the directory in their arguments */
   const living = async () => {
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
     const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')));
     return lines.filter((line) => line.split('\0').includes(directory)).length;
   };
 
-  it('reports done if the program ends with 0, and failed otherwise', async () => {
+  it('reports “done” if the program exits with 0, and “failed” otherwise', async () => {
     expect([await sh('exit 0'), await sh('exit 3'), await sh('kill -9 $$')]).to.deep.equal([
       'done',
       'failed',
@@ -56,7 +56,7 @@ describe('platform/infra/bounded-program', function () {
     expect(performance.now() - began).to.be.below(5_000);
   });
 
-  it('ends the program and its children when the work is stopped', async () => {
+  it('ends the program and its children when the abort signal of the work fires', async () => {
     const stop = new AbortController();
     const running = sh(withChild('while :; do sleep 1; done'), {}, stop.signal);
     await until('its begin', { timeoutMs: 5_000 }, async () => (await readdir(directory)).includes('begun'));
@@ -83,7 +83,7 @@ describe('platform/infra/bounded-program', function () {
     await until('its end', { timeoutMs: 15_000 }, async () => (await living()) === 0);
   });
 
-  it('fails at the memory limit, also if a child exceeds it', async () => {
+  it('fails at the memory limit, even if a child of the program exceeds the limit', async () => {
     const hoard = path.join(directory, 'hoard.mjs');
     await writeFile(hoard, 'const kept = []; for (;;) kept.push(Buffer.alloc(10_000_000, 1));');
     const began = performance.now();
@@ -91,7 +91,7 @@ describe('platform/infra/bounded-program', function () {
     expect(performance.now() - began).to.be.below(bounds.timeMs - 1_000);
   });
 
-  it('fails at the size limits of a file and of a directory', async () => {
+  it('fails if a file or the directory exceeds its size limit', async () => {
     expect(await sh('exec cat /dev/zero > file', { fileBytes: 51_200 })).to.equal('failed');
     expect((await stat(path.join(directory, 'file'))).size).to.be.at.most(51_200);
     const many = 'n=0; while :; do n=$((n+1)); head -c 100000 /dev/zero > file-$n; sleep 0.02; done';

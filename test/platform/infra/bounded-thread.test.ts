@@ -5,7 +5,7 @@ import { createThreads } from '../../../platform/infra/threads/bounded-thread.ts
 
 const moduleUrl = (name: string) => new URL(`../../../platform/infra/threads/${name}`, import.meta.url).href;
 
-/** @param does The body of the work. It can use `data`, `tell` and `ask`, and returns the result. */
+/** @param does The body of a function, as text. The text can use `data`, `tell` and `ask`, and returns the result of the work. */
 const moduleThat = (does: string) =>
   new URL(
     `data:text/javascript,${encodeURIComponent(
@@ -21,17 +21,17 @@ describe('a worker thread with limits', function () {
   const { signal } = new AbortController();
   const run = (does: string, workMs: number) => threadsThat(does, { workMs, uses: 1 }).run({ data: undefined, signal });
 
-  /** The wall-clock limit is as long as a test may take, so that threads get their CPU time even on a busy machine. */
+  /** The time limit is as long as a test may last, so that threads get their CPU time even on a busy machine. */
   function threadsThat(does: string, { workMs = 5_000, uses = 100 } = {}) {
     return createThreads(moduleThat(does), { workMs, clockMs: 15_000, maxHeapMb: 64, maxBuffersMb: 64 }, { uses });
   }
 
-  it('does not reach its time limit while it gets no CPU time', async () => {
+  it('does not reach its limit of CPU time while it gets no CPU time', async () => {
     const outcome = await run("await new Promise((done) => setTimeout(done, 900)); return { told: 'done' };", 600);
     expect(outcome).to.deep.equal({ told: 'done' });
   });
 
-  it('ends when it has used its CPU time', async () => {
+  it('ends when it has used all its CPU time', async () => {
     expect(await run(spinFor(60_000), 300)).to.equal('took_too_long');
   });
 
@@ -68,7 +68,7 @@ describe('a worker thread with limits', function () {
       expect(await threadOf(threads)).to.be.above(first);
     });
 
-    it('does one piece of work at a time; simultaneous work gets another thread', async () => {
+    it('does one piece of work at a time, and simultaneous work gets a second thread', async () => {
       const threads = threadsThat(obedient);
       const both = await Promise.all([threadOf(threads), threadOf(threads)]);
       expect(new Set(both).size).to.equal(2);

@@ -5,10 +5,10 @@ import { bucketMistakes } from '../../../platform/infra/store/bucket-checks.ts';
 import { testBucket } from '../../toolkit/stack/storage.ts';
 
 describe('the check whether the buckets accept files', () => {
-  it('leaves no file behind, also if a check fails', async () => {
+  it('leaves no file behind, even if a check fails', async () => {
     const bucket = await testBucket();
     const { storage } = readConfig();
-    const fetching = mock.method(globalThis, 'fetch'); // Other test files create such objects too, so this test records its own requests.
+    const fetching = mock.method(globalThis, 'fetch'); // records the requests of this test alone
     const unsendable = 'https://pages.example.com\n.'; // no header can have it: the look at it throws
     expect(await bucketMistakes(storage, [unsendable])).to.deep.equal([
       'S3 cannot be used with the bucket club-private (S3_PRIVATE_BUCKET) (TypeError): is S3_ENDPOINT right, and is the server up?',

@@ -1,4 +1,4 @@
-/** The check of ffmpeg names each problem and its remedy (DEC-162). */
+/** Tests the check of ffmpeg, which names each problem and its remedy (DEC-162). */
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -107,7 +107,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     expect(await ffmpeg.run(['-f', 'lavfi', '-i', 'sine=d=1', '-f', 'null', '-'], { bounds, signal })).to.equal('done');
   });
 
-  it('checks a working ffmpeg again only after a change or a failure, and reports a new state once', async () => {
+  it('checks a working ffmpeg again only if its file changes or it fails, and reports each new state once', async () => {
     const reports: (readonly string[])[] = [];
     const callLog = path.join(directory, 'asked');
     const file = await wrapped(`echo "$*" >> ${callLog}`);
@@ -119,7 +119,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     expect([await ffmpeg.look(), await ffmpeg.look()]).to.deep.equal([false, false]);
     await wrapped(`[ -e ${callLog} ] && exit 1`);
     expect(await ffmpeg.look()).to.equal(true);
-    await writeFile(callLog, ''); // The file of ffmpeg stays the same, but ffmpeg no longer works, as after an update of its libraries.
+    await writeFile(callLog, ''); // only ffmpeg stops working, not its file, as after an update of its libraries
     expect([await ffmpeg.look(), await ffmpeg.look({ anew: true })]).to.deep.equal([true, false]);
     expect(reports).to.deep.equal([
       [],

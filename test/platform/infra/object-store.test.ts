@@ -1,4 +1,4 @@
-/** Removal of files from a bucket with versioning, copies of files, and signed addresses. */
+/** Tests the object store: it removes and copies files, joins their parts, sets CORS origins, and signs addresses. */
 import {
   CreateBucketCommand,
   GetBucketCorsCommand,
@@ -55,7 +55,7 @@ describe('the removal of a file', function () {
     return [...Versions, ...DeleteMarkers].map(({ Key }) => Key);
   };
 
-  it('removes each version and delete marker of the file, but no file whose key is longer', async () => {
+  it('removes each version and delete marker of the file, but no file whose key only begins with its key', async () => {
     for (const text of ['one', 'two', 'three']) await putText('media/a', text);
     await putText('media/ab', 'another');
     expect(await versions()).to.deep.equal(['media/a', 'media/a', 'media/a', 'media/ab']);
@@ -107,7 +107,7 @@ describe('the removal of a file', function () {
       return { removed, unusedCodes: remainingCodes.length };
     };
 
-    it('is tried again up to five times', async () => {
+    it('is repeated up to five times', async () => {
       expect(await storeThatAnswers(['NoSuchKey', 'NoSuchVersion', 'NoSuchUpload'])).to.deep.equal({
         removed: 'removed',
         unusedCodes: 0,
@@ -116,7 +116,7 @@ describe('the removal of a file', function () {
       expect(await storeThatAnswers(always)).to.deep.equal({ removed: 'NoSuchKey', unusedCodes: 4 });
     });
 
-    it('is not tried again if the store refuses for another reason', async () => {
+    it('is not repeated if the store refuses for another reason', async () => {
       const refused = await storeThatAnswers(['AccessDenied', 'AccessDenied', 'AccessDenied']);
       expect(refused.removed).to.equal('AccessDenied');
       expect(refused.unusedCodes).to.equal(2);
@@ -130,7 +130,7 @@ describe('joining the parts of a file (MED-26)', () => {
   let server: Server;
   let endpoint: string;
 
-  /** A store that copies the parts, which takes three times as long as the timeout of other requests. */
+  /** A store that copies the parts. Copying takes three times as long as the timeout of other requests. */
   before(async () => {
     server = createServer((request, response) => {
       const { searchParams } = new URL(request.url ?? '/', 'http://store');
@@ -190,7 +190,7 @@ describe('copying a file inside the store', function () {
     return key;
   };
 
-  it('copies to the bucket of the new key, with the given headers, even a file of several parts', async () => {
+  it('copies even a file of several parts to the bucket of the new key, and sets the given headers', async () => {
     for (const size of [10, 2 * parts + 3]) {
       const bytes = Buffer.alloc(size, 'knot');
       const [from, to] = [await putFile(`${size}`, bytes), `public/${prefix}/${size}`];
@@ -234,7 +234,7 @@ describe('CORS origins that may upload to a bucket (MED-12)', function () {
   });
   after(() => s3.destroy());
 
-  /** A separate bucket. @param rules the existing rules of the bucket's owner */
+  /** A separate bucket. @param rules the rules that the bucket's owner has set before */
   async function bucketWith(rules: CORSRule[] = []) {
     const Bucket = `cors-${newId()}`;
     await s3.send(new CreateBucketCommand({ Bucket }));
@@ -255,7 +255,7 @@ describe('CORS origins that may upload to a bucket (MED-12)', function () {
     };
   }
 
-  it('are the origins of the last call, and the origins of existing rules', async () => {
+  it('are the origins of the latest call together with the origins of the owner’s rules', async () => {
     const other = { AllowedOrigins: ['https://backup.example.com'], AllowedMethods: ['GET'] };
     const bucket = await bucketWith([other]);
     expect(await bucket.maySend(dashboard)).to.equal(false);
@@ -277,7 +277,7 @@ describe('CORS origins that may upload to a bucket (MED-12)', function () {
     bucket.close();
   });
 
-  it('are set when the store answers, cause a warning if it refuses, and need no request if empty', async () => {
+  it('are set as soon as the store answers, and the service logs a warning if the store refuses', async () => {
     const warnings: string[] = [];
     const log = {
       info: (words: unknown) => warnings.push(`info ${String(words)}`),
@@ -298,7 +298,7 @@ describe('CORS origins that may upload to a bucket (MED-12)', function () {
       requestCount += 1;
       return Promise.reject(new Error('The store is away.'));
     });
-    stopping.abort(); // Without this abort, the next request would follow in a minute.
+    stopping.abort(); // Without this abort, the next request would come a minute later.
     await away;
     expect([requestCount, warnings.length]).to.deep.equal([1, 1]);
   });
@@ -347,7 +347,7 @@ describe('the signed address of a file (MED-6)', function () {
     });
   });
 
-  it('opens the file with the given or the stored headers, and stops working if it is changed', async () => {
+  it('returns the file with the given or the stored headers, and works no more if the address is changed', async () => {
     await eachCase(names, async (name) => {
       const key = `media/${newId()}/${name.replaceAll(/[/\\]/g, '')}`;
       await store.put(key, 'text/x-knot', Readable.from([Buffer.from(name)]));
@@ -368,7 +368,7 @@ describe('the signed address of a file (MED-6)', function () {
     });
   });
 
-  it('stays the same for five minutes and is valid for 20, so each caller has at least 15 minutes', async () => {
+  it('stays the same for 5 minutes and is valid for 20, so that each caller can use it for 15 minutes', async () => {
     const [key, answer] = ['media/knot', { disposition: 'inline', contentType: 'text/plain' }];
     const began = Date.now();
     const at = (time: number, work: () => Promise<string>) => withClockStopped(work, began + time);

@@ -28,7 +28,7 @@ describe('platform/infra/ocr-program', function () {
   const options = () => ({ directory, timeMs: 10_000, signal: new AbortController().signal });
   const copy = 'cp "$1" "$2"';
 
-  it('gets its arguments with replaced placeholders, each as one argument, and without a shell', async () => {
+  it('gets each argument with replaced placeholders, and as one argument, because no shell is used', async () => {
     const { run, takesPages } = await program(
       'for word in "$@"; do echo "$word"; done > words',
       '-l {languages} --pages={pages} {input} {output} $HOME;',
@@ -73,7 +73,7 @@ describe('platform/infra/ocr-program', function () {
       expect(await (await program(words)).flawFor('eng'), words).to.equal(flaw);
   });
 
-  it('checks once per language set, and again after a failure, a changed file or an explicit request', async () => {
+  it('checks the program once per set of languages, and again if the program fails or its file changes', async () => {
     const trials = async () => (await readFile(path.join(directory, 'trials'), 'utf8')).trim().split('\n');
     const noting = `echo "$3" >> ${path.join(directory, 'trials')}; [ "$3" = ara ] && exit 3; ${copy}`;
     const looked = await program(noting);

@@ -1,4 +1,4 @@
-/** Tests how processes end, and their exit codes. */
+/** Tests how processes end, and with which exit codes. */
 import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,8 @@ import { throwMistakes } from '../../../platform/infra/process.ts';
 const module = (file: string) => JSON.stringify(pathToFileURL(path.join(projectDirectory, file)).href);
 
 /**
- * @param call A module that uses process.ts and can write to stdout. @param signals The test sends each signal when this output has
+ * @param call The text of a module that uses process.ts and can write to stdout. @param signals The test sends each signal when this output
+ * has
  *   appeared.
  */
 async function end(call: string, signals: Readonly<Record<string, NodeJS.Signals>> = {}) {
@@ -34,7 +35,7 @@ async function end(call: string, signals: Readonly<Record<string, NodeJS.Signals
 }
 
 describe('a process that serves', () => {
-  it('stops at a signal and exits with 0, and immediately with 1 at a second signal', async () => {
+  it('stops at a first signal and exits with 0, but exits immediately with 1 at a second signal', async () => {
     const serving = `runProcess(async () => { setTimeout(() => say('up'), 50); setInterval(() => {}, 1_000);
       return { stop: async () => { say(', stops'); await STOPPED; } }; })`;
     const [stopped, forced] = await Promise.all([
@@ -45,7 +46,7 @@ describe('a process that serves', () => {
     expect(forced).to.deep.equal({ code: 1, signal: null, stdout: 'up, stops', stderr: '' });
   });
 
-  it('exits at a signal during the start with 128 and the signal’s number, like a shell', async () => {
+  it('exits at a signal during its start with 128 plus the signal’s number, like a shell', async () => {
     const starting = `runProcess(() => { say('starts'); return forever(); })`;
     const [terminated, interrupted] = await Promise.all([
       end(starting, { starts: 'SIGTERM' }),
@@ -69,7 +70,7 @@ describe('the checks at the start of a process', () => {
 });
 
 describe('the log of a process', () => {
-  it('contains a line if spans are lost', async () => {
+  it('contains a warning if the receiver of spans does not accept spans', async () => {
     const { stdout } = await end(`runOnce('It failed', async () => {
       const { useTracer } = await import(${module('platform/infra/tracing.ts')});
       const { createProcessLogger } = await import(${module('platform/infra/process.ts')});
@@ -88,7 +89,7 @@ describe('the log of a process', () => {
 });
 
 describe('a command-line program', () => {
-  it('ends with the code of its work, with 1 and a reason after an error, or with the code of a signal', async () => {
+  it('exits with the code that its work returns, with 1 after an error, or with the code of a signal', async () => {
     const [returned, thrown, ended] = await Promise.all([
       end(`runOnce('It failed', async () => 3)`),
       end(`runOnce('It failed', async () => { throw new StartProblem('do this'); })`),

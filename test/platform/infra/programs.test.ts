@@ -26,7 +26,7 @@ describe('platform/infra/programs', function () {
       ({ message }: Error) => message,
     );
 
-  it('finds each executable file of a name in the order of the PATH, and reports files that cannot run', async () => {
+  it('finds all executable files with a name in the order of the PATH, and reports files that cannot run', async () => {
     const [second, last] = [await script('b/thing', '#!/bin/sh\n'), await script('e/thing', '#!/bin/sh\n')];
     await mkdir(at('a'));
     await symlink(at('gone'), at('a', 'thing'));
@@ -72,13 +72,13 @@ describe('platform/infra/programs', function () {
     expect(await refusal(await script('other', '#!/none/such\n'))).to.equal(
       'is not installed, or its interpreter is not',
     );
-    // A shell reads a program for another processor as a script.
+    // If a program is built for a different processor, the shell tries to read the program as a script.
     expect(await refusal(await script('broken', '\x7fELF\x02\x01nonsense'))).to.match(
       /^ends with exit code 127: [ -~]*\?ELF\?nonsense: not found$/,
     );
   });
 
-  it('ends a program that hangs, with its children, even if they ignore the signal', async () => {
+  it('ends a program that hangs and its children, even if they ignore the first signal', async () => {
     const file = await script('thing', '#!/bin/sh\ntrap "" TERM\nsleep 600\nsleep 600\n');
     const beganAt = Date.now();
     expect(await refusal(file, { timeoutMs: 300 })).to.equal('does not answer --version within 0.3 s');

@@ -38,7 +38,7 @@ describe('sending an e-mail over SMTP', () => {
   afterEach(() => mailbox.succeed());
   after(() => smtp.close());
 
-  it('reports accepted once the server has the whole message, and keeps each long header on one line', async () => {
+  it('reports “accepted” when the server has the whole message, and keeps each long header on one line', async () => {
     const first = message('ada@example.com');
     expect(await smtp.handOver(first)).to.include({ kind: 'accepted' });
     const [found] = (await mailbox.messages({ to: 'ada@example.com' })).filter(
@@ -58,7 +58,7 @@ describe('sending an e-mail over SMTP', () => {
     ['message', 554, { kind: 'refused', permanent: true }],
     ['message', 452, { kind: 'refused', permanent: false }],
   ] as const) {
-    it(`reports ${expected.permanent ? 'refused permanently' : 'refused temporarily'} after the reply ${reply} to ${at}, and returns no address`, async () => {
+    it(`reports ${expected.permanent ? 'a permanent' : 'a temporary'} refusal after ${reply} to ${at}, without an address`, async () => {
       mailbox.failNext({ at, reply, to: 'bob@example.com' });
       const answer = await smtp.handOver(message('bob@example.com'));
       expect(answer).to.include(expected);
@@ -66,20 +66,20 @@ describe('sending an e-mail over SMTP', () => {
     });
   }
 
-  it('reports not sent if no server listens', async () => {
+  it('reports “not sent” if no server listens', async () => {
     const nobody = createSmtpHandOver({ smtpUrl: new Secret('smtp://127.0.0.1:1'), connections: 1 });
     expect(await nobody.handOver(message('ada@example.com'))).to.include({ kind: 'not_sent' });
     nobody.close();
   });
 
-  it('reports a temporary refusal if the server rejects the connection, not the message', async () => {
+  it('reports a temporary refusal if the server refuses the connection instead of the message', async () => {
     const busy = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 1 });
     mailbox.failNext({ at: 'connect', reply: 554 });
     expect(await busy.handOver(message('ada@example.com'))).to.include({ kind: 'refused', permanent: false });
     busy.close();
   });
 
-  it('reports not sent if the message cannot be composed, and throws nothing', async () => {
+  it('reports “not sent” and throws no error if the message cannot be composed', async () => {
     const broken = message('ada@example.com');
     Object.defineProperty(broken, 'html', {
       get: () => {
@@ -156,23 +156,23 @@ describe('sending an e-mail over SMTP', () => {
 
     const large = { html: `<p>${'x'.repeat(8_000_000)}</p>` };
 
-    it('reports not sent if the server closes before the message', async () => {
+    it('causes “not sent” if the server closes the connection before the message', async () => {
       cutAfterBytes = 0;
       expect(await cutting.handOver(message('ada@example.com'))).to.include({ kind: 'not_sent' });
     });
 
-    it('reports not sent if the server closes in the middle of the message', async () => {
+    it('causes “not sent” if the server closes the connection in the middle of the message', async () => {
       cutAfterBytes = 1_000;
       expect(await cutting.handOver(message('ada@example.com', large))).to.include({ kind: 'not_sent' });
     });
 
-    it('reports unknown if the server closes after the last byte', async () => {
+    it('causes “unknown” if the server closes the connection after the last byte', async () => {
       cutAfterBytes = 200;
       expect(await cutting.handOver(message('ada@example.com'))).to.deep.equal({ kind: 'unknown' });
     });
   });
 
-  it('stops waiting for a free connection at the time limit, and can still use all connections', async () => {
+  it('stops waiting for a free connection at the time limit, and can use all connections afterwards', async () => {
     const ends: (() => void)[] = [];
     const hang = () => smtp.onConnection(() => new Promise<void>((resolve) => ends.push(resolve)));
     const hanging = [hang(), hang()];
@@ -188,7 +188,7 @@ describe('sending an e-mail over SMTP', () => {
     ]);
   });
 
-  it('starts at most as much work as it has connections, in the order of the requests', async () => {
+  it('sends at most one message for each connection at a time, in the order of the requests', async () => {
     const events: string[] = [];
     const ends: (() => void)[] = [];
     const untilStarted = (count: number) =>

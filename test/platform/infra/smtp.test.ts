@@ -11,7 +11,7 @@ const second = 1_000;
 /** The real `setTimeout`, which works even if a test replaces the timers. */
 const setTimeoutForReal = setTimeout;
 
-/** An SMTP server that neither accepts nor refuses: after the message it sends a reply of endless lines. */
+/** An SMTP server that neither accepts nor refuses a message: it answers the message with a reply that never ends. */
 async function startTalkativeServer(): Promise<{
   port: number;
   /** Resolves when this number of messages has arrived completely. */

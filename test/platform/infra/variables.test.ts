@@ -112,7 +112,7 @@ describe('variables', () => {
     expect(readFrom({ ...required, MASTER: 'AQ==' }).problems).to.deep.equal(['MASTER must be 2 bytes in base64']);
   });
 
-  it('are listed in their order', () => {
+  it('are listed in the order of their declarations', () => {
     expect(variablesIn(declared).map(({ name }) => name)).to.deep.equal([
       'NAME',
       'PORT',
@@ -155,14 +155,14 @@ describe('a secret in a file', () => {
     );
   });
 
-  it('is a mistake if its variable is set too, unless one of the two is empty', () => {
+  it('is a mistake if the variable of the secret itself is also set, unless one of the two is empty', () => {
     const both = { BASE_URL: required.BASE_URL, MASTER: 'AQI=', MASTER_FILE: fileWith('AQI=') };
     expect(readFrom(both).problems).to.deep.equal(['MASTER and MASTER_FILE are both set: set one of them']);
     expect(readFrom({ ...both, MASTER: '' }).problems).to.deep.equal([]);
     expect(readFrom({ ...both, MASTER_FILE: '' }).problems).to.deep.equal([]);
   });
 
-  it('is a mistake if its file is missing, empty or a directory; the message has no path and no content', () => {
+  it('is a mistake if the file is missing, empty or a directory, and the message never contains the path', () => {
     const missing = path.join(directory, 'nowhere');
     expect(readFrom({ ...required, TOKEN_FILE: missing }).problems).to.deep.equal([
       'TOKEN_FILE names a file that cannot be read (ENOENT)',
@@ -175,7 +175,7 @@ describe('a secret in a file', () => {
     ]);
   });
 
-  it('is supported only for secrets; a file for any other variable is not read', () => {
+  it('is read only for a variable that is a secret', () => {
     const { read, problems } = readFrom({ ...required, NAME_FILE: fileWith('other'), CA_FILE: fileWith('/ca.pem') });
     expect({ problems, name: read.name, ca: read.ca }).to.deep.equal({ problems: [], name: 'club', ca: undefined });
   });

@@ -24,7 +24,7 @@ describe('seal and open', () => {
       );
     });
 
-    it(`refuses a text that was sealed ${format} with any byte altered or removed`, () => {
+    it(`refuses a text that was sealed ${format} if any byte is altered or missing`, () => {
       const reader = createVault(key, { former: [other] });
       const sealed = createVault(key, options).seal('whsec_secret', 'id');
       expect(reader.open(sealed, 'id')).to.equal('whsec_secret');
@@ -37,7 +37,7 @@ describe('seal and open', () => {
     });
   }
 
-  it('seals one text differently each time: 12 bytes of nonce, 16 bytes of tag, then the ciphertext', () => {
+  it('seals a text differently each time, as a nonce of 12 bytes, a tag of 16 bytes and the ciphertext', () => {
     const [one, two] = [vault.seal('whsec_secret', 'id'), vault.seal('whsec_secret', 'id')];
     expect(one.equals(two)).to.equal(false);
     expect(one).to.have.length(12 + 16 + 'whsec_secret'.length);
@@ -50,7 +50,7 @@ describe('seal and open', () => {
     expect(sealed.subarray(0, 5)).to.deep.equal(Buffer.concat([Buffer.of(1), keyIdOf(key)]));
   });
 
-  it('opens under a former key, with and without the key id, and seals under the current key', () => {
+  it('opens texts under a former key, with or without a key id, and seals texts under the current key', () => {
     const both = createVault(other, { former: [key] });
     for (const namesKeys of [true, false])
       expect(both.open(createVault(key, { namesKeys }).seal('text', 'id'), 'id')).to.equal('text');
@@ -103,7 +103,7 @@ describe('seal and open', () => {
     });
   });
 
-  it('opens exactly the values whose key is given, after any sequence of key operations (generated)', () => {
+  it('opens exactly the values whose key is given, after any generated sequence of key operations', () => {
     const keys = Array.from({ length: 4 }, (_, index) => new Secret(Buffer.alloc(32, index + 1)));
     const indexes = fc.uniqueArray(fc.nat(keys.length - 1), { minLength: 1 });
     const steps = fc.record({
@@ -145,7 +145,7 @@ describe('seal and open', () => {
 });
 
 describe('derive', () => {
-  it('returns 32 bytes, equal for the same label and key, and different for another label or key', () => {
+  it('returns the same 32 bytes for the same label and key, but others for a different label or key', () => {
     expect(vault.derive('label')).to.have.length(32);
     expect(createVault(key).derive('label').equals(vault.derive('label'))).to.equal(true);
     expect(vault.derive('other').equals(vault.derive('label'))).to.equal(false);
@@ -161,7 +161,7 @@ describe('derive', () => {
     expect(() => vault.derive('label', keyIdOf(other))).to.throw('a key that is not given');
   });
 
-  it('recognizes derived bytes of any given key, complete or truncated', () => {
+  it('recognizes bytes that were derived from any given key, even if the bytes are truncated', () => {
     const both = createVault(other, { former: [key] });
     const mac = vault.derive('label');
     expect([both.matches('label', mac), both.matches('label', mac.subarray(0, 16))]).to.deep.equal([true, true]);
@@ -176,14 +176,14 @@ describe('derive', () => {
     expect(vault.matches('label', Buffer.concat([mac, Buffer.of(0)]))).to.equal(false);
   });
 
-  it('makes MACs of 16 to 32 bytes, the first bytes of the current key’s derivation', () => {
+  it('makes MACs of 16 to 32 bytes from the first bytes that it derives from the current key', () => {
     const both = createVault(key, { former: [other] });
     for (const length of [16, 32])
       expect(both.mac('label', length)).to.deep.equal(vault.derive('label').subarray(0, length));
     for (const length of [0, 15, 33]) expect(() => both.mac('label', length)).to.throw(`not ${length}`);
   });
 
-  it('returns equal bytes for stored values, whatever the current key is', () => {
+  it('returns the same bytes for stored values, whichever key is current', () => {
     const lasting = new Secret(randomBytes(32));
     const [before, after] = [key, other].map((current) => createVault(current, { lasting }).deriveLasting('label'));
     expect(after).to.deep.equal(before);

@@ -11,7 +11,7 @@ describe('platform/infra/work-directory', () => {
   });
   afterEach(() => rm(root, { recursive: true }));
 
-  it('exists during the work, and is removed afterwards, also if the work fails', async () => {
+  it('exists during the work, and is removed afterwards, even if the work fails', async () => {
     const entries = await inWorkDirectory(root, async (directory) => {
       await writeFile(path.join(directory, 'file'), 'x');
       return readdir(root);
@@ -22,8 +22,8 @@ describe('platform/infra/work-directory', () => {
     expect(await readdir(root)).to.deep.equal([]);
   });
 
-  it('is removed if its process has ended, while other directories stay', async () => {
-    const dead = 4_194_305; // A number beyond the largest process id.
+  it('is removed if its process has ended, and directories of running processes remain', async () => {
+    const dead = 4_194_305; // A number that is greater than the largest process id.
     const remaining = [
       `club-learning-work-${process.ppid}-abc`,
       'club-learning-faults-x',

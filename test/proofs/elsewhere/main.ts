@@ -12,7 +12,7 @@ import { isQuick, isUnitTest, reaches, testFiles } from '../../run/files.ts';
 import { committedDurations } from '../../run/timings.ts';
 
 interface Place {
-  /** The reason why programs often fail at the time `at`. The output shows this reason. */
+  /** The reason why programs often fail at the time `at`. The proof prints this reason. */
   why: string;
   zone: string;
   locale: string;
@@ -20,7 +20,7 @@ interface Place {
   at: string;
 }
 
-/** The languages differ in capital letters, commas and dates. */
+/** The languages differ in their rules for capital letters, in decimal marks and in the format of dates. */
 const places: readonly Place[] = [
   {
     why: 'the hour that is skipped in a night of March',

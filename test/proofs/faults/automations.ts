@@ -27,13 +27,18 @@ import { killInTurn } from './turns.ts';
 const people = 2_000;
 const steps = 12 * people;
 const rounds = 3;
-/** The number of steps before a kill, the time limit for these steps, and the time between a kill and the restart. */
+/**
+ * A kill happens after this number of steps, or at the time limit `flowingWithinMs` for these steps. The restart follows after `deadForMs`.
+ */
 const stepsBetweenKills = { least: 600, most: 2_000 };
 const flowingWithinMs = 60_000;
 const deadForMs = { least: 0, most: 3_000 };
 /** The pause between two students who enter. Students enter until the last third of the kills. */
 const entersEveryMs = 120;
-/** Every tenth tag goes through the API, so that killing the API matters. The API allows a club only about one such change a second. */
+/**
+ * Every tenth tag is added through the API, so that a kill of the API has an effect. The API allows a club only about one such change a
+ * second.
+ */
 const apiEvery = 10;
 /** Every second student gets the tag that ends the wait, some time after the wait began. */
 const looksForWaitingEveryMs = 1_000;
@@ -43,8 +48,8 @@ const mailsPerMinute = 6_000;
  */
 const [pauses, pausedForMs, pauseEveryMs] = [2, 3_000, 15_000];
 /**
- * The longest time without progress before the last run has ended. It covers a waiting mail, three minutes for the sweeper, and one more
- * try.
+ * If nothing progresses for this time, the proof gives up. The time is enough for a waiting mail, three minutes of the sweeper, and one
+ * more try.
  */
 const silentForMs = 8 * 60_000;
 const lookEveryMs = 1_000;

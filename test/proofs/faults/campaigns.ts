@@ -21,7 +21,7 @@ import { killInTurn } from './turns.ts';
 
 const recipients = 20_000;
 const rounds = 6;
-/** 100 a second, a usual limit of providers, so that the sending outlasts all kills. */
+/** The rate of mails. 100 mails a second are a usual limit of providers, and at this rate the sending lasts longer than all kills. */
 const mailsPerMinute = 6_000;
 /** The number of mails before a kill, and the time between a kill and the restart. */
 const mailsBetweenKills = { least: 100, most: 1_100 };

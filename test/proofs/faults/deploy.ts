@@ -39,9 +39,12 @@ import { tallyDeliveries, untilTold } from './tally.ts';
 
 const deploys = 6;
 const usualFacts = 2_000;
-/** About the duration of a deploy on two cores. The facts of a deploy are spread over this time. */
+/** A deploy takes about this long on two cores. The proof spreads the facts of a deploy over this time. */
 const deployMs = 28_000;
-/** An old build may begin steps for this long after the promotion of the next build. The proof watches the old build for a longer time. */
+/**
+ * An old build may begin steps for `handedOverMs` after the promotion of the next build. The proof watches the old build for `watchedMs`
+ * longer.
+ */
 const handedOverMs = 5_000;
 const watchedMs = 2_000;
 /** The time between the start of a command and its kill: some commands end before the kill, and others have not begun to work. */

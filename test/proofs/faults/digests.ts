@@ -1,6 +1,6 @@
 /**
  * `npm run prove -- faults digests` sends the daily mail of three clubs with 6,600 members. The proof kills and restarts the API, Postgres,
- * the mail server, Temporal and the worker, also between the steps of a mail. Meanwhile members unsubscribe. No member
+ * the mail server, Temporal and the worker, some of them between the steps of a mail. Meanwhile members unsubscribe. No member
  * may get two mails, and each member who stays must get one.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** Commits facts at a steady pace, also while processes are dead. Repeats a failed commit until it succeeds. */
+/** Commits facts at a steady pace, even while processes are dead. Repeats a failed commit until the commit succeeds. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
@@ -15,7 +15,7 @@ export interface Author {
   commit(count: number): Promise<void>;
 }
 
-/** Every fourth fact is a call of the real API, so that killing the API matters. */
+/** Every fourth fact comes from a call of the real API, so that a kill of the API has an effect. */
 const apiEvery = 4;
 const pauseMs = 500;
 const answerWithinMs = 10_000;
@@ -42,7 +42,7 @@ export function factsAbout(
     committed++;
   }
 
-  /** Changes a name. A repeated call changes nothing, so that all repetitions together record one fact. */
+  /** Changes a name through the API. A repeated call changes nothing, so the call and its repetitions together record only one fact. */
   async function callApi({ clubId, studentId, ownerToken }: Subject, number: number): Promise<void> {
     const url = `${apiUrl}/v1/clubs/${clubId}/students/${studentId}`;
     for (;;) {

@@ -110,9 +110,9 @@ async function workWhileKilling(ground: Ground): Promise<number> {
 
 interface Work {
   readonly finished: ExpectedFile[];
-  /** Rejects when the API refuses a call. */
+  /** A promise that rejects when the API refuses a call. */
   readonly done: Promise<unknown>;
-  /** Sets how many errands may begin in total. So some errands remain for each kill. */
+  /** Allows this number of errands in total, so that some errands remain for each kill. */
   allow(count: number): void;
   /** The number of allowed errands that have not ended. */
   openErrands(): number;

@@ -2,7 +2,7 @@
  * `npm run prove -- faults mentorships`: students of five clubs compete for 500 sessions with 250 mentors. They also move and cancel
  * sessions. The proof kills and restarts all processes at random times. It also kills the API between two statements of a booking, and the
  * worker at the steps of its mails. No two sessions of a person may overlap, and each due reminder must arrive. If a session was moved
- * before a reminder was due, the reminder for the old time may not arrive.
+ * before a reminder was due, the reminder for the old time must not arrive.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../../config.ts';
@@ -46,8 +46,8 @@ const deadForMs = { least: 0, most: 3_000 };
 const failpoints = ['transactional_claimed', 'transactional_handed_over', 'wake_sent'] as const;
 type Failpoint = (typeof failpoints)[number];
 /**
- * The proof kills the API before one of these statements of a booking. The first lock is statement 0, and the last number is after the
- * commit.
+ * The range of the statement of a booking before which the proof kills the API. Statement 0 is the first lock. If the number is the last
+ * one, the kill comes after the commit.
  */
 const statements = { least: 1, most: 10 };
 const apiAtStatement = 'API at a statement';
@@ -59,7 +59,7 @@ const beginsEveryMs = 250;
 /** Reminders fall due at the next whole minute that is at least this far away, which leaves time for the bookings. */
 const bookedWithinMs = 40_000;
 const minuteMs = 60_000;
-/** Some sessions are moved or canceled up to this long after their reminder was due. */
+/** Some sessions are moved or canceled after their reminder was due, but at most this long afterwards. */
 const afterDueMs = 20_000;
 /** The time limit for the last reminders: a lease of a minute, a failed attempt, two minutes for the sweeper, and one more try. */
 const deadlineMs = 8 * minuteMs;
@@ -80,7 +80,7 @@ interface Scene extends MailGround {
 /** A session, and the student who booked it. */
 interface WonSession {
   student: Student;
-  /** Whether the student asks for no other session. */
+  /** Whether the student asks only for this session. */
   isOwn: boolean;
   mentorship: OfferedMentorship;
   sessionId: Id;
@@ -149,9 +149,9 @@ async function bookWhileKilling(place: MailGround): Promise<number> {
 }
 
 interface Work {
-  /** Rejects when the API refuses a call that it must accept. */
+  /** A promise that rejects when the API refuses a call that it must accept. */
   readonly done: Promise<unknown>;
-  /** Sets for how many mentors the work may begin in total. So some work remains for each kill. */
+  /** Allows the work to begin for this number of mentors in total, so that some work remains for each kill. */
   allow(count: number): void;
 }
 
@@ -242,8 +242,8 @@ async function move({ booker, toldSessions }: Scene, session: WonSession, slot: 
 }
 
 /**
- * Changes a session, depending on `turn`. In each group of four sessions, one session is canceled. The student of another session is
- * removed. A third session is moved, unless it was moved before. The fourth session stays unchanged. Most changes happen before the
+ * Changes a session, depending on `turn`. In each group of four sessions, one session is canceled, and the student of the second session is
+ * removed. The third session is moved, unless it was moved before. The fourth session stays unchanged. Most changes happen before the
  * reminder.
  */
 async function change(

@@ -17,7 +17,7 @@ export interface Receipts {
   has(endpointId: Id, eventId: Id): boolean;
   /** The times when this endpoint accepted the event, in Unix milliseconds, oldest first. */
   acceptedAt(endpointId: Id, eventId: Id): readonly number[];
-  /** Makes this endpoint refuse its next requests, so many that its circuit breaker opens. */
+  /** Makes this endpoint refuse enough of its next requests to open its circuit breaker. */
   breakDown(endpointId: Id): void;
   stop(): Promise<void>;
 }

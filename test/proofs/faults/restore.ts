@@ -139,7 +139,7 @@ async function run(directory: string, facts: number, stops: Scene['stops']): Pro
 }
 
 /**
- * Runs everything until the kill.
+ * Runs all processes until the proof kills them.
  * @returns the subjects of the facts before the point
  */
 async function load(

@@ -1,14 +1,14 @@
-/** Ends a worker at a failpoint in its work, or an API at a statement. */
+/** Ends a worker at a failpoint of its work, or an API process at a statement. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ground } from './victims.ts';
 
 const endedAtStatement = new URL('./ended-at-statement.ts', import.meta.url);
-/** The proof kills the victim after this time if it did not reach the step. */
+/** The proof kills the victim after this time if the victim has not reached the step. */
 const withinMs = 90_000;
 
 /**
  * Kills the worker, restarts it, and waits until it ends at the failpoint.
- * @returns whether it reached the failpoint in time
+ * @returns whether the worker reached the failpoint in time
  */
 export const killAtStep = (ground: Ground, failpoint: string): Promise<boolean> =>
   isInTime(ground, 'worker', ground.killWorkerAt(failpoint));

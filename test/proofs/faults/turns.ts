@@ -1,4 +1,4 @@
-/** Kills the victims one after another, round after round, and restarts each victim after a while. */
+/** Kills the victims one after another in several rounds, and restarts each victim after a while. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { progress } from './progress.ts';
 import { between } from './ranges.ts';

@@ -26,13 +26,15 @@ export interface Ground {
   readonly urls: Readonly<Record<'worker' | 'API', string>>;
   /** The process ids; undefined while the process is dead. */
   readonly pids: Readonly<Record<'worker' | 'API', number | undefined>>;
-  /** The number of times that a worker or an API ended without a kill. Each was restarted, as a supervisor would do. */
+  /**
+   * The number of times that a worker or an API process ended without a kill. The proof restarted each of them, as a supervisor would do.
+   */
   readonly endedByItself: number;
   /** Sends SIGKILL, and resolves when the process has ended. */
   kill(victim: Victim): Promise<void>;
   /** Kills the worker, restarts it with a failpoint, and resolves when the worker has ended at the failpoint. */
   killWorkerAt(failpoint: string): Promise<void>;
-  /** Kills the API, restarts it with variables that end it, and resolves when it has ended. */
+  /** Kills the API, restarts it with variables that make it end, and resolves when it has ended. */
   killApiBy(variables: Readonly<Record<string, string>>): Promise<void>;
   /** Changes variables of the configuration. The worker and the API use them from their next start. */
   configure(variables: Readonly<Record<string, string>>): void;
@@ -43,12 +45,12 @@ export interface Ground {
 const readyWithinMs = 180_000;
 /** The pause before the restart of a process that ended by itself. */
 const restMs = 1_000;
-/** The number of log lines that are printed if a process ended by itself. It is enough for an error with its stack. */
+/** If a process ends by itself, the proof prints this number of its log lines. An error with its stack fits into them. */
 const lastLogLines = 40;
 
 /**
  * Runs `work` on a running stack, until the end of `work` or an interruption. Then ends all processes and removes the data.
- * @param more more variables of the configuration
+ * @param more further variables of the configuration
  * @param parts the parts of the stack; proofs with files also need S3
  * @returns the result of `work`; undefined after an interruption
  */
@@ -132,7 +134,7 @@ interface Program {
 /** A program of ours that the proof kills and restarts. After an unexpected end it is restarted automatically. */
 function keptUp({ name, script, url, env, logs }: Program) {
   let running: Child | undefined;
-  /** The process that is expected to end, because its variables make it end. */
+  /** The process that must end by itself, because its variables make it end. */
   let expectedToEnd: Child | undefined;
   let lives = 0;
   let endedByItself = 0;
@@ -192,7 +194,7 @@ function keptUp({ name, script, url, env, logs }: Program) {
       launch();
       await untilOk(`${url}/readyz`, { timeoutMs: readyWithinMs });
     },
-    /** Ends the program for good. */
+    /** Ends the program, and does not restart it. */
     async end() {
       over = true;
       await kill();

@@ -25,7 +25,7 @@ import { countRescues, type Rescues } from './rescues.ts';
 import { interruptedAttempts, remainder, throttledEndpoints, tallyDeliveries, type DeliveryTally } from './tally.ts';
 import { onGround, victims, type Ground, type Victim } from './victims.ts';
 
-/** The number of facts in the usual number of rounds. A shorter run has proportionally fewer. */
+/** The number of facts in a run with the usual number of rounds. A shorter run commits proportionally fewer facts. */
 const usualFacts = 2_000;
 const usualRounds = 3;
 /**
@@ -41,8 +41,8 @@ const everyMs = 85;
 /** The settings of the workers that come from the environment. */
 const passedOn = ['WEBHOOK_FIRST_ATTEMPT', 'WEBHOOK_DIRECT_ATTEMPTS'];
 /**
- * A kill of these processes can interrupt attempts after the request and before the record. It interrupts at most the number of attempts
- * that a worker runs at the same time for one host.
+ * A kill of one of these processes can interrupt attempts between their request and their record. The kill interrupts at most as many
+ * attempts as a worker makes at the same time for one host.
  */
 const cuttingOff: readonly Victim[] = ['worker', 'Postgres'];
 /** The delay of the first kill, the delay of the second kill after the recovery, and the time between a kill and the restart. */
@@ -60,14 +60,14 @@ const deadlineMs = 10 * 60_000;
  */
 const breakdowns = 2;
 const progressEveryMs = 5_000;
-/** The interval of the checks for the end, and the number of checks for each line of progress. */
+/** The interval at which the proof checks whether all work has ended, and the number of checks between two lines of progress. */
 const [lookEveryMs, looksALine] = [500, 10];
-/** If no delivery follows within this time, the proof reports that it saw no recovery. */
+/** If no delivery follows a restart within this time, the proof reports that it saw no recovery. */
 const flowingWithinMs = 30_000;
 
 interface Scene {
   ground: Ground;
-  /** The lane of first attempts: workflow or direct. */
+  /** The lane of first attempts: workers make them in workflows or directly. */
   lane: string;
   rounds: number;
   facts: number;

@@ -1,4 +1,4 @@
-/** The command: reads the arguments, fuzzes or replays, shrinks the failures, and prints the result. */
+/** The command of the fuzzer: it reads the arguments, sends or replays requests, shrinks the failures, and prints the result. */
 import { existsSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { messageOf, Problem, say } from '../../../dev/problem.ts';

@@ -1,6 +1,6 @@
 /**
- * Chooses the operation and the kind of the next request, as from a deck of cards. The first cards contain each case once for each
- * operation. The later cards mix all cases.
+ * Draws the operation and the kind of the next request from a deck of cards. The first cards have each kind of request once for each
+ * operation. The later cards mix all kinds.
  */
 import type { ContractOperation, OperationId } from '../../../contract/contract.ts';
 import { everyOperation } from '../../toolkit/drive/every-operation.ts';
@@ -41,7 +41,7 @@ const passes: readonly Pass[] = [
   { of: () => true, wishes: { ...good, permitted: 0 } },
 ];
 
-/** The share of requests that go to the chosen operation. */
+/** The share of requests that go to the operation that the command line names. */
 const chosenShare = 0.6;
 
 export class Deck {
@@ -71,7 +71,7 @@ export class Deck {
   }
 
   /**
-   * Returns the cards of the next pass. After the last pass it returns a card for each operation, and more cards for each operation that
+   * Returns the cards of the next pass. After the last pass, returns a card for each operation, and more cards for each operation that
    * never succeeded.
    */
   #cards(): Card[] {

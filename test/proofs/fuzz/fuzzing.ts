@@ -14,7 +14,7 @@ export interface FuzzOptions {
   readonly requests: number;
   /** Most requests go to this operation. */
   readonly operation?: OperationId;
-  /** Is called with each failure when it is found. */
+  /** The fuzzer calls this function with each failure that it finds. */
   readonly onFailure?: (failure: Failure) => void;
   readonly onRound?: (requestCount: number) => void;
 }
@@ -42,8 +42,8 @@ export interface Tally {
 }
 
 /**
- * The number of requests in one world. It is large enough for requests that use records of other requests, and small enough for short
- * sequences that fail.
+ * The number of requests in one world. It is large enough for requests that use records of earlier requests, and small enough that a failed
+ * sequence is short.
  */
 const roundLength = 250;
 /** The number of writes after which the clock moves past the window of the write limits (LIM-1, LIM-2). */
@@ -53,7 +53,7 @@ const workEvery = 12;
 /** From time to time hours or days pass, so that sessions, links, tokens and uploads expire. */
 const longPauseEvery = 70;
 const longPauses: readonly number[] = [3_600, 13 * 3_600, 3 * 86_400, 40 * 86_400];
-/** The fuzzer counts all rows only after one of this many reads and refused writes. */
+/** The fuzzer counts all rows only after one in this number of reads and refused writes. */
 const watchedOneIn = 10;
 
 export async function fuzz(ground: FuzzGround, options: FuzzOptions): Promise<Tally> {
@@ -125,8 +125,8 @@ async function workFails(world: World): Promise<Broken | undefined> {
 }
 
 /**
- * Operations that may add rows although they refuse or only read. Some record their refusals, as their descriptions say. Some reads record
- * the drawing of a document (DEC-56) or the read itself (CAMP-13).
+ * Operations that may add rows although they refuse the request or only read. Some operations record their refusals, as their descriptions
+ * say. Some reads record that they made a document (DEC-56), or record the read itself (CAMP-13).
  */
 const leavesRowsWhenRefused: ReadonlySet<OperationId> = new Set<OperationId>([
   'buyAddOn',
@@ -138,13 +138,16 @@ const leavesRowsWhenRefused: ReadonlySet<OperationId> = new Set<OperationId>([
   'exchangeStudentCode',
 ]);
 
-/** An exchange, and the rules that it breaks. */
+/** A request with its answer, and the rules that the answer breaks. */
 interface Judgement {
   readonly exchange: Exchange;
   readonly broken: readonly Broken[];
 }
 
-/** Sends a request and judges its answers. @param watched whether to count the rows that a refused request or a read leaves */
+/**
+ * Sends a request and judges its answers. @param watched whether to count all rows, in order to find rows that a refused request or a read
+ * has written
+ */
 export async function judged(world: World, step: RequestStep, watched: boolean): Promise<Judgement[]> {
   const before = watched ? await rowCounts() : undefined;
   const exchanges = await world.send(step);

@@ -78,7 +78,7 @@ describe('test/proofs/fuzz/rules', () => {
     expect(brokenBy({ status: 200, body: page, errors: ['a line'] })).to.deep.equal([rule]);
   });
 
-  it('reports a success for a caller without a session, for an outsider, and for a role without permission', () => {
+  it('reports a success for a caller without a session, from another club, or without permission', () => {
     const rule = ['answers as session, club and role demand'];
     const updates = { operation: 'updateClub', body: { name: 'x' } } as const;
     expect(brokenBy({ caller: {}, status: 200, body: page })).to.deep.equal(rule);
@@ -146,7 +146,7 @@ describe('test/proofs/fuzz/rules', () => {
     expect(brokenBy({ status: 200, body: { data: [], total: 21 }, step })).to.deep.equal(rule);
   });
 
-  it('reports a missing header, on every answer and on a 401', () => {
+  it('reports a missing header of any answer, and a missing header of a 401', () => {
     const rule = ['sends the headers of its kind'];
     expect(brokenBy({ status: 200, body: page, headers: { ...usual, 'content-type': 'text/plain' } })).to.deep.equal(
       rule,

@@ -15,7 +15,7 @@ export interface Broken {
   readonly what: string;
 }
 
-/** An exchange with all the data that the rules need. */
+/** A request and its answer, with all data that the rules need. */
 interface Case extends Exchange {
   readonly operation: ContractOperation;
   readonly status: number;
@@ -193,8 +193,8 @@ const clubOf = ({ clubs, resolvedStep }: Case) => clubNamed(clubs, resolvedStep.
 const otherThan = (club: ClubName): ClubName => (club === 'own' ? 'other' : 'own');
 
 /**
- * Returns the part of a body whose ids the operation must know. This part has no drafts, because an unknown id in a draft is only a problem
- * of the draft. It has no lists of students, because each student of a list gets a separate result.
+ * Returns the part of a body in which the operation must refuse unknown ids. The result has no drafts, because an unknown id in a draft is
+ * only a problem of the draft. The result has no lists of students, because each student of a list gets a separate result.
  */
 function lookedUp(body: Json | undefined): Json | undefined {
   if (!isRecord(body)) return body;
@@ -202,7 +202,7 @@ function lookedUp(body: Json | undefined): Json | undefined {
   return rest;
 }
 
-/** @returns an answer without drafts. A draft can show ids that the staff of the club wrote. No operation has looked up these ids yet */
+/** @returns an answer without its drafts. A draft can show ids that the staff of the club wrote, and that no operation has checked yet */
 function withoutDrafts(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(withoutDrafts);
   if (!isObject(part)) return part;
@@ -211,7 +211,7 @@ function withoutDrafts(part: unknown): unknown {
   return Object.fromEntries(otherParts.map(([name, value]) => [name, withoutDrafts(value)]));
 }
 
-/** Returns every text of a body, except ids that the caller chooses. */
+/** Returns every text in a body, except ids that the caller chooses. */
 function idsIn(body: Json | undefined): string[] {
   if (typeof body === 'string') return [body];
   if (Array.isArray(body)) return (body as readonly Json[]).flatMap(idsIn);

@@ -1,4 +1,7 @@
-/** Shrinks a sequence that failed: first to fewer steps, then to a simpler last request, as long as the failure is of the same kind. */
+/**
+ * Shrinks a sequence that failed, first to fewer steps, and then to a simpler last request. Each smaller sequence must fail in the same
+ * way.
+ */
 import { operationOf } from '../../toolkit/drive/every-operation.ts';
 import type { Failure } from './fuzzing.ts';
 import { replay } from './replay.ts';
@@ -94,8 +97,8 @@ function simplerVersions(step: RequestStep): RequestStep[] {
     ...(body === undefined ? [] : simplerValues(body).map((value) => ({ ...step, body: value }))),
   ];
   const operation = operationOf(step.operation);
-  // A template is not simplified, because it is already a valid value. A text with a template can break only the rule for the format of the
-  // text.
+  // The function does not simplify a template, because its value is valid. A text that contains a template can break only the rule for its
+  // format.
   const faults = faultsOf(operation, step).length;
   return versions.filter((version) => faultsOf(operation, version).length === faults);
 }

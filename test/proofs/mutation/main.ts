@@ -48,7 +48,10 @@ await runScript(async () => {
   return shareOf(tallies) < aim ? 1 : 0;
 });
 
-/** Tries the changes of one target. If no test reaches the rules of the target, each file of the target counts as one survivor. */
+/**
+ * Tries the changes of one target. If no test reaches the rules of the target, each file of the target counts as one change that no test
+ * noticed.
+ */
 async function tallyOfRules(target: Target): Promise<MutationTally> {
   const { name, sources, tests } = target;
   if (tests.length === 0) {

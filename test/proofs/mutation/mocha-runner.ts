@@ -1,5 +1,6 @@
 /**
- * Lets Stryker run our tests: mocha runs in the process of Stryker, loads the files once, and then runs the tests that reach each mutant.
+ * Runs our tests for Stryker. mocha runs in the process of Stryker and loads the test files once. For each mutant, mocha then runs the
+ * tests that reach the mutant.
  * The mocha runner of Stryker 10.0.0 looks for files that mocha 12 does not have. Delete this runner when Stryker supports mocha 12.
  */
 import path from 'node:path';
@@ -21,7 +22,7 @@ import fc from 'fast-check';
 import Mocha, { type Runnable, type Suite, type Test } from 'mocha';
 import type * as Lifecycle from '../../run/lifecycle.ts';
 
-/** The time limit, which is longer than any test of pure rules takes. Stryker ends tests that do not return. */
+/** The time limit of mocha, which is longer than any test of pure rules takes. Stryker itself ends tests that never return. */
 const testMs = 20_000;
 
 class OurMochaRunner implements TestRunner {

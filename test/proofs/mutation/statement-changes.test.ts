@@ -2,12 +2,12 @@ import { expect } from 'chai';
 import { changesOf } from './statement-changes.ts';
 import { spread } from './statement-runs.ts';
 
-/** Returns the file after each change. */
+/** Returns one text for each change: the file with this change. */
 const changedSources = (source: string) =>
   changesOf(source).map(({ start, end, text }) => source.slice(0, start) + text + source.slice(end));
 
 describe('changes of statements', () => {
-  it('removes a condition, and changes a comparison, a lock and a count', () => {
+  it('include the removal of a condition, and a different comparison, lock or count', () => {
     const statement = 'sql`UPDATE rows SET fence = fence + 1 WHERE id = ${id} AND at <= now() FOR UPDATE SKIP LOCKED`';
     expect(changedSources(statement)).to.deep.equal([
       statement.replace(' + 1', ''),
@@ -19,7 +19,7 @@ describe('changes of statements', () => {
     ]);
   });
 
-  it('keeps every numbered parameter, because Postgres would refuse the statement without the parameter', () => {
+  it('keep every numbered parameter, because Postgres would refuse a statement that lacks a parameter', () => {
     const statement = 'const text = `SELECT 1 FROM rows WHERE id = $1 AND (at IS NULL OR at < $2)`';
     expect(changedSources(statement)).to.deep.equal([
       statement.replace('WHERE id = $1', 'WHERE (id = $1 OR TRUE)'),
@@ -28,7 +28,7 @@ describe('changes of statements', () => {
     ]);
   });
 
-  it('changes a condition in three ways, and removes a call', () => {
+  it('include three changes of a condition, and the removal of a call', () => {
     expect(changedSources('if (a === b) go();')).to.deep.equal([
       'if (true) go();',
       'if (false) go();',
@@ -37,11 +37,11 @@ describe('changes of statements', () => {
     ]);
   });
 
-  it('changes no text that is not SQL', () => {
+  it('do not affect a text that is not SQL', () => {
     expect(changedSources('const words = `Hello ${name}`;')).to.deep.equal([]);
   });
 
-  it('spreads a sample evenly', () => {
+  it('are chosen evenly for a sample', () => {
     const all = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
     expect([spread(all), spread(all, 2), spread(all, 5), spread(all, 20)]).to.deep.equal([
       all,

@@ -30,8 +30,8 @@ const value = String.raw`(?:\$\{[^{}]*\}(?:::\w+)?|\$\d+|'[^']*'|[\w.]+(?:\(\))?
 const comparison = String.raw`(?:IS (?:NOT )?DISTINCT FROM|=|<>|<=|>=|<|>)`;
 
 /**
- * Returns a condition that is always true or never true. If the old condition has a numbered parameter, the new condition contains the old
- * condition. Postgres refuses a statement that does not use all parameters.
+ * Returns a condition that is always true or never true. Postgres refuses a statement that does not use all its parameters. If the old
+ * condition has a numbered parameter, the new condition therefore contains the old condition.
  */
 function withConstant(found: string, to: 'TRUE' | 'FALSE'): string {
   const [, word = '', condition = ''] = /^(\w+) +(.*)$/s.exec(found) ?? [];

@@ -13,7 +13,7 @@ import type { Trial } from './trial.ts';
 const patience = { times: 3, moreMs: 30_000 } as const;
 const unchangedMs = 300_000;
 
-/** The running trial, which an interruption must stop. */
+/** The trial that runs now. An interruption of the command must stop it. */
 let current: { stop(): Promise<void> } | undefined;
 
 /**

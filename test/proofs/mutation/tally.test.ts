@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { aboutHung, mutationLine, resultOf, shareOf, tallyOf } from './tally.ts';
 
 describe('tally of a mutation run', () => {
-  it('counts an endless loop at the hit limit as killed, and a timeout as hung', () => {
+  it('counts a change as killed if its endless loop reaches the hit limit, and as hung if it times out', () => {
     expect(resultOf({ status: 'Killed' })).to.equal('killed');
     expect(resultOf({ status: 'Timeout', statusReason: 'Hit limit reached (501/500)' })).to.equal('killed');
     expect(resultOf({ status: 'Timeout' })).to.equal('hung');
@@ -12,14 +12,14 @@ describe('tally of a mutation run', () => {
       expect(resultOf({ status })).to.equal('invalid');
   });
 
-  it('excludes hung and invalid changes from the counts', () => {
+  it('does not count hung or invalid changes', () => {
     const results = ['killed', 'killed', 'killed', 'survived', 'hung', 'invalid'] as const;
     const tally = tallyOf(results.map((result) => ({ result, line: `the line of ${result}` })));
     expect(mutationLine([tally, tally])).to.equal('mutants 8, killed 6, survived 2, score 0.75');
     expect(aboutHung(tally.hung)).to.match(/^1 change\(s\) hung and were stopped[^]*\nthe line of hung\n/);
   });
 
-  it('has the score 1 if there is no change', () => {
+  it('has the score 1 if there are no changes', () => {
     expect(shareOf([])).to.equal(1);
   });
 });

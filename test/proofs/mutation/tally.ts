@@ -7,7 +7,7 @@ export type Result = 'killed' | 'survived' | 'hung' | 'invalid';
 export interface MutationTally {
   killed: number;
   survived: number;
-  /** A line for each change that did not end. */
+  /** A line for each change whose tests did not end. */
   hung: readonly string[];
 }
 

@@ -34,7 +34,7 @@ if (changed) {
 }
 
 const { mochaHooks } = await import('../../run/hooks.ts');
-// If a test waits forever because of the change, this limit makes the test fail before the whole trial counts as hung.
+// If a test waits forever because of the change, the test fails at this limit, before the whole trial counts as hung.
 const { beforeEach: _moreTime, ...rootHooks } = mochaHooks;
 const mocha = new Mocha({ reporter: 'min', bail: true, timeout: 20_000, rootHooks });
 for (const file of tests) mocha.addFile(path.join(projectDirectory, file));

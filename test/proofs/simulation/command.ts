@@ -1,4 +1,7 @@
-/** The command: reads its arguments, plays schedules, and prints the first schedule that breaks an invariant, in a shortened form. */
+/**
+ * The command of the simulation: it reads its arguments, plays schedules, and shortens and prints the first schedule that breaks an
+ * invariant.
+ */
 import { parseArgs } from 'node:util';
 import { messageOf, Problem, say } from '../../../dev/problem.ts';
 import { readConfig } from '../../../config.ts';
@@ -9,7 +12,7 @@ import { engines, type Engine } from './scenarios/index.ts';
 
 const usage = `npm run prove -- simulate [--seed N] [--engine ${engines.join(' | ')}] [--schedules N] [--commands N] [--paced] [--processes N] [--keep-going]`;
 const usualSchedules = 1_000;
-/** The number of steps that are printed of the original schedule, because shortening takes a while. */
+/** The command prints this number of steps of the original schedule first, because shortening the schedule takes a while. */
 const unshortened = 40;
 const usualCommands = 14;
 const shownOfFinding = 200;
@@ -23,7 +26,7 @@ interface SimulationOptions {
   schedules: number;
   /** The largest number of commands in each schedule. */
   commands: number;
-  /** Whether all schedules are paced (playing.ts). Otherwise every second schedule of an engine is paced. */
+  /** Whether all schedules are paced (see playing.ts). Otherwise every second schedule of an engine is paced. */
   isPaced: boolean;
   /** The number of processes that share the schedules. */
   processes: number;

@@ -1,6 +1,6 @@
-/** Makes the random decisions of a schedule: drawn from a seed, or taken from a list, so that a failed schedule can be shortened. */
+/** Makes the decisions of a schedule. They come from a seed, or from a list, so that a failed schedule can be shortened. */
 
-/** In every choice 0 means the usual case: the first ready action, no fault, or the first command. */
+/** In every decision, 0 is the usual choice: the first ready action, no fault, or the first command. */
 export class Decisions {
   /** The decisions so far. */
   readonly choices: number[] = [];

@@ -1,6 +1,6 @@
-/** Checks the order in which a transaction locks rows, by its statements (ENG-6, docs/explanation/architecture.md). */
+/** Reads the statements of a transaction, and checks the order in which they lock rows (ENG-6, docs/explanation/architecture.md). */
 
-/** Tables in their order. A transaction may lock rows of other tables at any time. */
+/** The tables in the order in which a transaction must lock their rows. It may lock rows of other tables at any time. */
 const documentedOrder: readonly (readonly string[])[] = [
   ['student_imports'],
   ['club_student_counts'],
@@ -20,7 +20,7 @@ const tables = /\b(?:FROM|JOIN)\s+"?(\w+)"?(?:\s+(?:AS\s+)?"?(\w+)"?)?/gi;
 const rowLocks = /\bFOR\s+(?:NO KEY\s+)?(?:UPDATE|SHARE)\b(?:\s+OF\s+"?(\w+)"?)?/gi;
 const changes = /\b(?:UPDATE|DELETE FROM)\s+"?(\w+)"?/gi;
 
-/** Imports that have ended, because the order applies only to imports in progress. */
+/** Imports that have ended. The order does not apply to them, but only to imports in progress. */
 const ended = /completed_at IS NOT NULL/;
 
 /** @returns the tables of the documented order whose rows the statement locks */

@@ -16,7 +16,7 @@ await runScript(async () => {
   const at = args.indexOf('--without');
   const without = at === -1 ? undefined : ruleNamed(args.splice(at, 2)[1] ?? '');
   if (without) removeRule(without);
-  // This import runs only now, so that the loaded modules do not contain the removed rule.
+  // This import must come after the removal of the rule, so that the loaded modules do not contain the rule.
   const { simulate, simulationArguments } = await import('./command.ts');
   const options = simulationArguments(
     without ? ['--engine', without.engine, ...(without.arguments ?? []), ...args] : args,

@@ -17,8 +17,8 @@ const lookForLocksAfterMs = 8;
 const deadlockTimeoutMs = 4;
 
 /**
- * Postgres must return rows in the same order each time a schedule is played. Ids differ between two plays, but the order of the ids does
- * not. So the settings prevent query plans that hash ids.
+ * Postgres must return rows in the same order each time that a schedule is played. The ids of two plays differ, but their order does not.
+ * These settings therefore prevent query plans that hash ids.
  */
 const sameOrder = '-c enable_hashjoin=off -c enable_hashagg=off -c plan_cache_mode=force_custom_plan';
 
@@ -60,11 +60,11 @@ const lostConnection = () => Object.assign(new Error('Connection terminated unex
 
 export class SimulatedPostgres {
   readonly source: DataSource;
-  /** Is called with each statement that a simulated process wants to send. */
+  /** The pool calls this function with each statement that a simulated process wants to send. */
   onStatement: (statement: Statement) => void = () => {};
   /** The statements that Postgres canceled because of a deadlock. The order of locks should prevent deadlocks. */
   deadlocks: string[] = [];
-  /** Transactions that locked rows in another order than the documented order. */
+  /** Transactions that locked rows in a different order than the documentation states. */
   misordered: string[] = [];
 
   readonly #url: string;
@@ -252,7 +252,7 @@ export class SimulatedPostgres {
   }
 }
 
-/** A client, as the driver names it. */
+/** Implements `Client` of the driver, with a simulated connection. */
 class SimulatedConnection extends EventEmitter {
   readonly line: Line;
   readonly #postgres: SimulatedPostgres;
@@ -358,7 +358,7 @@ class Sending implements Statement {
   async send(): Promise<boolean> {
     const { line, isOver } = this.#connection;
     if (isOver) {
-      // The statement was created during a restart of Postgres. Another simulated connection now uses its real connection.
+      // The statement was created during a restart of Postgres. A different simulated connection now uses the real connection.
       this.#answer = { error: lostConnection() };
       return true;
     }
@@ -457,7 +457,7 @@ const clockSchema = `
       RETURN emptied;
     END $$`;
 
-/** Turns autovacuum off. Its row counts would change query plans, and another plan returns rows in another order. */
+/** Turns autovacuum off. Its row counts would change query plans, and a different plan can return rows in a different order. */
 const keepPlans = `
   DO $$
   DECLARE found regclass;

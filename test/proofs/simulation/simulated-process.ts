@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 
-/** A process from its start to its end. A restart makes a new object. */
+/** A simulated process from its start to its end. A restart creates a new object of this class. */
 export interface SimulatedProcess {
   readonly name: string;
   alive: boolean;
@@ -13,12 +13,12 @@ export interface SimulatedProcess {
   skewMs: number;
 }
 
-/** Code that runs for a process. */
+/** Code that runs in the name of a simulated process. */
 interface Running {
   process: SimulatedProcess;
-  /** Timers of this length are polls. The simulated clock does not stop at the time of a poll. */
+  /** A timer of this length is a poll. The simulated clock does not stop at the time of a poll. */
   pollMs?: number;
-  /** Replaces the clock of the process for workflow code, because the time of a workflow does not change during a task. */
+  /** The clock for workflow code of the process. The time of a workflow does not change during a task. */
   now?: () => number;
 }
 
@@ -33,13 +33,13 @@ interface Timer {
 
 const running = new AsyncLocalStorage<Running>();
 
-/** The running code; undefined outside the simulation. */
+/** The code that runs now. It is undefined outside the simulation. */
 export const runningNow = (): Running | undefined => running.getStore();
 
-/** Runs work as code of a process. @returns the result of the work */
+/** Runs work as the code of a simulated process. @returns the result of the work */
 export const runAs = <T>(context: Running, work: () => T): T => running.run(context, work);
 
-/** The time, timers and random numbers of simulated processes. Other code uses the real ones. */
+/** The time, timers and random numbers of simulated processes. All other code uses the real time, timers and random numbers. */
 export class VirtualTime {
   now: number;
   /** Replaces `Math.random` in simulated processes. */
@@ -58,7 +58,7 @@ export class VirtualTime {
     this.#order = 0;
   }
 
-  /** Returns the timers that are due and whose process can run, in order. */
+  /** Returns, in order, the due timers whose process can run. */
   due(): Timer[] {
     return this.#living()
       .filter(({ at, running: who }) => at <= this.now && who.process.standsUntil <= this.now)
@@ -80,7 +80,7 @@ export class VirtualTime {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Moves the clock. Polls in between find nothing, so the next polls are due after the new time. */
+  /** Moves the clock to a later time. Polls before that time would find nothing, so each next poll is due after the new time. */
   moveTo(at: number, { withPolls }: { withPolls: boolean }): void {
     const passed = at - this.now;
     this.now = at;

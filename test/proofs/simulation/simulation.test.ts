@@ -10,7 +10,7 @@ import regressions from './regressions.json' with { type: 'json' };
 import { removedRules } from './removed-rules.ts';
 import { engines, playedBy } from './scenarios/index.ts';
 
-/** Short schedules, so that many fit into the time of the suite; `npm run prove -- simulate` plays long schedules. */
+/** The schedules are short, so that the test run can play many. `npm run prove -- simulate` plays long schedules. */
 const schedules = 100;
 const commands = 5;
 
@@ -37,7 +37,7 @@ describe('simulation of the real engine', function () {
     it(`keeps every invariant if ${why}`, () => expectHeld(schedule));
   }
 
-  it('repeats a schedule from its decisions, step by step', async () => {
+  it('can play a schedule again from its decisions, with the same steps', async () => {
     const first = await stand.play({ engine: 'add-ons', seed: 3, commands });
     const again = await stand.play({ engine: 'add-ons', seed: 3, commands, decisions: first.decisions });
     expect(first.trace.length).to.be.greaterThan(50);
@@ -56,7 +56,7 @@ describe('simulation of the real engine', function () {
     expect(compared).to.be.greaterThan(5);
   });
 
-  it('shortens a failed schedule, which still breaks the same invariant', async () => {
+  it('shortens a failed schedule, and the shorter schedule still breaks the same invariant', async () => {
     const failing: Stand = {
       ...stand,
       play: async (schedule) => {
@@ -75,7 +75,7 @@ describe('simulation of the real engine', function () {
 });
 
 describe('scenarios of the simulation', () => {
-  it('covers each workflow type', () => {
+  it('cover each workflow type', () => {
     expect(Object.keys(playedBy).toSorted()).to.deep.equal(workflowTypeNames.toSorted());
   });
 });

@@ -15,7 +15,7 @@ import { SimulatedTemporal, type Action } from './temporal/server.ts';
 import { backlogAt, expectSomebodyLooks, hasFacts, hasOverdue } from './waiting.ts';
 import { makeWorker, type SimulatedWorker } from './workers.ts';
 
-/** The faults. A schedule has only some of the faults, so that each fault also happens without the other faults. */
+/** All faults. Each schedule has only some of the faults, so that each fault also happens without the others. */
 const faultKinds = [
   'crash',
   'stand',
@@ -31,7 +31,7 @@ const faultKinds = [
   'sweep',
   'twice',
 ] as const;
-/** A schedule has at most one fault of each pair. One draw decides about both faults of a pair. */
+/** A schedule has at most one fault of each pair, because one random number decides about both faults. */
 const insteadOf = {
   cut: 'outage',
   hurry: 'lapse',
@@ -48,17 +48,17 @@ interface Outcome {
 }
 
 const maxSteps = 6_000;
-/** A run may look at its row this much later than the row is due, because a run waits at least a second (ENG-1). */
+/** A run may read its row this long after the row is due, because each wait of a run lasts at least a second (ENG-1). */
 const slackMs = 2_500;
 const workerNames = ['worker 1', 'worker 2'] as const;
 const restartMs = 1_000;
 const usualLeaseMs = 60_000;
-/** While a process lingers between two statements, the other processes take this number of steps. */
+/** If a process lingers between two statements, the other processes do this number of steps before it continues. */
 const lingeredSteps = [4, 8, 16, 32, 64] as const;
 const lingeredStepsPaced = [16, 64, 256] as const;
-/** While processes are busy in a paced schedule, about one of this number of steps is a command. */
+/** In a paced schedule, while processes are busy, about one of this number of steps is a command. */
 const pacedSteps = 12;
-/** The delay of a late signal in a paced schedule, in milliseconds. In other schedules a late signal arrives at any step. */
+/** The delay of a late signal in a paced schedule, in milliseconds. In other schedules a late signal can arrive at any later step. */
 const signalDelaysMs = [0, 1_000, 4_000, 30_000] as const;
 /** The `lock_timeout` of each connection (entities/data-source.ts). */
 const lockTimeoutMs = 5_000;
@@ -74,7 +74,7 @@ interface Gate {
   parkedAt?: number;
 }
 
-/** A signal that arrives later than it was sent. */
+/** A signal that arrives some time after it was sent. */
 interface LateSignal {
   run: Run;
   /** The earliest time at which the signal arrives, in Unix milliseconds. */
@@ -104,9 +104,9 @@ export class Simulation {
   lossy = false;
   /** Whether a process paused or was slow, or a clock was wrong. Leases may then have expired while their processes were alive. */
   slow = false;
-  /** Whether the simulation let leases expire early. */
+  /** Whether the simulation let leases expire before their time. */
   lapsed = false;
-  /** The number of interruptions between an effect and its record. */
+  /** The number of effects that happened, but were not recorded because of an interruption. */
   cuts = 0;
   /** Whether an attempt of an activity reached two workers. */
   doubled = false;
@@ -172,7 +172,7 @@ export class Simulation {
     return this.#turbulent;
   }
 
-  /** A call to an outside service. The arrival and the answer are two steps of the schedule. */
+  /** Calls an outside service. The arrival of the call and its answer are two steps of the schedule. */
   async outside<T>(label: string, arrive: () => T): Promise<T> {
     await this.#step(`${label} is sent`);
     try {
@@ -236,7 +236,7 @@ export class Simulation {
     return { steps: this.steps, trace: this.trace };
   }
 
-  /** Ends all processes, also of an unfinished schedule. */
+  /** Ends all processes, even if the schedule has not ended. */
   async end(): Promise<void> {
     const all = [...this.#workers.values()].map(({ process }) => process).concat([...this.#requests], this.#world);
     for (const process of all) {
@@ -260,7 +260,8 @@ export class Simulation {
   }
 
   /**
-   * Runs the commands of `calm` after all earlier requests have ended. Otherwise a late request to pause could undo the commands.
+   * Runs the commands of `calm` after all earlier requests have ended. Otherwise an earlier request, such as to pause, could still undo the
+   * commands.
    * @returns whether the commands ran
    */
   #open(): boolean {
@@ -292,7 +293,7 @@ export class Simulation {
     return actions.every(({ process }) => process !== undefined && this.#isLingering(process));
   }
 
-  /** This function is called when no process has work at the moment. @returns whether time has passed; false at the end */
+  /** Call this function only when no process has work at the moment. @returns whether time has passed; false at the end */
   async #rest(stage: Stage): Promise<boolean> {
     if (this.#parked.length > 0) return this.#waitForLocks();
     if (!this.lossy) await this.#expectSomebodyLooks(stage);
@@ -326,7 +327,7 @@ export class Simulation {
     return true;
   }
 
-  /** Waits for locks. Only a paused process can hold them, because no other process has work. */
+  /** Waits for locks. Only a paused process can hold these locks, because no other process has work. */
   async #waitForLocks(): Promise<boolean> {
     await this.#lookAtParked(); // a connection that was released inside a transaction has rolled it back
     if (this.#freed.length > 0) return true;
@@ -355,7 +356,7 @@ export class Simulation {
   }
 
   async #expectSomebodyLooks(stage: Stage): Promise<void> {
-    // A committed fact may not have started its run yet.
+    // A committed fact may have no run yet, because a relay has not handled the fact.
     if (this.#delayed.some(({ isDouble }) => !isDouble) || (await hasFacts(this.postgres))) return;
     await expectSomebodyLooks(this.postgres, {
       types: stage.types,
@@ -366,8 +367,8 @@ export class Simulation {
   }
 
   /**
-   * The extra time for a step that finds its row leased by another step. The waiting step looks again when the lease ends, because the
-   * record of the other step wakes no run (ENG-2).
+   * The extra time for a step whose row is leased to another step. The waiting step tries again when the lease ends, because the record of
+   * the other step wakes no run (ENG-2).
    */
   #leaseWait({ leaseMs = usualLeaseMs }: Stage): number {
     return this.doubled || this.slow || this.cuts > 0 ? leaseMs : 0;
@@ -436,7 +437,7 @@ export class Simulation {
     return new Promise((resolve) => this.#enter({ process, label, pass: resolve }));
   }
 
-  /** @returns the actions of the other processes; all actions if the other processes have none */
+  /** @returns the actions of the other processes, or all actions if the other processes have no actions */
   #withoutLingering(actions: readonly ActionOf[]): readonly ActionOf[] {
     const others = actions.filter(({ process }) => process === undefined || !this.#isLingering(process));
     return others.length > 0 ? others : actions;
@@ -560,7 +561,7 @@ export class Simulation {
     });
   }
 
-  /** Lets a worker finish its tasks and be replaced (ENG-10). */
+  /** Lets a worker finish its tasks, and then replaces it (ENG-10). */
   #deploy(): void {
     const workers = [...this.#workers.values()].filter(({ leaves }) => !leaves);
     if (workers.length === 0) return;
@@ -597,8 +598,8 @@ export class Simulation {
   }
 
   /**
-   * Lets all leases expire while their processes are alive. A failover of Postgres to a machine with a later clock has this effect. In a
-   * paced schedule Temporal also times out the activities, so that other workers begin the same work.
+   * Lets all leases expire while their processes are alive. A failover of Postgres to a machine whose clock is ahead has this effect. In a
+   * paced schedule the activities also time out in Temporal, so that other workers begin the same work.
    */
   async #lapse(): Promise<void> {
     this.#say('all leases of rows run out');
@@ -724,7 +725,7 @@ export class Simulation {
 }
 
 const maxSkewMs = 300_000;
-/** At first the sweeper runs often, to find lost work. Later the sweeper runs rarely, and finds work that becomes due. */
+/** At first the sweeper runs often, in order to find lost work. Later the sweeper runs rarely, and finds only work that becomes due. */
 const sweepEveryMs = (sinceCalmMs: number) => (sinceCalmMs < 1_800_000 ? 150_000 : 6 * 3_600_000);
 
 function shortened(text: string): string {
@@ -735,7 +736,7 @@ function shortened(text: string): string {
 
 const passing: ReadonlySet<string> = new Set(['ECONNRESET', '40P01', '55P03']);
 
-/** Whether callers of the API get this error: refusals of the domain, lost connections and conflicts. */
+/** Returns whether a caller of the API can get this error: a refusal of the domain, a lost connection or a conflict. */
 function isExpected(error: unknown): boolean {
   const { name, code, driverError } = error as { name?: string; code?: string; driverError?: { code?: string } };
   return name === 'DomainError' || [code, driverError?.code].some((one) => passing.has(one ?? ''));

@@ -29,7 +29,7 @@ export function mustHold(holds: boolean, invariant: string, details: () => strin
 /** A command of the schedule for an API process. */
 export interface Command {
   label: string;
-  /** Runs in an API process. Refusals of the domain do not count as faults. */
+  /** Runs the command in an API process. A refusal of the domain does not count as a fault. */
   run: () => Promise<void> | void;
 }
 
@@ -44,13 +44,13 @@ export interface Stage {
   hasDirectLane?: (worker: string) => boolean;
   /** Returns the next command. The first choice must be harmless. */
   command: (decisions: Decisions) => Command;
-  /** Is called with each answered statement. @throws BrokenInvariant */
+  /** The simulation calls this function with each statement that Postgres has answered. @throws BrokenInvariant */
   onStatement?: (statement: Statement) => void;
-  /** Repairs the outside services, and opens everything that is closed. @returns the commands that complete the repair */
+  /** Repairs the outside services, and resumes everything that is paused or disabled. @returns the commands that complete the repair */
   calm: () => readonly Command[];
-  /** @throws BrokenInvariant when an invariant is broken; the check runs each time when no process has work */
+  /** @throws BrokenInvariant when an invariant is broken. The simulation calls this check each time that no process has work */
   atRest?: () => Promise<void>;
-  /** @throws BrokenInvariant when an invariant is broken; the check runs at the end, when all work must have ended */
+  /** @throws BrokenInvariant when an invariant is broken. The simulation calls this check at the end, when all work must have ended */
   atEnd: () => Promise<void>;
   /** All work must end within this time after the call of `calm`, in milliseconds. */
   horizonMs: number;

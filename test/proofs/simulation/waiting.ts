@@ -1,4 +1,4 @@
-/** Finds the waiting rows in Postgres, and checks that a run looks at each row in time. */
+/** Finds the waiting rows in Postgres, and checks that a run reads each row in time. */
 import { columnOf, dueRowsOf } from '../../../platform/engine/due-rows.ts';
 import { isFailing } from '../../../platform/engine/faults.ts';
 import { overdueQueries } from '../../../platform/engine/sweeper.ts';
@@ -8,20 +8,20 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { SimulatedPostgres } from './postgres.ts';
 import { mustHold } from './stage.ts';
 
-/** The limit of the sweeper (ENG-5). */
+/** The sweeper wakes rows that are overdue by this time (ENG-5). */
 const overdueMs = 120_000;
 
 interface Looks {
   types: readonly WorkflowType[];
   /** Unix milliseconds. */
   now: number;
-  /** @returns the time at which a run looks at its row by itself, in Unix milliseconds; undefined without a run */
+  /** @returns the time at which the run of a row reads the row by itself, in Unix milliseconds; undefined if the row has no run */
   looksAt: (workflowId: string) => number | undefined;
-  /** The largest allowed delay from the time when a row is due until its run looks at the row. */
+  /** The largest allowed time between the moment when a row is due and the moment when its run reads the row. */
   slackMs: number;
 }
 
-/** @throws BrokenInvariant when a waiting row has neither a wake nor a run that looks in time */
+/** @throws BrokenInvariant when a waiting row has neither a wake nor a run that reads the row in time */
 export async function expectSomebodyLooks(
   { source }: SimulatedPostgres,
   { types, now, looksAt, slackMs }: Looks,
@@ -53,7 +53,10 @@ export async function expectSomebodyLooks(
 /** Each relay searches for lost direct attempts. */
 const isDirect = sql`coalesce((to_jsonb(row)->>'direct')::boolean, false)`;
 
-/** Whether a round of the sweeper would find rows. The round itself needs a transaction for each kind of row, so it runs only then. */
+/**
+ * Returns whether a round of the sweeper would find rows. A round needs a transaction for each kind of row, so the simulation runs a round
+ * only in this case.
+ */
 export async function hasOverdue(
   { source }: SimulatedPostgres,
   types: readonly WorkflowType[],

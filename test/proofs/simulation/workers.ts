@@ -32,7 +32,7 @@ export interface SimulatedWorker {
   tasks: number;
   /** Whether the worker takes no new tasks, because another version replaces it. */
   leaves: boolean;
-  /** Begins to carry facts and wakes to Temporal. */
+  /** Starts the relay, which carries facts and wakes to Temporal. */
   startRelay(client: WorkflowClient): void;
   /**
    * Runs an attempt of an activity.
@@ -113,7 +113,7 @@ export function makeWorker(
   });
 }
 
-/** Converts a value as the wire does. */
+/** Converts a value in the same way as its way through Temporal does. */
 const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 function contextOf({ workflowType, attempt, clubId }: ActivityTask, beat: () => void): Context {

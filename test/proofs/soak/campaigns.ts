@@ -1,4 +1,4 @@
-/** A club that sends a campaign from time to time, and the comparison of its rows with the received mails. */
+/** Makes a club send a campaign from time to time, and compares its rows with the received mails. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';

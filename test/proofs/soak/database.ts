@@ -12,7 +12,7 @@ export interface TableSize {
 const passing =
   /^(facts|wakes|webhook_attempts|media_moves|leftover_objects|agent_answer_deltas|one_time_tokens|(student|administrator)_sessions|\w+_changes|rate_limit_counters)$/;
 
-/** Tables of the soak itself. */
+/** Tables that the soak itself creates, and not the product. */
 const ours = new Set(['fault_facts']);
 
 /** Returns the size of each table. The size of a partitioned table includes the sizes of its partitions. */
@@ -31,7 +31,9 @@ export async function tableSizes(source: DataSource): Promise<TableSize[]> {
     .map(({ name, bytes }) => ({ name, bytes: Number(bytes), rows: rows.get(name) ?? 0 }));
 }
 
-/** Whether the rows of a table are removed after a while, unlike rows that the product stores, such as students and purchases. */
+/**
+ * Returns whether the product removes the rows of a table after a while. The product does not remove rows such as students and purchases.
+ */
 export const isPassedThrough = (table: string): boolean => passing.test(table);
 
 export interface Waiting {

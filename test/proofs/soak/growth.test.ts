@@ -29,13 +29,13 @@ describe('growth report of the soak', () => {
     expect(lineThrough([])).to.deep.equal({ slope: 0, error: Number.POSITIVE_INFINITY, mean: 0 });
   });
 
-  it('excludes the first quarter of the time as warm-up, but never more than half an hour', () => {
+  it('ignores the first quarter of the time as warm-up, but never more than half an hour', () => {
     const all = Array.from({ length: 5 }, (_, index) => ({ x: index / 4 }));
     expect(afterWarmUp(all, 1).map(({ x }) => x)).to.deep.equal([0.25, 0.5, 0.75, 1]);
     expect(afterWarmUp(all, 8).map(({ x }) => x)).to.deep.equal([0.5, 0.75, 1]);
   });
 
-  it('counts only tables whose rows are removed after a while', () => {
+  it('counts the growth of a table only if the product removes its rows after a while', () => {
     const storingTables = ['students', 'purchases', 'webhook_events'];
     const passingTables = ['facts', 'wakes', 'webhook_tally_changes', 'student_sessions', 'one_time_tokens'];
     expect([...storingTables, ...passingTables].filter(isPassedThrough)).to.deep.equal(passingTables);

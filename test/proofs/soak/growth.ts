@@ -27,7 +27,7 @@ export function lineThrough(points: readonly Point[]): Line {
   return { slope, error: Math.sqrt(residuals / (count - 2) / spread), mean };
 }
 
-/** The share of the time that counts as warm-up. During the warm-up caches fill, and the compiler of a new process allocates memory. */
+/** The share of the time that counts as warm-up. In this time caches fill, and the compiler of a new process allocates memory. */
 const warmUpShare = 0.25;
 const longestWarmUpHours = 0.5;
 

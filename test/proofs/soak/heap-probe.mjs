@@ -1,5 +1,5 @@
-// Is preloaded into the API and the worker of a soak. At SIGUSR2 each thread collects its garbage, and the main thread writes the heap
-// sizes.
+// The API and the worker of a soak preload this module. At SIGUSR2 each thread collects its garbage, and the main thread writes the heap
+// sizes to a file.
 import { writeFileSync } from 'node:fs';
 import { BroadcastChannel, isMainThread } from 'node:worker_threads';
 

@@ -11,13 +11,13 @@ import { between } from '../faults/ranges.ts';
 import type { FactTally } from './tally.ts';
 
 const mailsPerMinute = 600;
-/** Every second student gets the tag that ends a wait, this long after the beginning. */
+/** Every second student gets the tag that ends a wait. The tag comes this long after the beginning of the run. */
 const keenAfterMs = { least: 15_000, most: 60_000 };
 
 interface JourneyLoad {
   readonly entered: number;
   enter(): Promise<void>;
-  /** Counts the runs that have not ended or not begun. */
+  /** Counts the runs that have not begun or not ended. */
   openCount(): Promise<number>;
   tally(log: string): Promise<FactTally>;
 }

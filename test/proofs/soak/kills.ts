@@ -23,7 +23,7 @@ interface KillSchedule {
   run(remainingMs: () => number): Promise<void>;
 }
 
-/** @param ms the time of activity */
+/** @param ms the time during which people act and processes are killed */
 export function killing(
   place: MailGround,
   { worker, api }: Readonly<Record<'worker' | 'api', Second>>,

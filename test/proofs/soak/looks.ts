@@ -18,7 +18,7 @@ interface SampledSystem {
   pids: () => Readonly<Record<string, number | undefined>>;
   /** The directory into which the heap probes write. */
   directory: string;
-  /** Describes the actions of people, for the line of a sample. */
+  /** Describes the actions of people so far, for the line of a sample. */
   standing: () => string;
 }
 
@@ -69,7 +69,7 @@ async function usesOf(
     if (pid === undefined) continue;
     const isLongLived = longLived.some((one) => one === name);
     const heaps = isLongLived ? await heapsOf(pid, directory) : undefined;
-    // Each connection of Postgres is a process.
+    // Postgres has a process for each connection.
     const all = (name === 'Postgres' ? familyOf(pid).map((one) => one.pid) : [pid]).flatMap((one) => useOf(one) ?? []);
     if (all.length === 0) continue;
     uses[name] = {

@@ -1,4 +1,4 @@
-/** The people of a soak: their actions, their pace, and the tally of all their actions. */
+/** The people of a soak: what they do and how often, and the comparison of their actions with the effects. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../../config.ts';
 import type { FakeModel } from '../../../dev/fake-model/fake-model.ts';
@@ -42,13 +42,13 @@ const everyMs = {
   retention: 60_000,
 } as const;
 /**
- * No receiver breaks down during the last part of the soak, which has this length. Otherwise the open breaker of the receiver would delay
- * deliveries beyond the end of the soak.
+ * During this last part of the soak no receiver breaks down. Otherwise the open breaker of a receiver would delay deliveries beyond the end
+ * of the soak.
  */
 const quietAtEndMs = 15 * 60_000;
 const askers = 12;
 const clubsWithFiles = 10;
-/** Every fourth video is uploaded, because ffmpeg would use a core for itself. */
+/** Only every fourth video is uploaded. Otherwise ffmpeg would use a whole core. */
 const videoEvery = 4;
 
 export interface People {
@@ -58,13 +58,13 @@ export interface People {
   standing(): string;
   /** Counts the unfinished work of each kind. */
   underWay(): Promise<Record<string, number>>;
-  /** Ends the waiting for answers. */
+  /** Ends all waits for answers. */
   giveUp(): void;
   tally(): Promise<FactTally>;
   close(): Promise<void>;
 }
 
-/** @param ms the time of activity @param eitherApi returns the address of the API for the next call */
+/** @param ms the time during which people act @param eitherApi returns the address of the API for the next call */
 export async function gatherPeople(
   { ground, log }: MailGround,
   { db, model, ms, eitherApi }: { db: Database; model: FakeModel; ms: number; eitherApi: () => string },
@@ -158,7 +158,7 @@ export async function gatherPeople(
 
   return {
     act(remainingMs) {
-      /** Begins the work again and again at this pace, without waiting for its end. */
+      /** Begins the work again and again at this pace, and does not wait until the previous work has ended. */
       const paced = async (pace: number, work: () => Promise<unknown>, until = 0) => {
         const restMs = () => Math.max(0, remainingMs() - until);
         await sleep(Math.min(Math.random() * pace, restMs() / 4));

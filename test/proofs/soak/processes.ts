@@ -6,7 +6,9 @@ import path from 'node:path';
 export interface Use {
   /** The resident memory, in bytes. */
   rss: number;
-  /** The part of the resident memory with pages of files, such as the code of programs, which are loaded at first use. */
+  /**
+   * The part of the resident memory that contains pages of files, such as the code of programs. The system loads a page at its first use.
+   */
   file: number;
   /** The open file descriptors: files, pipes and sockets. */
   handles: number;
@@ -14,7 +16,7 @@ export interface Use {
   heaps?: Heaps;
 }
 
-/** Sizes in bytes, the sums over all threads. */
+/** Sizes in bytes. Each size is the sum over all threads. */
 interface Heaps {
   used: number;
   /** The size of the heap, including the memory that V8 reserves for new objects. */
@@ -35,12 +37,12 @@ export function useOf(pid: number): Use | undefined {
   }
 }
 
-/** The time limit, which is longer than the probe waits for its threads. */
+/** The time limit for an answer of the probe. It is longer than the time for which the probe waits for its threads. */
 const heapWithinMs = 8_000;
 const lookEveryMs = 200;
 
 /**
- * Makes a process with the probe collect its garbage.
+ * Makes a process that has loaded the probe collect its garbage.
  * @returns the heaps of the process; undefined if the process does not answer in time
  */
 export async function heapsOf(pid: number, directory: string): Promise<Heaps | undefined> {
@@ -71,7 +73,7 @@ function contentOf(file: string): string {
 interface Stat {
   pid: number;
   parent: number;
-  /** User and system time so far, in seconds. */
+  /** The CPU time so far in user and system mode, in seconds. */
   seconds: number;
 }
 
@@ -96,7 +98,10 @@ function statOf(pid: number): Stat[] {
   }
 }
 
-/** Returns a counter of the CPU time of this process and its descendants. It misses processes that begin and end between two calls. */
+/**
+ * Returns a function that measures the CPU time of this process and its descendants. It does not notice a process that begins and ends
+ * between two calls.
+ */
 export function cpuCounter(): () => number {
   const secondsByProcess = new Map<number, number>();
   let total = 0;

@@ -1,4 +1,4 @@
-/** Runs retention with a fast clock: data that the product stores for days is removed after minutes. */
+/** Runs retention with a clock that is ahead, so that data which the product keeps for days is removed after minutes. */
 import { deleteEndedAnswerLogs } from '../../../domain/agents/answers/answer-logs.ts';
 import { answerRules } from '../../../domain/agents/answers/answers.policy.ts';
 import { contexts, type RetentionJob } from '../../../domain/contexts.ts';
@@ -18,8 +18,7 @@ const lifetimeMs = 20 * 60_000;
 
 interface FastJob {
   /**
-   * The usual lifetime of the data that this job removes first. The clock of the job is ahead by this lifetime, minus the lifetime in a
-   * soak.
+   * The shortest usual lifetime of data that this job removes. The clock of the job is ahead by this lifetime minus the lifetime in a soak.
    */
   ms: number;
   run: (deps: Deps, now: Date) => Promise<Round>;
@@ -31,10 +30,10 @@ const jobsOf = (name: keyof typeof contexts, ms: number): FastJob[] =>
 const fastJobs: readonly FastJob[] = [
   ...jobsOf('webhooks', retentionRules.attemptMs),
   ...jobsOf('sales', 90 * dayMs),
-  // Late upload parts have a longer lifetime. A clock that is ahead by the longer lifetime would end uploads in progress.
+  // Upload parts that arrive late have a longer lifetime. A clock that is ahead by that lifetime would end uploads in progress.
   ...jobsOf('media', mediaRules.completionMs),
   { ms: eventRetentionMs, run: ({ db }, now) => retainMailEvents(db, now) },
-  // All tokens of the soak confirm an address or invite a buyer, and no such token has a shorter lifetime. An expired token stays for a
+  // All tokens of the soak confirm an address or invite a buyer. A confirmation has the shorter lifetime. An expired token remains for a
   // day.
   { ms: tokenLifetimeMs.student_verify_email + dayMs, run: removeTokens },
   {

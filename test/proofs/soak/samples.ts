@@ -1,10 +1,10 @@
-/** The samples of a soak, and the growth by regression after the warm-up. */
+/** The samples of a soak, and the growth after the warm-up, which a regression computes from the samples. */
 import { afterWarmUp, lineThrough, percentAnHour } from './growth.ts';
 import { isPassedThrough, type TableSize, type Waiting } from './database.ts';
 import type { Use } from './processes.ts';
 
 export interface Sample {
-  /** Hours since the beginning of the activity. */
+  /** The hours since people began to act. */
   x: number;
   /** The resources of the processes, by name. */
   processes: Readonly<Record<string, Use>>;
@@ -20,11 +20,11 @@ export interface Sample {
 export const longLived = ['worker', 'API'] as const;
 
 interface Growth {
-  /** Percent in an hour, with the standard error. */
+  /** The growth in percent in an hour, with its standard error. */
   memory: { percent: number; error: number };
   heap: { percent: number; error: number };
   tables: { percent: number; error: number };
-  /** The change of the number of handles between the end of the warm-up and the end of the soak, according to the fitted line. */
+  /** The change of the number of handles from the end of the warm-up to the end of the soak, which the fitted line gives. */
   handles: number;
   /** Lines for each process and table, in order of growth. */
   details: string[];
@@ -66,7 +66,7 @@ export function growthOf(samples: readonly Sample[], hours: number): Growth {
   };
 }
 
-/** The measures of a process with their labels. `rest` is RSS without files, heaps and buffers. */
+/** The measured values of a process with their labels. `rest` is the resident memory without files, heaps and buffers. */
 const measures = {
   rss: 'RSS in MiB',
   file: 'pages of files in RSS in MiB',

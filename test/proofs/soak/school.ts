@@ -1,4 +1,4 @@
-/** A club that sells and teaches: strangers sign up, a shop sells, students complete lessons, and an endpoint gets events. */
+/** The load of a club that sells and teaches: strangers sign up, a shop sells, students complete lessons, and an endpoint gets events. */
 import type { DataSource } from 'typeorm';
 import { createOrganization } from '../../../domain/clubs/organizations.ts';
 import { openSession } from '../../../domain/identity/sessions/sessions.ts';
@@ -15,13 +15,13 @@ import { compareFacts, type FactTally } from './tally.ts';
 interface School {
   clubId: Id;
   endpointId: Id;
-  /** The path of the connection of the shop. */
+  /** The API path to which the shop sends its notices. */
   shop: string;
   /** The lessons that students complete, each lesson once. */
   lessons: { token: string; publicId: string; key: string }[];
 }
 
-/** The keys of the acknowledged actions. */
+/** The keys of the actions that the API has confirmed. */
 type AcknowledgedActions = Record<'sales' | 'signUps' | 'lessons', string[]>;
 
 interface SchoolLoad {
@@ -198,7 +198,7 @@ async function tallySchool(
       acknowledged.signUps,
       acknowledged.signUps.filter((email) => mailedAddresses.has(email)),
     ),
-    // Retention removes the bodies that name the subject of an event, so events are only counted.
+    // Retention removes the bodies that name the subject of an event. The tally can therefore only count events.
     compareFacts('event of a purchase', purchases, purchases.slice(0, count('purchase.paid'))),
     compareFacts('event of a lesson', progress, progress.slice(0, count('lesson.completed'))),
     compareFacts(

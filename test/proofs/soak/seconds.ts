@@ -1,4 +1,6 @@
-/** A second worker and a second API for the kills. The first worker and API live through the whole run, and are measured. */
+/**
+ * A second worker and a second API, which the soak kills. The first worker and the first API run until the end, and the soak measures them.
+ */
 import path from 'node:path';
 import { startChild, type Child } from '../../../dev/stack/children.ts';
 import { host } from '../../../dev/stack/ports.ts';
@@ -12,11 +14,11 @@ export interface Second {
   start(): Promise<void>;
   /** Sends SIGKILL. */
   kill(): Promise<void>;
-  /** Ends the process for good. */
+  /** Ends the process, and does not restart it. */
   end(): Promise<void>;
 }
 
-/** This number is added to each port of the stack. The new ports are below the range for outgoing connections. */
+/** The port of a second process is the port of the stack plus this number. The sum is below the range of ports for outgoing connections. */
 const portsAbove = 2_500;
 const readyWithinMs = 180_000;
 

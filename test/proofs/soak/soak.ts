@@ -24,7 +24,7 @@ import { gatherPeople, type People } from './people.ts';
 import { secondOf, type Second } from './seconds.ts';
 
 const hourMs = 3_600_000;
-/** The time limit for the work in progress at the end. It includes two waits of a mail, and a round of the sweeper. */
+/** The time limit for the work that is in progress at the end. It is enough for two waits of a mail and a round of the sweeper. */
 const endsWithinMs = 12 * 60_000;
 const endLook = { everyMs: 2_000, printEvery: 15 };
 /** The model is fast, so that an answer takes less than a second. */

@@ -1,4 +1,4 @@
-/** Compares acknowledged actions with their effects. Pure. */
+/** Compares confirmed actions with their effects. Pure. */
 import { countedBy } from '../faults/mail/received.ts';
 
 export interface FactTally {
@@ -10,8 +10,8 @@ export interface FactTally {
 }
 
 /**
- * @param kind the kind of the facts, for the lines
- * @param acknowledged the keys of the actions, each once
+ * @param kind the kind of the facts, which the lines name
+ * @param acknowledged the keys of the confirmed actions, each once
  * @param effectKeys a key for each effect
  */
 export function compareFacts(kind: string, acknowledged: readonly string[], effectKeys: readonly string[]): FactTally {

@@ -1,6 +1,6 @@
 /**
- * Verifies the build: two builds in two directories must be identical. The tour (dev/tour/) must pass on one of the builds. This build has
- * only the dependencies of package.json, and its directory has no compiler.
+ * Verifies the build: two builds in two directories must be identical. The tour (dev/tour/) must pass on one of the builds. The directory
+ * of this build contains only the production dependencies, and no compiler.
  */
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -39,7 +39,7 @@ export async function verifyBuild(site: Site): Promise<string> {
   return `build verified: ${here.files} files, build id ${here.buildId}, tour passed`;
 }
 
-/** Copies the current files of the project: all files that git tracks, and new files that git does not ignore. */
+/** Copies the current files of the project: the files that git tracks, and the new files that git does not ignore. */
 async function copyCheckout(target: string): Promise<void> {
   const list = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: projectDirectory,

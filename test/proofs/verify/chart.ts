@@ -20,10 +20,10 @@ const sets = globSync(path.join(import.meta.dirname, 'chart', 'values', '*.yaml'
 /** A kind of the Prometheus operator, for which Kubernetes has no schema. */
 const foreignKinds = ['PodMonitor'];
 
-/** The queues that upgrade.yaml excludes from the previous release. */
+/** The task queues that upgrade.yaml does not give to workers of the previous release. */
 const newQueues: readonly string[] = ['billing', 'moves'];
 
-/** The file of values that choose images by tags, and turn off network policies. */
+/** A file of Helm values. The values choose images by tags, and turn off network policies. */
 const unconfined = 'own-servers.yaml';
 
 /** Values that Helm must refuse, and a word that its error must contain. */
@@ -88,7 +88,7 @@ async function validateSets(helm: Helm, read: ReadManifests): Promise<number> {
   return count;
 }
 
-/** @returns a sentence for each Deployment of the previous release with a queue that upgrade.yaml excludes */
+/** @returns a sentence for each Deployment of the previous release that serves a queue which upgrade.yaml excludes */
 function unknownQueues(resources: readonly Resource[]): string[] {
   return resources
     .filter(({ metadata }) => metadata.labels?.['club-learning/track'] === 'previous')

@@ -1,8 +1,9 @@
 /**
  * `npm run prove -- verify cluster` runs Temporal as a company would run it: two nodes of its server are behind a balancer. Runs and
  * visibility are in Postgres, with the configuration of deploy/compose.yaml. `setup` of a build prepares the cluster, and `doctor` must
- * find no fault. API and worker process facts, while the proof kills one node after the other. No fact may be lost or doubled, and search
- * attributes must find the run of each delivery. At the end the proof compares the deliveries a second with the development server.
+ * find no fault. API and worker handle facts, while the proof kills one node after the other. No fact may be lost or doubled, and a search
+ * by attributes must find the run of each delivery. At the end the proof measures the deliveries a second on the cluster and on the
+ * development server.
  */
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -45,25 +46,30 @@ const facts = 1_000;
 const kills = 4;
 /** Each club has one endpoint, so each fact makes one delivery and one run. */
 const endpointsOfAClub = 1;
-/** The facts around each kill are spread over this time. In about this time, the other node takes over and the killed node returns. */
+/**
+ * The proof spreads the facts around each kill over this time. In about this time the other node takes over, and the killed node returns.
+ */
 const shareMs = 15_000;
 const everyMs = (shareMs * kills) / facts;
 /** The delay before a kill, and the time between the takeover and the restart. */
 const killedAfterMs = { least: 1_000, most: 3_000 };
 const deadForMs = { least: 0, most: 2_000 };
-/** The cluster detects a dead node by its silence, and moves its shards one after another. */
+/** The time limit for a takeover. The cluster notices a dead node only by its silence, and moves its shards one after another. */
 const takenOverWithinMs = 60_000;
-/** The time limit for the next delivery after a takeover. Before this delivery, calls to the dead node must be repeated. */
+/** The time limit for the next delivery after a takeover. Calls to the dead node must first fail and be repeated. */
 const flowingWithinMs = 30_000;
-/** The limit for the last delivery: a failed attempt waits half a minute, and the sweeper needs three minutes. */
+/** The time limit for the last delivery. After a failed attempt, the next attempt waits half a minute. The sweeper needs three minutes. */
 const deadlineMs = 5 * 60_000;
 /** The time limit until a search finds a run. Temporal writes the search data later than the run, from a separate queue. */
 const visibleWithinMs = 60_000;
 
-/** The settings of the measurement of each server. Each round delivers `facts` facts that already wait. */
+/** The settings for the measurement of a server. Each round delivers `facts` facts that already wait when the round begins. */
 const measurement = { rounds: 5, facts: 500, warmUp: 300, clubs: 10 } as const;
 
-/** @returns the last line of the proof @throws Problem when a fact is lost, doubled or not found, or a process ends */
+/**
+ * @returns the last line of the proof @throws Problem when a fact is lost or doubled, when a search does not find a run, or when a process
+ * ends
+ */
 export async function verifyCluster(site: Site): Promise<string> {
   const programs = await findPrograms();
   const { port: build } = await installBuilds(path.join(site.directory, 'builds'));
@@ -142,7 +148,7 @@ interface Outcome {
   readonly lostFacts: readonly string[];
   /** The workflow ids of the runs that were not found. */
   readonly missing: readonly string[];
-  /** The number of doubled requests. The number must be 0, because a kill of a node does not stop a worker that makes an attempt. */
+  /** The number of doubled requests. It must be 0, because the kill of a node does not interrupt the attempts of the worker. */
   readonly duplicates: number;
 }
 
@@ -157,7 +163,9 @@ function requireWhole(outcome: Outcome): void {
   if (wrong.length > 0) throw new Problem(wrong.join('\n'));
 }
 
-/** Runs the work while the API and the worker of the promoted build run. @throws Problem when a process ends early */
+/**
+ * Starts the API and the worker of the build, promotes the build, and runs `work` while both run. @throws Problem when a process ends early
+ */
 async function withService<T>(
   { site, build }: Scene,
   env: Environment,
@@ -250,7 +258,7 @@ interface Delivery {
 
 /**
  * Searches runs as docs/how-to/find-a-run.md does, by endpoint and event type.
- * @returns the workflow ids of deliveries without a found and completed run
+ * @returns the workflow ids of deliveries for which the search finds no completed run
  */
 async function missingRuns(source: DataSource, { namespace, address }: Config['temporal']): Promise<string[]> {
   const deliveries = await source.query<Delivery[]>('SELECT id, endpoint_id AS "endpointId" FROM webhook_deliveries');

@@ -1,7 +1,7 @@
 /**
- * Verifies connections. The commands of the service run as processes. Their Temporal demands TLS, a client certificate and an API key, and
- * their Postgres is behind PgBouncer. The commands and the whole tour must work with valid settings. Invalid settings must be refused with
- * advice.
+ * Verifies connections. The commands of the service run as processes. Temporal demands TLS, a client certificate and an API key, and
+ * Postgres is behind PgBouncer. The commands and the whole tour must work if the settings are valid. If a setting is invalid, each command
+ * must refuse the setting and give advice.
  */
 import { spawn } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -29,7 +29,7 @@ import { startStackOn, type Site } from './site.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** A busy machine needs time to start processes. */
+/** The time limit for the start of a process. A busy machine needs this time. */
 const readyWithinMs = 180_000;
 /** The service reads its key every 30 s. */
 const newKeyWithinMs = 45_000;
@@ -40,7 +40,7 @@ const counts = { accepted: 0, refused: 0 };
 interface Scene {
   readonly site: Site;
   readonly stack: Stack;
-  /** The environment of every command, without TLS and without a pooler. */
+  /** The variables that all commands get. Variables for TLS or a pooler are added to these. */
   readonly environment: Environment;
   readonly files: Readonly<Record<'authority' | 'cert' | 'key' | 'strangeCert' | 'strangeKey' | 'apiKey', string>>;
   /** TLS terminators in front of Temporal. `mutual` demands a client certificate, `keyed` demands an API key, and `both` demands both. */
@@ -244,7 +244,7 @@ async function askTheDoctor(scene: Scene): Promise<void> {
     expectRefused(`the doctor: ${what}`, { ...wrong, output: wrong.stdout }, [words], 1);
 }
 
-/** Starts a server like a cluster without configuration. @returns its address */
+/** Starts a Temporal server that has the defaults of a cluster without dynamic configuration. @returns its address */
 async function startUnfairTemporal({ site }: Scene): Promise<string> {
   const { port } = await freePorts(['port']);
   const server = startChild({
@@ -300,7 +300,7 @@ async function refusePostgres(scene: Scene, pooler: Pooler): Promise<void> {
   await refuses(scene, `${old.version}, which is too old`, 'worker', past(old), loses);
 }
 
-/** Runs everything through a pool of sessions, also LISTEN and migrations. */
+/** Runs all commands through a pool of sessions, even LISTEN and migrations. */
 async function poolSessions(scene: Scene, pooler: Pooler): Promise<void> {
   const environment = { DATABASE_URL: pooler.url('session') };
   await accepts(scene, 'migrate through a pooler in session mode', 'migrate', environment, 'The schema is up to date.');
@@ -309,8 +309,8 @@ async function poolSessions(scene: Scene, pooler: Pooler): Promise<void> {
 }
 
 /**
- * Uses the settings of a managed installation: pooled transactions, Temporal with certificate and key, and a key that changes. Plays the
- * tour.
+ * Plays the tour with the settings of a managed installation: a pool of transactions, and a Temporal that demands a certificate and an API
+ * key. The API key changes during the tour.
  */
 async function poolTransactions(scene: Scene, pooler: Pooler): Promise<void> {
   const { both, files } = scene;
@@ -323,7 +323,7 @@ async function poolTransactions(scene: Scene, pooler: Pooler): Promise<void> {
   };
   await accepts(scene, 'migrate by the direct address', 'migrate', environment, 'The schema is up to date.');
   await withServices(scene, environment, async (running) => {
-    // Both keys are valid for a while, as during the renewal of a key.
+    // Both keys are valid at the same time for a while, as when an operator renews a key.
     both.apiKeys = ['first-key', 'second-key'];
     await writeFile(files.apiKey, 'second-key\n');
     const tour = await runTour({
@@ -401,7 +401,7 @@ interface CommandResult {
 
 type Command = 'migrate' | 'setup' | 'doctor' | 'api' | 'worker';
 
-/** Runs a command to its end. The API and the worker must refuse to start; otherwise they are stopped. */
+/** Runs a command until it ends. The API and the worker must refuse to start. If they start, they are stopped. */
 function run({ environment }: Scene, command: Command, changes: Environment): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [...scriptArguments('main.ts'), command], {

@@ -1,7 +1,8 @@
 /**
- * Proves the image. Buildah builds the image from deploy/Dockerfile. The tour must pass on a service in the image, which runs as user 10001
- * with a read-only root file system. If Docker's registry is not available, a stand-in replaces the official base. The stand-in consists of
- * Debian packages and Node in the locked version.
+ * Verifies the container image, which Buildah builds from deploy/Dockerfile. The tour must pass on a service in the image, which runs as
+ * user 10001
+ * with a read-only root file system. If Docker's registry is not available, a stand-in replaces the official base image. The stand-in
+ * consists of Debian packages and of Node in the locked version.
  */
 import fs from 'node:fs';
 import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises';
@@ -25,14 +26,17 @@ const mostMegabytes = 600;
 /** The time limit of a step. The longest step installs all npm packages twice, and installs ffmpeg. */
 const buildahWithinMs = 1_200_000;
 
-/** The file with the authority that the service in the image trusts. */
+/** The file with the certificate authority that the service in the image trusts. */
 const authorityFile = '/run/authority.pem';
 const user = '10001:10001';
-/** The list of authorities of this machine, and of the image. In the image an installation step must have created it. */
+/**
+ * The path of the list of certificate authorities, which is the same on this machine and in the image. In the image, an installation step
+ * must have created this file.
+ */
 const authorities = '/etc/ssl/certs/ca-certificates.crt';
-/** The list of authorities that npm uses in the stand-in for the official base. This list is separate from the list of the image. */
+/** The list of certificate authorities that npm uses in the stand-in for the official base image. The image itself has a separate list. */
 const authoritiesOfNpm = '/usr/local/lib/node_modules/npm-authorities.crt';
-/** The smallest accepted number of authorities. Debian's list has about 140. */
+/** The smallest accepted number of certificate authorities in the list. Debian's list has about 140. */
 const fewestAuthorities = 100;
 
 type Buildah = (...args: readonly string[]) => Promise<string>;
@@ -80,7 +84,8 @@ export async function verifyImage(site: Site): Promise<string> {
     settings: async ({ EGRESS_EXTRA_CA_FILE: file = '' }) => {
       await copyFile(file, ownAuthority(site));
       await chmod(ownAuthority(site), 0o644);
-      // The service may shorten waits only if no other client can reach it, so both hosts are local. The image contains its own ffmpeg.
+      // The service shortens waits only if no other client can reach it, so both host addresses are local. The image contains its own
+      // ffmpeg.
       return {
         API_HOST: '127.0.0.1',
         WORKER_HOST: '127.0.0.1',
@@ -124,7 +129,7 @@ async function ensureBase(site: Site, buildah: Buildah): Promise<{ base: Base; n
     '/usr/local/bin/node',
   );
   await buildah('copy', container, await npmDirectory(), '/usr/local/lib/node_modules/npm');
-  // npm trusts the authorities of this machine, so that it reaches the same registries.
+  // npm trusts the certificate authorities of this machine, so that it reaches the same registries.
   await buildah('copy', container, authorities, authoritiesOfNpm);
   await buildah(
     'run',
@@ -147,7 +152,7 @@ async function npmDirectory(): Promise<string> {
   return path.dirname(path.dirname(program));
 }
 
-/** Writes the registry of this machine, without the other settings of a person. */
+/** Writes an npm configuration that names the registry of this machine, but has no personal settings. */
 async function npmrcIn(site: Site, base: Base): Promise<string> {
   const file = path.join(site.directory, 'npmrc');
   const registry = await runCommand('npm', ['config', 'get', 'registry'], { cwd: os.homedir() });
@@ -171,7 +176,7 @@ async function mountImage(site: Site, buildah: Buildah, tag: string): Promise<Mo
   return { root, config: OCIv1.config };
 }
 
-/** Requires the list of authorities. Workers use only this list, and need it for Temporal Cloud. The image must install the list itself. */
+/** Checks that the image has a list of certificate authorities. A worker uses only this list, and needs it for Temporal Cloud. */
 async function requireAuthorities(root: string): Promise<void> {
   const list = await readFile(path.join(root, authorities), 'utf8').catch(() => '');
   const count = list.split('-----BEGIN CERTIFICATE-----').length - 1;
@@ -195,7 +200,7 @@ function sizeOf(root: string): number {
   return Math.round(bytesIn(root) / 1_000_000);
 }
 
-/** Does what Docker does for `--read-only`, for the host network and for a volume. The mounts end with the process. */
+/** Runs a command as Docker does with `--read-only`, the host network and a volume. The mounts end with the process. */
 const runtime = `
 root=$1; volume=$2; authority=$3; shift 3
 mount --bind "$root" "$root"

@@ -1,6 +1,7 @@
 /**
- * `npm run prove -- verify keys` changes the master key by the steps of docs/how-to/change-the-master-key.md. During the change, two API
- * processes and two workers have work. One API process and one worker are always a step behind the others. The proof kills `reseal` twice,
+ * `npm run prove -- verify keys` changes the master key by the steps of docs/how-to/change-the-master-key.md. Two API processes and two
+ * workers have work during the change. One API process and one worker make each step later than the other two. The proof kills `reseal`
+ * twice,
  * and runs two `reseal` processes at the same time. No value may be lost, refused or unreadable, and the service must work without the
  * former key.
  */
@@ -24,11 +25,11 @@ import { beginLoad } from './keys/load.ts';
 import { fillUnder, readAll, valuesNotUnder } from './keys/values.ts';
 import type { Site } from './site.ts';
 
-/** The number of values of each kind, in addition to the values of the load. */
+/** The number of sealed values of each kind, besides the values that the load creates. */
 const fillCounts = { notices: 40_000, endpoints: 2_000 };
 /** The proof kills `reseal` twice: each time when this share of all values still has to be sealed with the current key. */
 const killedAtShares = [0.7, 0.3];
-/** The time between two steps, in which the load continues. */
+/** The time between two steps. The load continues during this time. */
 const betweenStepsMs = 6_000;
 const readyWithinMs = 120_000;
 const lookEveryMs = 20;
@@ -38,7 +39,7 @@ const [before, after] = [randomBytes(32), randomBytes(32)].map((bytes) => new Se
   Secret<Buffer>,
 ];
 const text = (key: Secret<Buffer>) => key.reveal().toString('base64');
-/** The variables of each step. */
+/** The environment variables of each step. */
 const steps = {
   'before the change': { MASTER_KEY: text(before), MASTER_KEYS_OLD: '' },
   'the new key is readable': { MASTER_KEY: text(before), MASTER_KEYS_OLD: text(after) },
@@ -164,7 +165,7 @@ function startReseal(ground: Ground, directory: string, name: string): Child {
   });
 }
 
-/** Kills `reseal` when the condition is true. @throws Problem when it ends earlier */
+/** Kills `reseal` when the condition is true. @throws Problem when `reseal` ends earlier */
 async function killReseal(
   ground: Ground,
   directory: string,

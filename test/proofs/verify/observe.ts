@@ -1,6 +1,6 @@
 /**
- * Verifies monitoring. In tests of the rules, each alert must fire when the part that it watches is broken. Some alerts must also fire in
- * the real service.
+ * Verifies monitoring. In tests of the alert rules, each alert must fire when the part that it watches is broken. Some alerts must also
+ * fire for the real service.
  */
 import { alerts } from '../../../dev/alerts/rules-file.ts';
 import { Problem } from '../../../dev/problem.ts';

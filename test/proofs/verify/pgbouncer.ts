@@ -1,6 +1,6 @@
 /**
  * Runs PgBouncer in front of the Postgres of a stack: the version of Debian trixie, or the older version of bookworm. The older version
- * mixes the prepared statements of different sessions.
+ * mixes up the prepared statements of different sessions.
  */
 import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, writeFile } from 'node:fs/promises';
@@ -35,10 +35,10 @@ const libraries = [
 interface Edition {
   readonly version: string;
   readonly suite: string;
-  /** The libraries whose names differ between releases of Debian. */
+  /** Libraries that PgBouncer needs, and whose names differ between releases of Debian. */
   readonly own: readonly string[];
   readonly variable: string;
-  /** Whether a version on the PATH can be used. */
+  /** Whether the proof can use a version on the PATH instead. */
   readonly isRight: (version: string) => boolean;
 }
 
@@ -156,7 +156,7 @@ export async function startPooler(
   };
 }
 
-/** Copies a program out of our cache, which the user of the process cannot read. @returns the path of the executable */
+/** Copies a program out of our cache, because the user of the process cannot read the cache. @returns the path of the executable */
 async function withinReach(executable: string, target: string): Promise<string> {
   const from = path.dirname(executable);
   if (!existsSync(path.join(from, 'root'))) return executable;

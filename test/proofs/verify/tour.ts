@@ -20,7 +20,7 @@ type Environment = Readonly<Record<string, string>>;
 type Service = (command: string) => { command: string; args: readonly string[]; cwd: string; env?: Environment };
 
 interface TourOptions {
-  /** Settings that replace the settings of the tour. @param environment the environment of the stack */
+  /** Variables that replace the usual variables of the tour. @param environment the environment of the stack */
   settings?: (environment: Environment) => Promise<Environment>;
 }
 
@@ -30,7 +30,7 @@ const drainMs = 25_000;
 const errorLevel = 50;
 
 /**
- * Installs and runs the service like an operator: migrate, setup, API and worker. Then plays the tour, and stops both processes.
+ * Installs and starts the service as an operator does: migrate, setup, API and worker. Then plays the tour, and stops API and worker.
  * @throws Problem when a command has an unexpected output or exit code, the tour fails, or a process logs an error
  */
 export async function playTourOn(

@@ -39,11 +39,12 @@ import { startStackOn, type Site } from './site.ts';
 type Environment = Readonly<Record<string, string>>;
 
 /**
- * The time limit for one release. The time is enough for the rounds of the sweeper, the facts of the release, and waits of some minutes.
+ * The time limit for the upgrade of one release. It is enough for the rounds of the sweeper, the facts of the release, and waits of some
+ * minutes.
  */
 const deadlineMs = 4 * 60_000;
 /**
- * The proof waits for rows that are due within this time, such as retries. The proof also waits for automations, because an hour of an
+ * The proof waits for rows that are due within this time, such as retries. This includes rows of automations, because an hour of an
  * automation passes in a second here.
  */
 const soonMs = 45_000;
@@ -159,8 +160,8 @@ async function storeObjects({ objects }: Release, storage: ReturnType<typeof rea
 }
 
 /**
- * Replaces unreadable sealed values. The recording copied rows with the sealed values of other rows, and one scenario wrote an invented
- * value. A service refuses to start with unreadable values, so these rows get a readable value of another row.
+ * Replaces sealed values that cannot be opened. When the release was recorded, some rows got copies of sealed values of other rows, and one
+ * row got an invented value. A service refuses to start with such values, so these rows get a value that can be opened.
  */
 async function sealForTheirRows(db: Database, vault: Vault): Promise<void> {
   for (const { name, table, id, column } of sealedColumns) {
@@ -186,7 +187,7 @@ function textOf(vault: Vault, { id, sealed }: { id: string; sealed: Buffer }): s
   }
 }
 
-/** Makes rows that wait for a time overdue by some minutes. */
+/** Makes all rows that wait for a time overdue by some minutes. */
 async function makeDue(db: Database): Promise<void> {
   for (const type of workflowTypeNames)
     for (const { table, key, at, from, condition } of rowsInFlight(db.source, type))
@@ -206,7 +207,8 @@ interface InFlight {
 async function inFlight(db: Database): Promise<Map<WorkflowType, InFlight>> {
   const rowsByType = new Map<WorkflowType, InFlight>();
   for (const type of workflowTypeNames) {
-    // A workflow type can have several kinds of due rows. Only the first kind is used, because the rows of the other kinds have ended.
+    // A workflow type can have several kinds of due rows. The proof uses only the first kind, because the rows of the other kinds have
+    // ended.
     const [due] = rowsInFlight(db.source, type);
     if (!due) throw new Error(`Workflow type ${type} has no rows that become due`);
     const { from, at, condition } = due;
@@ -218,7 +220,7 @@ async function inFlight(db: Database): Promise<Map<WorkflowType, InFlight>> {
   return rowsByType;
 }
 
-/** Returns names of columns without their table, for `UPDATE`. */
+/** Returns names of columns without the name of their table, as `UPDATE` needs them. */
 function rowsInFlight(source: DataSource, type: WorkflowType) {
   const { entity, key, due } = workflowTypes[type];
   const metadata = source.getMetadata(entity);

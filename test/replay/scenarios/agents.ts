@@ -1,4 +1,4 @@
-/** Answers of agents, and the indexing of the sources that they answer from. */
+/** Scenarios: answers of agents, and the indexing of the sources that the answers use. */
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Script } from '../../../dev/fake-model/script.ts';
 import { book } from '../../toolkit/builders/office-files.ts';
@@ -20,7 +20,7 @@ async function answered(recorder: Recorder, ...scripts: Script[]): Promise<Workf
   return runOfQuestion(recorder, await buildQuestion());
 }
 
-/** @param onceRead runs after the source has been read */
+/** @param onceRead a function that is called after the worker has read the source */
 async function indexed(
   { by, injected }: Recorder,
   source: TestSource,

@@ -1,5 +1,5 @@
 /**
- * Runs of automations: a run through every kind of step, a run that leaves during a wait, and a run that waits because its automation is
+ * Scenarios of automation runs. One run goes through every kind of step, one ends during a wait, and one waits because the automation is
  * paused. Also the gate, which releases waiting runs after the pause.
  */
 import { enrollByHand } from '../../../domain/automations/entering/by-hand.ts';

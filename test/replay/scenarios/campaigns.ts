@@ -1,4 +1,7 @@
-/** Campaigns that wait for their start time, for a mail server that refuses mails temporarily, or for an administrator who resumes them. */
+/**
+ * Scenarios: campaigns that wait for their start time, for a mail server that temporarily refuses mails, or for an administrator who
+ * resumes the campaign.
+ */
 import { pauseCampaign, resumeCampaign, scheduleCampaign } from '../../../domain/campaigns/states.ts';
 import type { WorkflowHandle } from '@temporalio/client';
 import { requestTestMail } from '../../../domain/campaigns/drafts/test-mails.ts';
@@ -11,7 +14,7 @@ import type { Recorder, Scenarios } from '../recorder.ts';
 
 const week = 7 * 24 * 3_600_000;
 
-/** A campaign that begins in a week, for one student whose mail is refused once. */
+/** Creates a campaign that begins in a week. It has one student, and the mail server refuses the student's mail once. */
 async function inAWeek({ skipped }: Recorder): Promise<{ clubId: Id; campaignId: Id; now: Date }> {
   const now = await skipped.now();
   const { club, campaignId } = await buildCampaign(now);
@@ -23,7 +26,7 @@ async function inAWeek({ skipped }: Recorder): Promise<{ clubId: Id; campaignId:
   return { clubId: club.id, campaignId, now };
 }
 
-/** A test mail of a draft that the server refuses once. */
+/** Requests a test mail of a draft. The mail server refuses this mail once. */
 async function testMail(recorder: Recorder): Promise<WorkflowHandle> {
   const now = await recorder.skipped.now();
   const { club, campaignId } = await buildCampaign(now);

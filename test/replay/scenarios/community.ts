@@ -1,6 +1,6 @@
 /**
- * A space that admits all students with access. In one scenario an earlier transaction is still open. The space admits the students page by
- * page. Also the daily mail of spaces.
+ * Scenarios: a space admits all students with access, page by page. In one scenario an earlier transaction is still open. Also the daily
+ * mail about spaces.
  */
 import type { WorkflowHandle } from '@temporalio/client';
 import { CommunitySpace } from '../../../entities/community/community-space.ts';
@@ -40,7 +40,7 @@ async function beginSpaceFill({ by }: Recorder, lateSignUp = false): Promise<Wor
   return handle;
 }
 
-/** A digest to one student, whose mail the server refuses once. */
+/** Starts the daily mail (digest) to one student. The mail server refuses this mail once. */
 async function digest({ skipped }: Recorder): Promise<WorkflowHandle> {
   const now = await skipped.now();
   const { id: clubId } = await buildWritingClub(now);

@@ -1,4 +1,4 @@
-/** Mails that are sent immediately, refused for a while, or never accepted. */
+/** Scenarios: mails that are sent immediately, that the mail server refuses for a while, or that it never accepts. Also a mail domain. */
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Id } from '../../../platform/core/ids.ts';
 import { requestMail } from '../../../domain/mail/transactional/requests.ts';
@@ -10,7 +10,7 @@ import { testDeps } from '../../toolkit/stack/database.ts';
 import { testStack } from '../../toolkit/stack/stack.ts';
 import type { Recorder, Scenarios } from '../recorder.ts';
 
-/** A mail to a student, requested at `now`, that the server refuses this many times. */
+/** Requests a mail to a student at the time `now`. The mail server refuses this mail the given number of times. */
 async function requestedMail(refusals: number, now: Date): Promise<{ id: Id; clubId: Id }> {
   const { db, vault } = await testDeps();
   const { id: clubId } = await buildClub();
@@ -29,7 +29,7 @@ async function refused({ skipped }: Recorder, refusals: number): Promise<Workflo
   return skipped.start('transactionalMail', 'mail', id);
 }
 
-/** A domain whose records are published after two checks and removed after five. Then the club removes the domain. */
+/** A mail domain whose DNS records are published after two checks and removed after five. Then the club removes the domain. */
 async function mailDomain(recorder: Recorder): Promise<WorkflowHandle> {
   const deps = await testDeps();
   const { id: clubId } = await buildClub();

@@ -1,6 +1,6 @@
 /**
- * Uploaded files. Also two videos that the club's plan does not keep. The first video is removed when its time ends. The second video
- * stays, because the club gets another plan.
+ * Scenarios: the processing of uploaded files, and two videos that the club's plan keeps only for a time. The first video is removed when
+ * this time ends. The second video stays, because the club gets a better plan.
  */
 import type { WorkflowHandle } from '@temporalio/client';
 import { MediaTranscription } from '../../../entities/media/media-transcription.ts';
@@ -17,7 +17,7 @@ import type { Recorder, Scenarios } from '../recorder.ts';
 
 const day = 86_400_000;
 
-/** A recording that expires in 30 days. */
+/** Creates a video recording that expires in 30 days. */
 async function expiring({ skipped }: Recorder): Promise<{ id: string; handle: WorkflowHandle }> {
   const { id: clubId } = await buildClub();
   await buildPlan(clubId, 'starter');
@@ -39,7 +39,7 @@ async function processed({ by, injected }: Recorder, file: TestFile, faults = 0)
   return by.startOrSignal('mediaProcessing', { id: media.id, clubId: club.id });
 }
 
-/** Publishes a file. If `busy` is given, the file is still in processing, and the run publishes the file after the processing. */
+/** Publishes a file. If `busy` is given, the file is still being processed, and the run publishes it after the processing. */
 async function moving({ skipped }: Recorder, busy?: 'processed'): Promise<WorkflowHandle> {
   const { id: clubId } = await buildClub();
   const { id } = await buildMedia(clubId, { bytes: 'How to tie it.' });
@@ -57,7 +57,7 @@ async function moving({ skipped }: Recorder, busy?: 'processed'): Promise<Workfl
   return handle;
 }
 
-/** A file with sound whose subtitles are requested. */
+/** Creates a file with sound, and requests its subtitles. */
 async function requestMove(looksAt = new Date()): Promise<{ id: string; clubId: string }> {
   const { id: clubId } = await buildClub();
   const { id } = await buildMedia(clubId, { video: true, bytes: 'a film' });

@@ -1,4 +1,4 @@
-/** Sessions of mentorships: a session that takes place, and a canceled session. */
+/** Scenarios: a session of a mentorship that takes place, and a session that is canceled. */
 import type { WorkflowHandle } from '@temporalio/client';
 import { MentorshipSession } from '../../../entities/mentorships/mentorship-session.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -8,7 +8,7 @@ import { until } from '../../toolkit/drive/until.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 import type { Recorder, Scenarios } from '../recorder.ts';
 
-/** A session in 50 hours. */
+/** Books a session that begins in 50 hours. */
 async function booked({ skipped }: Recorder): Promise<{ id: Id; handle: WorkflowHandle }> {
   const { id: clubId } = await buildClub();
   const [mentorship, student] = [await buildMentorship(clubId), await buildStudent(clubId)];

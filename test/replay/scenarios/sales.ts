@@ -1,4 +1,4 @@
-/** Sales: notices of sales, ends of subscriptions, and add-ons of clubs. */
+/** Scenarios: notices of sales, ends of subscriptions, and add-ons of clubs. */
 import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { WorkflowHandle } from '@temporalio/client';
 import { changeEnd } from '../../../domain/access/enrollments/enrollments.ts';
@@ -28,7 +28,7 @@ async function noticed(recorder: Recorder, further: Record<string, unknown> = {}
   return recorder.runOf('salesNotice', id);
 }
 
-/** A subscription whose access ends in this number of milliseconds. */
+/** Creates a canceled subscription whose access ends in this number of milliseconds. */
 async function canceledIn(recorder: Recorder, ms: number): Promise<{ shop: TestShop; id: Id; enrollmentId: Id }> {
   const shop = await servedShop(recorder);
   const subscription = { id: 'sub-1', current_period_end: new Date(Date.now() + ms).toISOString() };

@@ -1,4 +1,4 @@
-/** Imports of students: an import in batches, and an import whose upload broke off. */
+/** Scenarios: an import of students in several batches, and an import whose upload was interrupted. */
 import { importRules } from '../../../domain/access/imports/imports.policy.ts';
 import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { upload } from '../../toolkit/drive/imports.ts';

@@ -1,4 +1,4 @@
-/** Deliveries of webhooks, the gates of their endpoints, and the background work for both. */
+/** Scenarios: webhook deliveries, the gates of their endpoints, and the background work for both. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Answer, Receiver } from '../../../dev/clients/receiver.ts';
@@ -17,7 +17,9 @@ import type { Play, Recorder, Scenarios } from '../recorder.ts';
 const second = 1_000;
 const failures = (count: number): Answer[] => Array.from({ length: count }, () => ({ status: 500 }));
 
-/** A due delivery whose receiver gives these answers and then 200. @param skips whether the delivery is for the time-skipping server */
+/**
+ * Creates a due delivery. Its receiver gives these answers and then 200. @param skips whether the scenario runs on the time-skipping server
+ */
 async function dueDelivery(
   { delivering, relays, skipped }: Recorder,
   { answers = [], skips = false }: { answers?: readonly Answer[]; skips?: boolean } = {},
@@ -29,7 +31,7 @@ async function dueDelivery(
   return { receiver, delivery: await buildWebhookDelivery(subscription, now) };
 }
 
-/** Starts the delivery's run like the relay. */
+/** Starts the run of the delivery in the same way as the relay. */
 async function started(
   { by }: Recorder,
   { id, clubId, endpoint }: TestWebhookDelivery,
@@ -42,11 +44,11 @@ async function started(
 const runOf = (recorder: Recorder, { id }: TestWebhookDelivery) => recorder.runOf('webhookDelivery', id);
 const gateOf = (recorder: Recorder, { endpoint }: TestWebhookDelivery) => recorder.runOf('endpointGate', endpoint.id);
 
-/** Resolves when the run exists. */
+/** Resolves as soon as the run exists. */
 const untilStarted = (handle: WorkflowHandle) =>
   until('the run', { timeoutMs: 10 * second }, async () => handle.describe().catch(() => false as const));
 
-/** Resolves when the run waits for a timer. */
+/** Resolves as soon as the run waits for a timer. */
 const untilTimer = (handle: WorkflowHandle) =>
   until('a timer', { timeoutMs: 10 * second }, async () => {
     const last = (await handle.fetchHistory()).events?.at(-1);
@@ -59,7 +61,9 @@ const untilParked = (deliveries: readonly TestWebhookDelivery[]) =>
     return rows.every(({ parkedAt }) => parkedAt !== null);
   });
 
-/** Sets the state that an endpoint has after 5 failures in a row. The hold of the breaker ends soon. */
+/**
+ * Gives the endpoint the state that it would have after 5 failures in a row. The circuit breaker holds deliveries only for a short time.
+ */
 const throttle = ({ endpoint }: TestWebhookDelivery, failingSince = new Date()) =>
   alter('webhook_endpoints', endpoint.id, {
     consecutive_failures: 5,
@@ -69,7 +73,7 @@ const throttle = ({ endpoint }: TestWebhookDelivery, failingSince = new Date()) 
     breaker_epoch: 1,
   });
 
-/** A delivery that waited while its endpoint was throttled. The gate has admitted the delivery. */
+/** Creates a delivery that waited while its endpoint was throttled, and that the gate has then released. */
 async function heldThenOpen(recorder: Recorder): Promise<TestWebhookDelivery> {
   const { delivery } = await dueDelivery(recorder);
   await throttle(delivery);
@@ -79,7 +83,7 @@ async function heldThenOpen(recorder: Recorder): Promise<TestWebhookDelivery> {
   return delivery;
 }
 
-/** Makes six failed deliveries, and requests their recovery. Returns the first of them. */
+/** Creates six failed deliveries, and requests the recovery of all. Returns the first delivery. */
 async function recovered(recorder: Recorder): Promise<TestWebhookDelivery> {
   const { delivery } = await dueDelivery(recorder);
   const others = await Promise.all([1, 2, 3, 4, 5].map(() => buildWebhookDelivery(delivery)));
@@ -92,7 +96,7 @@ async function recovered(recorder: Recorder): Promise<TestWebhookDelivery> {
   return delivery;
 }
 
-/** A due delivery whose receiver fails this many times, and its run. */
+/** Creates a due delivery whose receiver fails this many times, and starts the run of the delivery. */
 const delivered = (failed: number, local: boolean) => async (recorder: Recorder) =>
   started(recorder, (await dueDelivery(recorder, { answers: failures(failed) })).delivery, { local });
 

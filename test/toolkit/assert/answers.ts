@@ -1,4 +1,4 @@
-/** Reads the rows and the cost of an answer. Tests compare them after the run of the answer has made its steps. */
+/** Reads the rows and the cost of an answer. Tests check them after the run of the answer has done its work. */
 import { expect } from 'chai';
 import type { Id } from '../../../platform/core/ids.ts';
 import { AgentAnswerDelta } from '../../../entities/agents/agent-answer-delta.ts';
@@ -13,7 +13,7 @@ export async function answerRow(answerId: Id): Promise<AgentAnswer> {
   return (await testDatabase()).manager.findOneByOrFail(AgentAnswer, { id: answerId });
 }
 
-/** The calls, by number. */
+/** The calls of the model for the answer, in the order of their numbers. */
 export async function callRows(answerId: Id): Promise<AgentCall[]> {
   return (await testDatabase()).manager.find(AgentCall, { where: { answerId }, order: { callNo: 'ASC' } });
 }
@@ -33,7 +33,7 @@ export async function monthOf(clubId: Id): Promise<{ spent: number; reserved: nu
 }
 
 /**
- * Expects that the answer is settled with this cost, in millionths of a US dollar. Also expects that the budget month of the club has no
+ * Expects that the answer is settled with this cost, in millionths of a US dollar. Also expects that the club's budget of the month has no
  * reserve.
  */
 export async function expectSettled({ answerId, clubId }: { answerId: Id; clubId: Id }, cost: number): Promise<void> {
@@ -43,7 +43,10 @@ export async function expectSettled({ answerId, clubId }: { answerId: Id; clubId
   expect(await monthOf(clubId)).to.deep.equal({ spent: cost, reserved: 0 });
 }
 
-/** The entries of an answer's log, joined. @throws Error if an entry does not begin at the end of the entry before */
+/**
+ * Returns the text of an answer's log, which consists of the texts of all entries. @throws Error if an entry does not begin where the
+ * previous entry ends
+ */
 export async function logOf(answerId: Id): Promise<string> {
   const deltas = await (
     await testDatabase()

@@ -1,4 +1,4 @@
-/** The rows of automations. */
+/** Reads the rows of automations. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 

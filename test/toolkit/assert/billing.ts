@@ -1,9 +1,9 @@
-/** Billing's records about a club: plan, add-ons, overages, and its number of students. */
+/** Reads the billing records of a club: its plan, add-ons, overages, and number of students. */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { TestEvent } from '../builders/billing-events.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** `counted` is the stored number of the club's students, including pending changes. `there` is the number of student rows. */
+/** `counted` is the stored number of the club's students plus changes that are not merged yet. `there` is the number of student rows. */
 export async function studentCounts(clubId: Id): Promise<{ counted: number; there: number }> {
   const source = await testDatabase();
   const [row] = await source.query<{ counted: number; there: number }[]>(
@@ -17,7 +17,7 @@ export async function studentCounts(clubId: Id): Promise<{ counted: number; ther
   return row;
 }
 
-/** The recorded overages of a club, as `resource month excess`. */
+/** The recorded overages of a club, each as the text `resource month excess`. */
 export async function overagesOf(clubId: Id): Promise<string[]> {
   const source = await testDatabase();
   const rows = await source.query<{ text: string }[]>(
@@ -45,7 +45,7 @@ export async function planRow(clubId: Id): Promise<Record<string, unknown> | und
   return row;
 }
 
-/** The outcome of an event; undefined if the event was not recorded. */
+/** The outcome of an event of the payment processor. It is undefined if the event was not recorded. */
 export async function outcomeOfEvent({ id }: TestEvent): Promise<string | undefined> {
   const source = await testDatabase();
   const [row] = await source.query<{ outcome: string }[]>(`SELECT outcome FROM billing_events WHERE id = $1`, [id]);

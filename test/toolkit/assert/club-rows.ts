@@ -1,4 +1,4 @@
-/** All rows of some clubs, which a refused request must not change. */
+/** Reads all rows of some clubs. A test compares them before and after a refused request, which must not change rows. */
 import type { EntityMetadata } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
@@ -15,7 +15,7 @@ const counts: readonly string[] = [
   'webhook_tally_changes',
 ];
 
-/** @returns the rows of each table, as text: rows that name one of the clubs, and rows that refer to such a row */
+/** @returns for each table, as text, the rows that name one of the clubs, and the rows that refer to such a row */
 export async function rowsOfClubs(...clubIds: Id[]): Promise<Record<string, string[]>> {
   const source = await testDatabase();
   const selects = source.entityMetadatas

@@ -1,9 +1,9 @@
-/** Runs the same check for several cases; a failure names its case. */
+/** Runs the same check for several cases. The message of a failure names the failed case. */
 import { inspect } from 'node:util';
 
 const longestName = 120;
 
-/** Checks one case after the other. @throws the error of the check; the case is added at the beginning of the message */
+/** Checks one case after the other. @throws the error of the check, with the name of the case at the beginning of its message */
 export async function eachCase<Case>(cases: Iterable<Case>, check: (one: Case) => unknown): Promise<void> {
   let number = 0;
   for (const one of cases) {

@@ -1,4 +1,4 @@
-/** Facts of a club or about a student that no relay has processed yet. */
+/** Reads facts that no relay has handled yet: the facts of a club, or the facts about a student. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
@@ -13,7 +13,7 @@ export async function factRecordsOf(
   );
 }
 
-/** The types of a club's facts with their subject records, oldest first. */
+/** The types of a club's facts, each with its subject record, oldest first. */
 export async function factsWithSubjects(clubId: Id): Promise<{ type: string; subjectId: Id | null }[]> {
   return (await factRecordsOf(clubId)).map(({ type, subjectId }) => ({ type, subjectId }));
 }
@@ -23,7 +23,7 @@ export async function factTypes(clubId: Id): Promise<string[]> {
   return (await factRecordsOf(clubId)).map(({ type }) => type);
 }
 
-/** The facts about a student's completions that no relay has processed yet, oldest first: `lesson.completed <id>`. */
+/** The facts about a student's completions that no relay has handled yet, oldest first, such as `lesson.completed <id>`. */
 export async function completionsOf(studentId: Id): Promise<string[]> {
   const source = await testDatabase();
   const rows = await source.query<{ type: string; subjectId: Id }[]>(

@@ -8,23 +8,23 @@ describe('everyText', () => {
     activityTaskCompletedEventAttributes: { result: { payloads: [defaultPayloadConverter.toPayload(value)] } },
   });
 
-  it('finds a word inside a payload, which the JSON of the event shows as base64', () => {
+  it('contains the words of a payload, which the JSON of the event shows as base64', () => {
     const event = eventOf({ status: 'complete', text: 'ten minutes' });
     expect(JSON.stringify(event)).not.to.contain('minutes');
     expect(everyText(event)).to.contain('ten minutes');
   });
 
-  it('finds quotes and line ends in a string of a JSON payload', () => {
+  it('contains the quotes and line ends in a string of a JSON payload', () => {
     const body = JSON.stringify({ data: { name: 'Ada' } });
     expect(everyText(eventOf(body))).to.contain('{"data":{"name":"Ada"}}');
     expect(everyText(eventOf(['one\ntwo']))).to.contain('one\ntwo');
   });
 
-  it('finds the bytes of a payload that is not JSON', () => {
+  it('contains the bytes of a payload that is not JSON', () => {
     expect(everyText(eventOf(Buffer.from('plain bytes')))).to.contain('plain bytes');
   });
 
-  it('reads an object that contains itself', () => {
+  it('comes to an end even if an object contains itself', () => {
     const looped: Record<string, unknown> = { word: 'inside' };
     looped['self'] = looped;
     expect(everyText(looped)).to.contain('inside');

@@ -1,4 +1,4 @@
-/** Reads Temporal's data about a run: its events, its summaries, and every text in it. */
+/** Reads the data that Temporal has about a run: its events, its summaries, and all texts in them. */
 import type { WorkflowHandle } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { History, Payload } from '@temporalio/common/lib/proto-utils.js';
@@ -27,16 +27,19 @@ function textOf(payload: Payload): string {
   return String(defaultPayloadConverter.fromPayload(payload));
 }
 
-/** All data of Temporal about a run, its description and its history, as one text for searches. */
+/**
+ * Returns all data that Temporal has about a run as one text, in which tests search. The text contains the description and the history of
+ * the run.
+ */
 export async function keptOf(handle: WorkflowHandle): Promise<string> {
   const { raw } = await handle.describe();
   return everyText([raw, await handle.fetchHistory()]);
 }
 
 /**
- * Returns all texts inside an object of Temporal as one text. The text includes the content of payloads, which JSON would show in base64. A
- * JSON payload occurs twice: unchanged and decoded. A search in the unchanged form could miss quotes and line ends, because JSON escapes
- * them.
+ * Returns all texts inside an object of Temporal as one text. The text includes the content of payloads, which JSON would show in base64.
+ * The text contains each JSON payload twice: unchanged and decoded. A search in the unchanged payload could miss quotes and line ends,
+ * because JSON escapes them.
  */
 export function everyText(value: unknown, visited = new Set<unknown>()): string {
   if (value instanceof Uint8Array) {
@@ -51,7 +54,7 @@ export function everyText(value: unknown, visited = new Set<unknown>()): string 
     .join('');
 }
 
-/** @returns the value of a JSON text; empty if the text is not JSON */
+/** @returns the decoded value of a JSON text; an empty text if the text is not JSON */
 function decoded(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,4 +1,4 @@
-/** Renders and reads PDFs by independent programs: PDFium of Chromium, and pdf.js of Firefox. */
+/** Renders and reads PDFs with independent programs: PDFium of Chromium, and pdf.js of Firefox. */
 import { PDFiumLibrary, type PDFiumPage } from '@hyzyla/pdfium';
 import { loadPdfEngine } from '../../../domain/knowledge/extraction/pdf/pdf-engine.ts';
 
@@ -14,19 +14,19 @@ async function withFirstPage<Result>(bytes: Buffer, use: (page: PDFiumPage) => P
   }
 }
 
-/** @returns the text of the first page as a person copies it, with each run of white space as one space */
+/** @returns the text that a person gets who copies the first page. Each run of white space is one space */
 export function copiedText(bytes: Buffer): Promise<string> {
   return withFirstPage(bytes, (page) => Promise.resolve(page.getText().replaceAll(/\s+/g, ' ').trim()));
 }
 
-/** Shades of grey, row by row: 0 is black. */
+/** The shades of grey of the pixels, row by row. 0 is black. */
 export interface Picture {
   width: number;
   height: number;
   data: Uint8Array;
 }
 
-/** @param scale pixels per point @returns the first page as it is printed */
+/** @param scale pixels per point @returns the first page in the form in which it is printed */
 export function printedPicture(bytes: Buffer, scale: number): Promise<Picture> {
   return withFirstPage(bytes, async (page) => {
     const { width, height, data } = await page.render({ scale, colorSpace: 'Gray', render: 'bitmap' });
@@ -34,12 +34,12 @@ export function printedPicture(bytes: Buffer, scale: number): Promise<Picture> {
   });
 }
 
-/** A page as it is shown on a screen. */
+/** A page in the form in which a screen shows it. */
 interface ColoredPage {
   /** In pixels. */
   width: number;
   height: number;
-  /** Red, green and blue, from 0 to 255. @param x pixels from the left @param y pixels from the top */
+  /** The red, green and blue of a pixel, from 0 to 255. @param x pixels from the left @param y pixels from the top */
   colorAt(x: number, y: number): [number, number, number];
 }
 
@@ -66,7 +66,7 @@ interface Tagged {
 
 /** @returns the parts that a screen reader reads on the first page, each with its text and language */
 export async function taggedTexts(bytes: Buffer): Promise<{ role: string; text: string; language: string }[]> {
-  // Uses the loader of the product. The first code that loads pdf.js in a process sets how pdf.js reads files in this process.
+  // Loads pdf.js with the loader of the product, because the first load of pdf.js decides how it reads files in the whole process.
   const { getDocument, VerbosityLevel } = await loadPdfEngine();
   const task = getDocument({ data: new Uint8Array(bytes), verbosity: VerbosityLevel.ERRORS });
   try {

@@ -1,5 +1,6 @@
 /**
- * Reads the text of a PDF, and the squares that it draws, from its bytes. The tables of the fonts in the PDF translate glyphs into text.
+ * Reads the text of a PDF, and the squares that it draws, from its bytes. The fonts in the PDF contain tables that translate glyphs into
+ * text.
  */
 import { inflateSync } from 'node:zlib';
 
@@ -8,7 +9,7 @@ interface ReadPdf {
   pages: [number, number][];
   /** The lines of text, in order. */
   lines: string[];
-  /** Rectangles of each filled path, in order: x, y, width, height. */
+  /** For each filled path, in order, its rectangles as x, y, width and height. */
   fills: [number, number, number, number][][];
   /** The addresses of its links. */
   links: string[];
@@ -49,7 +50,7 @@ function streamOf(body: string): string {
   return (body.includes('/FlateDecode') ? inflateSync(raw) : raw).toString('latin1');
 }
 
-/** @returns the text of each glyph, by the glyph's number */
+/** @returns for the number of each glyph, its text */
 function readUnicodeTable(table: string): Map<number, string> {
   const glyphs = new Map<number, string>();
   for (const [, first = '', list = ''] of table.matchAll(/<([0-9a-f]+)> <[0-9a-f]+> \[([^\]]*)\]/gi)) {

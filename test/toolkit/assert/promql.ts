@@ -15,12 +15,12 @@ export const servedByPrometheus = new Set(['up']);
 /** Prometheus adds these labels to each series; `le` belongs to histograms. */
 const usualLabels = ['job', 'instance', 'le'];
 
-/** These metrics are missing in test/wire-names.json, because their names come from variables. */
+/** test/wire-names.json does not contain these metrics, because their names come from variables. */
 const others = [{ name: 'media_ffmpeg_there', labels: [] }];
 
 /**
- * @returns one sentence for each series or label that the service does not serve, and for each gauge from Postgres that is not aggregated
- * by `max`
+ * @returns one sentence for each fault. A fault is a series or label that the service does not serve, or a gauge from Postgres without
+ * `max`
  */
 export function misuseIn(expr: string): string[] {
   const { metrics } = JSON.parse(

@@ -5,10 +5,10 @@ import { examples, whyMissing } from '../stack/example-receiver.ts';
 
 const python = examples.find(({ tool }) => tool === 'python3');
 
-/** Why Python is not used; undefined if Python 3 is installed. */
+/** The reason why tests do not use Python. It is undefined if Python 3 is installed. */
 export const whyNoPython = python && whyMissing(python);
 
-/** @param script prints JSON; `sys.argv[1]` is the archive @returns its output */
+/** @param script a Python script that prints JSON; `sys.argv[1]` is the path of the archive @returns its output */
 export async function askPython(archive: string, script: string): Promise<unknown> {
   const { stdout } = await promisify(execFile)('python3', ['-c', `import json, sys, zipfile\n${script}`, archive]);
   return JSON.parse(stdout);

@@ -1,4 +1,4 @@
-/** The effects of a notice of a sale. */
+/** Reads the effects of notices about sales. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
@@ -22,7 +22,7 @@ export async function noticeRow(noticeId: Id): Promise<NoticeLeft> {
   return row;
 }
 
-/** The effects of a club's notices, without ids and processing times. */
+/** The rows that a club's notices have created, without ids and processing times. */
 export async function salesStateOf(clubId: Id): Promise<Record<string, unknown>> {
   const source = await testDatabase();
   const rows = (sql: string) => source.query<unknown[]>(sql, [clubId]);

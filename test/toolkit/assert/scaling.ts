@@ -1,9 +1,15 @@
 /** Checks that work grows in proportion to its input. It measures CPU time, so that a busy machine does not matter. */
 import { expect } from 'chai';
 
-/** The factor between two tested sizes. The factor is small, so that the check finds exponential work before a run takes hours. */
+/**
+ * Each tested size is the previous size times this factor. The factor is small, so that the check notices exponential work before a run
+ * takes hours.
+ */
 const step = 1.25;
-/** This time is much longer than linear work needs for such inputs, and much shorter than the time limit of a test. */
+/**
+ * The check fails if one run takes this long. Linear work needs much less time for such inputs, and the time limit of a test is much
+ * longer.
+ */
 const guardMs = 2_000;
 const factor = 16;
 /**
@@ -27,7 +33,7 @@ function leastCpuMs(work: () => unknown): number {
 
 /**
  * @param inputOf returns an input of about this many characters
- * @param largest the largest size; its time is compared with the time for a sixteenth of this size
+ * @param largest the largest size. The check compares its time with the time for a sixteenth of this size
  */
 export function expectLinear<Input>(
   name: string,
@@ -47,7 +53,7 @@ export function expectLinear<Input>(
   expect(times, `${name}: times the CPU for ${factor} times the characters`).to.be.below(mostTimes);
 }
 
-/** @returns a function that repeats the piece to about `size` characters, with the beginning and the end around it */
+/** @returns a function that makes an input of about `size` characters: the beginning, then the piece repeated, and then the end */
 export function manyTimes(piece: string, { begin = '', end = '' } = {}): (size: number) => string {
   return (size) => begin + piece.repeat(Math.max(1, Math.floor(size / piece.length))) + end;
 }

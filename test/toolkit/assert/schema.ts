@@ -15,7 +15,8 @@ export async function missingInSchema(source: DataSource): Promise<string[]> {
 }
 
 /**
- * Runs queries one after the other. TypeORM sends several queries at the same time over one connection, and its driver deprecates such use.
+ * Makes TypeORM send its queries one after the other. Otherwise it sends several queries at the same time over one connection, which its
+ * driver deprecates.
  */
 function oneByOne(runner: QueryRunner): QueryRunner {
   const query = runner.query.bind(runner) as (...parameters: unknown[]) => Promise<unknown>;

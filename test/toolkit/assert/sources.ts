@@ -1,4 +1,4 @@
-/** The index of agents' material: its sources, and their passages. */
+/** Reads the index of agents' material: its sources and their passages. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { AgentPassage } from '../../../entities/knowledge/agent-passage.ts';
 import { AgentSource } from '../../../entities/knowledge/agent-source.ts';
@@ -13,7 +13,7 @@ interface IndexedSource {
   wantedVersion: number;
 }
 
-/** The club's index, by the id of the lesson or file. */
+/** The sources in the club's index, by the id of the lesson or file. */
 export async function indexedSourcesOf(clubId: Id): Promise<IndexedSource[]> {
   const source = await testDatabase();
   return source.query<IndexedSource[]>(

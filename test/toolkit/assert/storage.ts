@@ -1,8 +1,8 @@
-/** A club's storage counts, and the sums over the rows of its files. */
+/** Compares the stored storage sums of a club with the sums over the rows of its files. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** One text `kind bytes files held` for each kind of file whose sums are not all 0, such as `video 100 2 0`. */
+/** One text for each kind of file whose sums are not all 0, as `kind bytes files held`, for example `video 100 2 0`. */
 type Sums = string[];
 
 const texts = `SELECT concat_ws(' ', kind, sum(bytes), sum(files), sum(held)) AS text`;

@@ -1,11 +1,11 @@
-/** The students of a club and their deliveries. */
+/** Reads the students of a club and their deliveries. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
 interface MemberOfClub {
   email: string;
   name: string;
-  /** The ids of their current deliveries. */
+  /** The ids of the deliveries of the student's enrollments that are neither revoked nor superseded. */
   deliveries: string[];
 }
 

@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { everyText } from './histories.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** The searched texts, by name. Bytes are searched as they are and in hexadecimal. */
+/** The texts to search for, by name. The search looks for bytes themselves and for their hexadecimal form. */
 export type Needles = Readonly<Record<string, string | Buffer>>;
 
 const formsOf = (needle: string | Buffer): string[] =>
@@ -11,7 +11,7 @@ const formsOf = (needle: string | Buffer): string[] =>
     ? [needle.toLowerCase(), Buffer.from(needle).toString('hex')]
     : [needle.toString('hex'), needle.toString('base64').toLowerCase()];
 
-/** @returns the names of the searched values (needles) that the text contains, in upper or lower case */
+/** @returns the names of the needles (the texts to search for) that the text contains, in any letter case */
 export function needlesIn(text: string, needles: Needles): string[] {
   const searched = text.toLowerCase();
   return Object.entries(needles).flatMap(([what, needle]) =>
@@ -19,7 +19,7 @@ export function needlesIn(text: string, needles: Needles): string[] {
   );
 }
 
-/** All tables in the catalogue of Postgres except the tables of migrations and partitions. */
+/** Lists all tables in the catalogue of Postgres except partitions and the table of migrations. */
 async function tables(): Promise<string[]> {
   const source = await testDatabase();
   const rows = await source.query<{ name: string }[]>(
@@ -29,7 +29,7 @@ async function tables(): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** @returns the tables without a row */
+/** @returns the tables that have no row */
 export async function emptyTables(): Promise<string[]> {
   const source = await testDatabase();
   const empty: string[] = [];
@@ -47,7 +47,7 @@ export async function tracesInTables(needles: Needles): Promise<string[]> {
       `SELECT to_jsonb(self) AS row FROM "${table}" self`,
     ))
       for (const [column, value] of Object.entries(row)) {
-        // Bytes may contain text, like the body of a notice.
+        // Bytes may contain text, such as the body of a notice.
         const bytes = typeof value === 'string' && value.startsWith('\\x') ? Buffer.from(value.slice(2), 'hex') : '';
         for (const needle of needlesIn(`${JSON.stringify(value)} ${bytes.toString()}`, needles))
           traces.add(`${table}.${column}: ${needle}`);
@@ -55,7 +55,7 @@ export async function tracesInTables(needles: Needles): Promise<string[]> {
   return [...traces].toSorted((one, other) => one.localeCompare(other));
 }
 
-/** @returns all data of Temporal about a club's runs (lists, descriptions and histories) as one text, and the number of runs */
+/** @returns all data that Temporal has about a club's runs (lists, descriptions and histories) as one text, and the number of runs */
 export async function keptOfClub({ workflow }: Client, clubId: string): Promise<{ text: string; runs: number }> {
   const texts: string[] = [];
   for await (const run of workflow.list({ query: `ClubId = '${clubId}'` })) {

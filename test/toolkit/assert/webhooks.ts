@@ -1,4 +1,4 @@
-/** Rows of webhook endpoints, events, deliveries and attempts. */
+/** Reads the rows of webhook endpoints, events, deliveries and attempts. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { WebhookAttempt } from '../../../entities/webhooks/webhook-attempt.ts';
 import { WebhookBody } from '../../../entities/webhooks/webhook-body.ts';
@@ -25,7 +25,7 @@ export async function endpointRow(id: Id): Promise<WebhookEndpoint> {
   return (await testDatabase()).manager.findOneByOrFail(WebhookEndpoint, { id });
 }
 
-/** The event with its body; the body is null after its deletion. */
+/** The event with its body. The body is null if it was deleted. */
 export async function eventRow(id: Id): Promise<WebhookEvent & { body: string | null }> {
   const { manager } = await testDatabase();
   const event = await manager.findOneByOrFail(WebhookEvent, { id });

@@ -1,4 +1,4 @@
-/** Access to courses and agents: deliveries and students' enrollments. They record no facts. */
+/** Builds access to courses and agents: deliveries, and enrollments of students. These builders record no facts. */
 import type { EnrollmentSource, RevocationReason } from '../../../entities/access/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
@@ -23,7 +23,7 @@ interface AccessDeliveryOptions {
   archived?: boolean;
 }
 
-/** A delivery that opens the agent, repository, space or course. If none of them is given, it opens a new course. */
+/** A delivery that opens the given agent, repository, space or course. The default is a new course. */
 export async function buildAccessDelivery(
   clubId: Id,
   options: AccessDeliveryOptions & ({ agentId: Id } | { repositoryId: Id } | { spaceId: Id }),
@@ -82,15 +82,17 @@ interface EnrollmentOptions {
   deliveryId?: Id;
   cohortId?: Id | null;
   source?: EnrollmentSource;
-  /** The id of the purchase or subscription, if the enrollment comes from one of these two sources. */
+  /** The id of the purchase or subscription from which the enrollment comes, if it comes from one of these. */
   originId?: Id | null;
   startsAt?: Date;
   endsAt?: Date | null;
-  /** The reason of the revocation. The enrollment was revoked a moment ago. */
+  /** The reason for which the enrollment was revoked a moment ago. */
   revoked?: RevocationReason;
 }
 
-/** Gives a student access to a delivery. The defaults are an active access without an end, a new student and a new delivery. */
+/**
+ * Gives a student access to a delivery. The student and the delivery are new by default. The access is active and has no end by default.
+ */
 export async function buildEnrollment(
   clubId: Id,
   {

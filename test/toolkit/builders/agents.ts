@@ -1,4 +1,4 @@
-/** AI agents and their material. */
+/** Builds AI agents and their material. */
 import type { AgentStatus } from '../../../entities/agents/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
@@ -46,7 +46,7 @@ export async function buildAgent(
   return { id, clubId, publicId, name };
 }
 
-/** Adds a course, a lesson or a file to an agent's material, without an update of the index. */
+/** Adds a course, a lesson or a file to an agent's material, but does not update the index. */
 export async function buildMaterial(
   agentId: Id,
   { courseId, lessonId, mediaId }: { courseId?: Id; lessonId?: Id | null; mediaId?: Id | null },

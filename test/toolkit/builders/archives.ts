@@ -1,9 +1,9 @@
-/** ZIP archives written byte by byte, so that they can contain false values. */
+/** Builds ZIP archives byte by byte, so that an archive can contain false values. */
 import { constants, crc32, deflateRawSync } from 'node:zlib';
 
 const megabyte = 1_024 * 1_024;
 
-/** A text of this many megabytes of spaces, followed by `end`. */
+/** A text that consists of this many megabytes of spaces and then of `end`. */
 interface Bomb {
   begin: string;
   megabytes: number;
@@ -12,9 +12,9 @@ interface Bomb {
 
 interface ArchiveEntry {
   name: string;
-  /** The checksum of a bomb is wrong. No reader notices the wrong checksum, because every reader stops before the end of a bomb. */
+  /** The checksum of a ZIP bomb is wrong. No reader notices this, because every reader stops before the end of the bomb. */
   content: Uint8Array | string | Bomb;
-  /** The declared unpacked size; the true size if absent. */
+  /** The unpacked size that the archive declares. The default is the true size. */
   says?: number;
   encrypted?: boolean;
 }
@@ -64,18 +64,18 @@ function pack(content: ArchiveEntry['content']): { packed: Buffer; length: numbe
   return { packed: deflateRawSync(plain, { level: 1 }), length: plain.length, checksum: crc32(plain) };
 }
 
-/** Deflated bytes without an end mark, because another part follows. */
+/** Deflates bytes without an end mark, because a further part follows. */
 function deflatedPart(bytes: Uint8Array): Buffer {
   return deflateRawSync(bytes, { finishFlush: constants.Z_FULL_FLUSH });
 }
 
-/** A part of a raw deflate stream: one packed megabyte, repeated. */
+/** A part of a raw deflate stream, which repeats one packed megabyte. */
 function deflatedSpaces(megabytes: number): Buffer {
   const part = deflatedPart(Buffer.alloc(megabyte, 32));
   return Buffer.concat(Array.from({ length: megabytes }, () => part));
 }
 
-/** The result of `deflateSync` for this many megabytes of spaces, without holding the spaces in memory. */
+/** Returns the result that `deflateSync` has for this many megabytes of spaces, but does not keep the spaces in memory. */
 export function zlibSpaces(megabytes: number): Buffer {
   // Adler-32 of n equal bytes, in closed form.
   const [count, base] = [BigInt(megabytes * megabyte), 65_521n];
@@ -93,7 +93,10 @@ export function zlibSpaces(megabytes: number): Buffer {
 
 const wordNamespace = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
 
-/** The smallest possible Word file. @param document its document.xml @param further more entries @param main the declared main part */
+/**
+ * The smallest possible Word file. @param document its document.xml @param further more entries @param main the path that the file declares
+ * as its main part
+ */
 export function bareDocx(
   document: string | Bomb,
   further: readonly ArchiveEntry[] = [],
@@ -113,7 +116,7 @@ export function bareDocx(
   ]);
 }
 
-/** A document.xml of these paragraphs. @param before the text before the document's element */
+/** A document.xml with these paragraphs. @param before the text before the document's element */
 export function documentXml(paragraphs: readonly string[], before = ''): string {
   const body = paragraphs.map((text) => `<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`).join('');
   return `<?xml version="1.0" encoding="UTF-8"?>${before}<w:document ${wordNamespace}><w:body>${body}</w:body></w:document>`;

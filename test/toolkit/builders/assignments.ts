@@ -1,4 +1,4 @@
-/** Assignments of lessons and their submissions, as rows only: no mails and no wakes. */
+/** Builds assignments of lessons and their submissions. The builders insert only rows, and cause no mails and no wakes. */
 import type { SubmissionStatus } from '../../../entities/assignments/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';

@@ -1,4 +1,4 @@
-/** Published automations, in clubs with a sender. */
+/** Builds published automations in clubs that have a sender. */
 import { createAutomation, updateAutomation } from '../../../domain/automations/versions/drafts.ts';
 import type { Definition } from '../../../domain/automations/versions/definition.policy.ts';
 import { publishAutomation } from '../../../domain/automations/versions/publishing.ts';
@@ -21,7 +21,7 @@ export const email = {
   blocks: [{ kind: 'heading' as const, text: 'Ahoy' }],
 };
 
-/** Publishes without images, because the test has no store. */
+/** Publishes an automation without images, because the test has no store. */
 const withoutImages = undefined as never;
 
 /** @returns the id of an automation of the club with this first version */

@@ -1,4 +1,4 @@
-/** Events in the form of the payment processor. */
+/** Builds events as the payment processor sends them. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
 
 export interface TestEvent {

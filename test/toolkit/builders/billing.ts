@@ -1,9 +1,9 @@
-/** Plans and add-ons of clubs, and any number of students. */
+/** Builds plans and add-ons of clubs, and clubs with any number of students. */
 import type { PlanName } from '../../../entities/billing/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** An add-on of 100 students in the state directly after its purchase. Its status is `pending` by default, and its run is due. */
+/** An add-on of 100 students that was just purchased. Its status is `pending` by default, and its run is due. */
 export async function buildAddOn(clubId: Id, more: Record<string, unknown> = {}): Promise<{ id: Id; clubId: Id }> {
   const source = await testDatabase();
   const now = new Date();
@@ -29,7 +29,7 @@ export async function buildAddOn(clubId: Id, more: Record<string, unknown> = {})
   return { id: row.id, clubId };
 }
 
-/** Puts a club on a plan, as if billing had done it. @param more further columns by name */
+/** Puts a club on a plan, as billing does. @param more further columns by name */
 export async function buildPlan(clubId: Id, plan: PlanName, more: Record<string, unknown> = {}): Promise<void> {
   const source = await testDatabase();
   const row = { club_id: clubId, plan, status: 'active', ...more };
@@ -51,7 +51,7 @@ export async function buildStudents(clubId: Id, count: number): Promise<void> {
   );
 }
 
-/** Sets the number of a club's students without creating them, because creating tens of thousands of students takes long. */
+/** Sets the stored number of a club's students, but creates no students, because tens of thousands of them would take long. */
 export async function buildStudentCount(clubId: Id, count: number): Promise<void> {
   const source = await testDatabase();
   await source.query(`INSERT INTO club_student_counts (club_id, students) VALUES ($1, $2)`, [clubId, count]);

@@ -1,11 +1,11 @@
-/** Campaigns, in clubs with a sender. */
+/** Builds campaigns in clubs that have a sender. */
 import { createCampaign } from '../../../domain/campaigns/drafts/drafts.ts';
 import { setSender } from '../../../domain/mail/sending/sender.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDeps } from '../stack/database.ts';
 import { buildClub, type TestClub } from './clubs.ts';
 
-/** A draft to all students, in a club with a sender. */
+/** A draft of a campaign to all students, in a club that has a sender. */
 export async function buildCampaign(now: Date): Promise<{ club: TestClub; campaignId: Id }> {
   const deps = await testDeps();
   const club = await buildClub();

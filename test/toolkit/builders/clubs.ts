@@ -1,4 +1,4 @@
-/** Clubs, administrators, members and students: real rows, created by the domain's own functions if these exist. */
+/** Builds clubs, administrators, members and students. If the domain has a function for this, the builder calls it. */
 import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Language, Role } from '../../../entities/clubs/values.ts';
 import { createOrganization } from '../../../domain/clubs/organizations.ts';
@@ -8,7 +8,7 @@ import { openSession } from '../../../domain/identity/sessions/sessions.ts';
 import { addressKeyOf } from '../../../platform/infra/keys/address-keys.ts';
 import { testDatabase, testDeps } from '../stack/database.ts';
 
-/** The password of every account of the builders; hashed once, because hashing is slow on purpose. */
+/** The password of every account of the builders. It is hashed only once, because hashing is slow on purpose. */
 export const password = 'correct horse battery';
 
 const passwordHash = hashPassword(password);
@@ -70,7 +70,7 @@ export async function buildMember(clubId: Id, role: Role): Promise<TestAdministr
   return administrator;
 }
 
-/** A confirmed student with a session; records no fact. */
+/** A confirmed student with a session. This builder records no fact. */
 export async function buildStudent(
   clubId: Id,
   { name = 'Stella Student', verified = true, email: given = '', createdAt = new Date(), openedBy = 'club' } = {},

@@ -1,4 +1,4 @@
-/** Videos of one colour in the encodings of cameras and programs, and the colour that a player shows. */
+/** Builds videos of one colour in the encodings of cameras and programs, and reads the colour that a player shows. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -11,7 +11,7 @@ const run = promisify(execFile);
 
 export type Rgb = readonly [number, number, number];
 
-/** The weights of red and blue in the brightness, by the name of the matrix. */
+/** For each colour matrix, the weights of red and blue in the brightness. */
 const shares = {
   bt709: [0.2126, 0.0722],
   smpte170m: [0.299, 0.114],

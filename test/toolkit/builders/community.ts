@@ -1,4 +1,4 @@
-/** Spaces of the community and students' memberships, as rows only: no mails and no wakes. */
+/** Builds spaces of the community and memberships of students. The builders insert only rows, and cause no mails and no wakes. */
 import { setSender } from '../../../domain/mail/sending/sender.ts';
 import type { SpacePosting } from '../../../entities/community/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -24,7 +24,7 @@ export interface SpaceOptions {
   archived?: boolean;
 }
 
-/** A space of a club, after the existing spaces. The space is for all students by default. */
+/** A space of a club. Its position is after the existing spaces, and by default it is for all students. */
 export async function buildSpace(
   clubId: Id,
   {

@@ -1,4 +1,4 @@
-/** Courses with their lessons, and cohorts. They are inserted directly, so that they record no facts. */
+/** Builds courses with their lessons, and cohorts. The builders insert the rows directly, so that they record no facts. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { CourseStatus } from '../../../entities/learning/values.ts';
 import { testDatabase } from '../stack/database.ts';
@@ -27,13 +27,13 @@ export interface CourseOptions {
   modules?: number;
   /** The number of lessons per module. */
   lessons?: number;
-  /** The points for each lesson's first completion. */
+  /** The points that a student gets for the first completion of each lesson. */
   points?: number;
   hours?: number | null;
   certificateOnCompletion?: boolean;
 }
 
-/** A course, published by default, whose lessons are all published. */
+/** A course whose lessons are all published. The course itself is published by default. */
 export async function buildCourse(
   clubId: Id,
   {

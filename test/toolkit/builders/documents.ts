@@ -1,4 +1,4 @@
-/** Documents of the library's types, created by the packages that people's programs use. */
+/** Builds documents of the types that the library accepts, with packages that real programs use. */
 import { once } from 'node:events';
 import { Document, Packer, Paragraph } from 'docx';
 import PdfDocument from 'pdfkit';
@@ -27,7 +27,7 @@ export async function pdfWith(options: PDFKit.PDFDocumentOptions, ...pages: stri
   return Buffer.concat(chunks);
 }
 
-/** A PDF of exactly these objects; the first is the catalog. */
+/** A PDF that consists of exactly these objects. The first object is the catalog. */
 export function rawPdf(...objects: string[]): Buffer {
   const parts = ['%PDF-1.7\n'];
   const offsets: number[] = [];
@@ -58,7 +58,7 @@ export const rawPage = (page: string, content: string, ...resources: string[]): 
     ...resources,
   );
 
-/** A PDF whose page is painted fifty thousand times, which takes minutes. */
+/** A PDF that paints its page fifty thousand times, so that rendering takes minutes. */
 export function endlessPdf(): Buffer {
   const color = '<< /FunctionType 2 /Domain [0 1] /C0 [1 0 0] /C1 [0 0 1] /N 1 >>';
   const shading = `<< /ShadingType 2 /ColorSpace /DeviceRGB /Coords [0 0 99 99] /Extend [true true] /Function ${color} >>`;

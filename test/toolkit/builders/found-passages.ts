@@ -1,4 +1,4 @@
-/** Passages in the form that retrieval gives to the prompt of an answer. The database does not contain them. */
+/** Builds passages in the form in which retrieval gives them to the prompt of an answer. The passages are not in the database. */
 import type { FoundPassage } from '../../../domain/agents/prompt/prompt-blocks.policy.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 

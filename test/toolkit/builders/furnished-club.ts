@@ -1,4 +1,7 @@
-/** A club with one record of every kind that a request can name. It contains only rows, without facts, wakes or e-mails. */
+/**
+ * Builds a club with one record of every kind that a request can name. The builder inserts only rows, and causes no facts, wakes or
+ * e-mails.
+ */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { unsubscribeToken } from '../../../domain/mail/suppressions/unsubscribe-link.ts';
@@ -16,7 +19,7 @@ import { buildRepository } from './repositories.ts';
 import { buildProduct, buildSalesConnection } from './sales.ts';
 import { buildEndpoint } from './webhooks.ts';
 
-/** The values by which requests name the records of the club: ids, public ids and a certificate code. */
+/** The values that identify the records of the club in requests: ids, public ids and a certificate code. */
 export interface Records {
   member: Id;
   invitation: Id;
@@ -29,9 +32,9 @@ export interface Records {
   lesson: Id;
   lessonPublicId: string;
   comment: Id;
-  /** An assignment of the lesson with a later due date for the student, who has handed in nothing. */
+  /** An assignment of the lesson. The student has a later due date, and has handed in nothing. */
   assignment: Id;
-  /** The student's submission, for an assignment that was deleted; its first attempt waits for a review. */
+  /** The student's submission for an assignment that was deleted. Its first attempt waits for a review. */
   submission: Id;
   /** The student's file, which is ready and not handed in. */
   assignmentFile: Id;
@@ -101,7 +104,7 @@ export interface Records {
   /** A repository with the file and with a file that is not yet processed. The student has access. */
   repository: Id;
   repositoryPublicId: string;
-  /** The student's run in the automation, which has failed at its step. */
+  /** The run of the student in the automation. The run has failed at its step. */
   run: Id;
   suppression: string;
   /** The student's unsubscribe link of campaigns. */
@@ -231,7 +234,7 @@ async function furnishAssignments({ clubId, studentId, now }: Scene, lessonId: I
 
 async function furnishMentorships({ clubId, studentId, now }: Scene) {
   const { id, publicId, mentorId } = await buildMentorship(clubId);
-  // The session is inside the booking horizon, so it occupies times that would be offered otherwise.
+  // The session is so early that students could book its time. The mentorship therefore does not offer this time.
   const session = await buildSession(id, studentId, { startsAt: new Date(now.getTime() + 20 * 86_400_000) });
   return { mentorship: id, mentorshipPublicId: publicId, mentor: mentorId, mentorshipSession: session.id };
 }
@@ -239,7 +242,7 @@ async function furnishMentorships({ clubId, studentId, now }: Scene) {
 async function furnishCommunity({ clubId, studentId, ownerId, now }: Scene) {
   const space = await buildSpace(clubId);
   await buildSpaceMembership(space, studentId);
-  // Callers choose the ids of their messages, and send only random ids.
+  // Callers choose the ids of their messages. All clients send random ids.
   const write = async (author: object) => {
     const written = { club_id: clubId, ...author, body: 'Which knot?', created_at: now };
     const publicId = newId().slice(-12);
@@ -533,7 +536,7 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
     last_message_at: now,
   });
   const turn = { ...asker, conversation_id: conversation };
-  // Clients choose the ids of their questions, and send only random ids.
+  // Clients choose the ids of their questions. All clients send random ids.
   const question = await insert('agent_questions', {
     id: randomUUID(),
     ...turn,
@@ -573,7 +576,7 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
   };
 }
 
-/** Inserts a row with a new id, or with the given id; `id: undefined` for a table without ids. @returns the id */
+/** Inserts a row with a new id, or with the given id. If the table has no ids, the caller passes `id: undefined`. @returns the id */
 async function insert(table: string, columns: Record<string, unknown>): Promise<Id> {
   const id = newId();
   const row = Object.entries({ id, ...columns }).filter(([, value]) => value !== undefined);

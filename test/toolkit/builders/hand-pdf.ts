@@ -1,11 +1,11 @@
-/** PDFs written by hand, with structures that PDF libraries do not write. */
+/** Builds PDFs from single objects, with structures that PDF libraries do not write. */
 
 export interface HandPage {
-  /** The operators of the page's content. */
+  /** The PDF operators that draw the content of the page. */
   content: string;
-  /** Further entries of the page's dictionary, beside the usual entries. */
+  /** Further entries of the page's dictionary, besides the usual entries. */
   entries?: string;
-  /** Further resources of the page, beside the font F1, which is Helvetica. */
+  /** Further resources of the page, besides the font F1, which is Helvetica. */
   resources?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Logos of clubs: drawn, uploaded, processed and chosen. */
+/** Builds logos of clubs: draws a logo, stores it as a processed file, and chooses it for the club. */
 import sharp, { type Sharp } from 'sharp';
 import type { Id } from '../../../platform/core/ids.ts';
 import { callsOf } from '../drive/club-calls.ts';
@@ -28,13 +28,13 @@ export async function buildLogo(club: TestClub, bytes: Buffer, mime = 'image/png
   return id;
 }
 
-/** Makes the file public, or private again. */
+/** Makes a public file private, or a private file public. */
 export async function moveLogo(club: TestClub, id: Id, action: 'publish' | 'unpublish'): Promise<void> {
   await callsOf(club)('POST', `/media/${id}/${action}`);
   await movedFile(id);
 }
 
-/** Chooses the look of the club; absent parts get the default look. */
+/** Sets the look of the club. Parts that are not given get the default look. */
 export async function chooseLook(club: TestClub, look: Record<string, unknown>): Promise<void> {
   const { status, body } = await callsOf(club)('PUT', '/branding', look);
   if (status !== 200) throw new Error(`The look was refused: ${JSON.stringify(body)}`);

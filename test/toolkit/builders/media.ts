@@ -1,4 +1,4 @@
-/** Files of clubs: rows of the library and of agents' images, with or without their bytes in the bucket. */
+/** Builds files of clubs: rows of the library and of images for agents, with or without their bytes in the bucket. */
 import { Readable } from 'node:stream';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { MediaStatus } from '../../../entities/media/values.ts';
@@ -9,7 +9,7 @@ interface MediaOptions {
   title?: string;
   status?: MediaStatus;
   /**
-   * The content in the bucket. If it is `null`, the row has a key, but the bucket lost the content. If it is absent, no content was
+   * The content in the bucket. If it is `null`, the row has a key, but the bucket has lost the content. If it is absent, no content was
    * uploaded.
    */
   bytes?: Uint8Array | string | null;
@@ -17,9 +17,9 @@ interface MediaOptions {
   sizeBytes?: number;
   /** The detected type, which is unknown by default. An image type creates an image of the library. */
   mime?: string;
-  /** Creates a hosted video. */
+  /** Makes the file a hosted video. */
   video?: true;
-  /** Creates an image that this student shows to agents. */
+  /** Makes the file an image that this student shows to agents. */
   studentId?: Id;
 }
 

@@ -1,4 +1,4 @@
-/** Mentorships and their sessions, as rows only. The builders wake no run. */
+/** Builds mentorships and their sessions. The builders insert only rows, and wake no run. */
 import type {
   DatedHours,
   MentorshipStatus,
@@ -9,7 +9,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 import { buildMember } from './clubs.ts';
 
-/** Hours that cover the whole day, every day. */
+/** Working hours that cover the whole day, every day. */
 export const allWeek: readonly WeeklyHours[] = [1, 2, 3, 4, 5, 6, 7].map((weekday) => ({
   weekday,
   from: '00:00',
@@ -78,7 +78,7 @@ export async function buildMentorship(clubId: Id, options: MentorshipOptions = {
   return { id, publicId, mentorId };
 }
 
-/** A session of the student with the mentorship's mentor, of the usual length. */
+/** A session of the usual length between the student and the mentor of the mentorship. */
 export async function buildSession(
   mentorshipId: Id,
   studentId: Id,

@@ -1,4 +1,4 @@
-/** Files in the styles of different writers, for tests of readers. */
+/** Builds files as different programs write them, for tests of readers. */
 import { once } from 'node:events';
 import { Document, HeadingLevel, Packer, Paragraph, Table, TableCell, TableRow, TextRun } from 'docx';
 import PDFDocument from 'pdfkit';
@@ -80,7 +80,7 @@ interface Slide {
 }
 
 export async function pptxOf(slides: readonly Slide[]): Promise<Uint8Array<ArrayBuffer>> {
-  // The package is CommonJS. Its class is the property `default` of its default export.
+  // The package is CommonJS, so its class is in the property `default` of its default export.
   const Presentation = pptxgen as unknown as typeof pptxgen.default;
   const presentation = new Presentation();
   presentation.defineSlideMaster({

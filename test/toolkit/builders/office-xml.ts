@@ -1,4 +1,4 @@
-/** Office files written part by part, with content that real programs write but npm packages do not. */
+/** Builds Office files part by part, with content that real programs write but npm packages do not. */
 import { zipOf } from './archives.ts';
 
 const schemas = 'http://schemas.openxmlformats.org';
@@ -36,7 +36,7 @@ export function partXml(element: string, contents: string): string {
   return `<?xml version="1.0" encoding="UTF-8" standalone="yes"?><${element} ${namespaces}>${contents}</${element.split(' ')[0]}>`;
 }
 
-/** Relations by their ids. Each value has the last part of the type's URI, and the target. */
+/** Relations by their ids. Each value consists of the last part of the relation type's URI, and of the target. */
 type Relations = Readonly<Record<string, readonly [type: string, target: string]>>;
 
 export function relationsXml(relations: Relations): string {
@@ -46,7 +46,7 @@ export function relationsXml(relations: Relations): string {
   return `<Relationships xmlns="${schemas}/package/2006/relationships">${all.join('')}</Relationships>`;
 }
 
-/** @param overrides content types by part */
+/** @param overrides the content type of each part */
 export function contentTypesXml(overrides: Readonly<Record<string, string>>): string {
   const all = Object.entries(overrides).map(
     ([part, type]) => `<Override PartName="/${part}" ContentType="${office}.${type}"/>`,
@@ -59,14 +59,14 @@ export function packageOf(parts: Readonly<Record<string, string>>): Uint8Array<A
 }
 
 interface WordParts {
-  /** The content of styles.xml, and so on. */
+  /** The content of styles.xml. The next properties are the contents of further files. */
   styles?: string;
   numbering?: string;
   footnotes?: string;
   endnotes?: string;
   settings?: string;
   relations?: Relations;
-  /** Whole parts by name. */
+  /** Complete further parts by name. */
   further?: Readonly<Record<string, string>>;
 }
 
@@ -98,7 +98,7 @@ interface SlideParts {
   relations?: Relations;
 }
 
-/** @param further whole parts by name */
+/** @param further complete further parts by name */
 export function slidesOf(
   slides: readonly SlideParts[],
   further: Readonly<Record<string, string>> = {},

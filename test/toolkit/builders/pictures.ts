@@ -1,4 +1,4 @@
-/** Small pictures of every type that may be uploaded, written byte by byte. */
+/** Builds small pictures byte by byte, in every type that clients may upload. */
 import { crc32, deflateSync } from 'node:zlib';
 
 const be32 = (value: number) => Buffer.from([value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255]);
@@ -53,7 +53,7 @@ export function gif(width = 2, height = 3, frames = 1): Buffer {
 const segment = (mark: number, data: Buffer) =>
   Buffer.concat([Buffer.from([0xff, mark, (data.length + 2) >>> 8, (data.length + 2) & 255]), data]);
 
-/** A JPEG with a frame, a scan and an end; the thumbnail inside has its own end. */
+/** A JPEG with a frame, a scan and an end mark. The thumbnail inside has its own end mark. */
 export function jpeg(width = 2, height = 3): Buffer {
   const thumbnail = Buffer.from([0xff, 0xd8, 0xff, 0xd9]);
   return Buffer.concat([
@@ -82,14 +82,14 @@ export function webp(width = 2, height = 3, animated = false): Buffer {
   return Buffer.concat([Buffer.from('RIFF', 'latin1'), le32(4 + chunks.length), Buffer.from('WEBP', 'latin1'), chunks]);
 }
 
-/** 3 MB of empty segments before a picture. A reader that visits each segment reads 750,000 segments. */
+/** 3 MB of empty segments before a picture. A reader of all segments must read 750,000 of them. */
 export function jpegOfManySegments(): Buffer {
   const picture = jpeg();
   const segments = Buffer.alloc(3_000_000, Buffer.from([0xff, 0xe1, 0, 2]));
   return Buffer.concat([picture.subarray(0, 2), segments, picture.subarray(2)]);
 }
 
-/** A ZIP64 archive of 4.9 MB whose directory names 100,000 entries. A reader visits each entry. */
+/** A ZIP64 archive of 4.9 MB. Its directory names 100,000 entries, and a reader must read each of them. */
 export function archiveOfManyEntries(): Buffer {
   const count = 100_000;
   const entry = Buffer.alloc(46 + 2);

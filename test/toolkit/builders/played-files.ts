@@ -1,4 +1,4 @@
-/** Small audio and video files: valid containers around packets that are never decoded. */
+/** Builds small audio and video files. The containers are valid, but no test decodes the packets in them. */
 import {
   BufferTarget,
   EncodedAudioPacketSource,
@@ -30,7 +30,7 @@ async function written(format: OutputFormat, write: (output: Output) => Promise<
   return Buffer.from(target.buffer ?? new ArrayBuffer(0));
 }
 
-/** A video of whole seconds, one packet per second. */
+/** A video that lasts this number of seconds, with one packet for each second. */
 export function video(
   format: keyof typeof formats,
   { width = 320, height = 240, seconds = 2 }: { width?: number; height?: number; seconds?: number } = {},
@@ -46,7 +46,7 @@ export function video(
   });
 }
 
-/** Silence as PCM sound, in a WAV file or in an MP4 file without video. */
+/** Silence in PCM format, in a WAV file or in an MP4 file without video. */
 export function sound(format: 'wav' | 'm4a', seconds = 1): Promise<Buffer> {
   const [numberOfChannels, sampleRate] = [1, 8_000];
   return written(format === 'wav' ? new WavOutputFormat() : new Mp4OutputFormat(), async (output) => {
@@ -58,7 +58,7 @@ export function sound(format: 'wav' | 'm4a', seconds = 1): Promise<Buffer> {
   });
 }
 
-/** Frames of an MPEG stream, layer III, 128 kbit/s at 44.1 kHz: 26 ms each. */
+/** Frames of an MPEG stream (layer III, 128 kbit/s, 44.1 kHz). Each frame lasts 26 ms. */
 export function mp3(frames = 40): Buffer {
   const frame = Buffer.alloc(417);
   frame.set([0xff, 0xfb, 0x90, 0x00]);

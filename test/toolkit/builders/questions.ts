@@ -1,4 +1,4 @@
-/** Builds questions that the service has accepted. Their cost is reserved, and the runs of their answers have not begun. */
+/** Builds questions that the service has just accepted. Their cost is reserved, and the runs of their answers have not begun. */
 import { wake } from '../../../platform/engine/wakes.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { reserveBudget } from '../../../domain/agents/budget/budget.ts';
@@ -53,9 +53,9 @@ interface QuestionOptions {
   /** The reserve in the club's budget, in millionths of a US dollar. */
   micros?: bigint;
   acceptedAt?: Date;
-  /** Whether the relay also gets a wake for the run of the answer. */
+  /** Whether the builder also writes a wake for the run of the answer. */
   woken?: boolean;
-  /** Ready images of the student. */
+  /** Images of the student for the question, which are ready. */
   imageIds?: readonly Id[];
 }
 
@@ -101,14 +101,14 @@ export async function buildQuestion(
 
 /**
  * A question in a new conversation with this reserve in the club's budget. @returns the answer's id
- * @throws DomainError if the budget is exhausted (`club_budget_exhausted`); the question is then deleted
+ * @throws DomainError `club_budget_exhausted`, when the budget cannot cover the reserve. The builder then deletes the question
  */
 export async function buildCharge(asker: Asker, micros: bigint, acceptedAt: Date): Promise<Id> {
   const conversation = await buildConversation({ createdAt: acceptedAt }, asker);
   return (await buildQuestion({ micros, acceptedAt }, conversation)).answerId;
 }
 
-/** An earlier turn of the conversation with this outcome. */
+/** Builds an earlier question of the conversation, whose answer had this outcome. */
 export async function buildTurn(
   conversation: TestConversation,
   question: string,

@@ -1,4 +1,4 @@
-/** Videos that can be decoded, created by ffmpeg. */
+/** Builds videos with ffmpeg, so that a decoder can really decode them. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** Builds a request body for a handler that reads the body itself, after other checks. */
+/** Builds a request body for a handler that first makes other checks, and then reads the body itself. */
 import { readJson } from '../../../platform/core/json.ts';
 
 export function receivedBody(content: unknown): () => Promise<{ raw: Buffer; parse: () => unknown }> {

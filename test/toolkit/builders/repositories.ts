@@ -1,4 +1,4 @@
-/** Repositories and their files, as rows. */
+/** Builds repositories and their files, only as rows. */
 import type { RepositoryStatus } from '../../../entities/repositories/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { createHash } from 'node:crypto';
@@ -15,12 +15,12 @@ export interface TestRepository {
 interface RepositoryOptions {
   title?: string;
   status?: RepositoryStatus;
-  /** Files of the library, in their order. */
+  /** The files of the library that the repository contains, in order. */
   mediaIds?: readonly Id[];
   createdAt?: Date;
 }
 
-/** A published repository with these files; without files by default. */
+/** A published repository with these files. The default is no files. */
 export async function buildRepository(
   clubId: Id,
   {

@@ -1,4 +1,4 @@
-/** Shops: connections of sales platforms, products with their deliveries, and notices in the service's own format. */
+/** Builds shops: connections to sales platforms, products with their deliveries, and notices in the service's own format. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { createConnection } from '../../../domain/sales/platforms/connections.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
@@ -12,7 +12,7 @@ export interface TestSalesConnection {
   token: string;
 }
 
-/** A connection of a club. @param secret the secret with which the platform proves its identity */
+/** A connection of a club to a sales platform. @param secret the secret with which the platform proves its identity */
 export async function buildSalesConnection(
   clubId: Id,
   platform: SalesPlatform = 'generic',
@@ -29,7 +29,7 @@ interface TestProduct {
   deliveryIds: Id[];
 }
 
-/** A product of a platform for a club. @param deliveries the number of its deliveries */
+/** A product that a club sells on a platform. @param deliveries the number of deliveries that the product gives */
 export async function buildProduct(
   clubId: Id,
   { platform = 'generic', externalId = `product-${newId()}`, deliveries = 1 } = {},

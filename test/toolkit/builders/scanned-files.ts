@@ -1,8 +1,8 @@
-/** PDFs whose pages are pictures, as scanners write them. */
+/** Builds PDFs whose pages are pictures, as scanners write them. */
 import sharp from 'sharp';
 import { pdfOf } from './office-files.ts';
 
-/** @param scanned the pages that are pictures; the other pages state their number @param pages of the file */
+/** @param scanned the numbers of the pages that are pictures. The other pages contain a text with their number @param pages of the file */
 export async function scannedPdf(scanned: readonly number[], pages: number): Promise<Uint8Array<ArrayBuffer>> {
   const picture = await sharp({ create: { width: 60, height: 80, channels: 3, background: '#dddddd' } })
     .jpeg()

@@ -1,4 +1,4 @@
-/** A value of each sealed kind, written by the domain functions with the keys of the tests. */
+/** Builds a sealed value of each kind. The functions of the domain write the values, with the keys of the tests. */
 import { receivedBody } from './received-bodies.ts';
 import { setMailDomain, type MailDomainSettings } from '../../../domain/mail/domains/domains.ts';
 import { claimKey, keepAnswer } from '../../../domain/idempotency/repetitions.ts';
@@ -68,20 +68,20 @@ export async function buildSealedValues(vault: Vault): Promise<{ clubId: Id; end
   return { clubId, endpointId };
 }
 
-/** Removes every sealed value, with its row. */
+/** Deletes every row that has a sealed value. */
 export async function removeSealedValues(db: Database): Promise<void> {
   for (const table of new Set(sealedColumns.map(({ name }) => name.split('.')[0] ?? '')))
     await db.run(sql`DELETE FROM ${raw(table)}`);
 }
 
-/** The content of every sealed value, by column and row. @throws SealUnreadable if a value does not open */
+/** Returns the opened content of every sealed value, by column and row. @throws SealUnreadable if a value does not open */
 export async function readSealedValues(db: Database, vault: Vault): Promise<Record<string, string>> {
   const texts: Record<string, string> = {};
   for (const { id, sealed, column } of await sealedValues(db)) texts[`${column} ${id}`] = vault.open(sealed, id);
   return texts;
 }
 
-/** Every sealed value, in the order of the columns. */
+/** Returns every sealed value. The values have the order of their columns. */
 export async function sealedValues(db: Database): Promise<{ column: string; id: string; sealed: Buffer }[]> {
   const found = await Promise.all(
     sealedColumns.map(async ({ name, table, id, column }) => {

@@ -1,4 +1,4 @@
-/** Sessions of accounts, and the secrets in sign-in e-mails. */
+/** Builds sessions of accounts, and reads the secrets in sign-in e-mails. */
 import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { TokenPurpose } from '../../../entities/mail/values.ts';
@@ -12,7 +12,7 @@ import {
 import { testDatabase, testDeps } from '../stack/database.ts';
 import { buildClub, buildStudent, type TestAdministrator, type TestStudent } from './clubs.ts';
 
-/** An ended session of an existing account. @returns its token */
+/** A session of an existing account that was ended. @returns its token */
 export async function endedSession(kind: CallerKind): Promise<string> {
   const { token } = await buildCaller(kind);
   await endSession(await testDeps(), kind, token);
@@ -48,7 +48,7 @@ export async function mailedToken(purpose: TokenPurpose, ownerId: Id): Promise<s
   return tokenText(vault, purpose, newest.id);
 }
 
-/** A second session of an account, as if the person signed in from another browser. @returns its token */
+/** A second session of an account, as if the person had signed in from a second browser. @returns its token */
 export async function openFurtherSession(kind: CallerKind, ownerId: Id, now = new Date()): Promise<string> {
   const source = await testDatabase();
   const { token } = await source.transaction((tx) => openSession(new Transaction(tx), kind, ownerId, now));

@@ -1,4 +1,4 @@
-/** Sources in a club's index of agents' material, and their passages. */
+/** Builds sources in a club's index of agents' material, and their passages. */
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { SourceStatus } from '../../../entities/knowledge/values.ts';
 import { storedWords } from '../../../domain/knowledge/indexing/passage-words.policy.ts';
@@ -16,7 +16,7 @@ export interface TestSource {
   mediaId: Id | null;
 }
 
-/** A passage of a source to build. A string is a passage with only a text. */
+/** A passage to build. A string stands for a passage that has only this text. */
 export type NewPassage =
   | string
   | {
@@ -35,7 +35,7 @@ interface SourceOptions {
   passages?: readonly NewPassage[];
 }
 
-/** A lesson or file in the index; by default a new file. If the source is pending, it is due to be read. */
+/** A lesson or file in the index, by default a new file. If the source is pending, its reading is due. */
 export async function buildSource(
   clubId: Id,
   { lessonId, mediaId: given, title = 'Handbook', status = 'ready', passages = [] }: SourceOptions = {},
@@ -65,7 +65,7 @@ export async function buildSource(
   return { id, clubId, lessonId: lessonId ?? null, mediaId };
 }
 
-/** Inserts passages into a source in one statement, as indexing does; by default on page 1 and in the club's language. */
+/** Inserts passages into a source in one statement, as indexing does. A passage is on page 1 and in the club's language by default. */
 export async function buildPassages(
   { id: sourceId, clubId }: Pick<TestSource, 'id' | 'clubId'>,
   passages: readonly NewPassage[],
@@ -94,7 +94,7 @@ export async function buildPassages(
   );
 }
 
-/** A published lesson of a new club, in the index and due to be read. */
+/** A published lesson of a new club. It is in the index, and its reading is due. */
 export async function buildLessonSource(content: string, language: Language = 'en'): Promise<TestSource> {
   const { id: clubId } = await buildClub({ language });
   const course = await buildCourse(clubId, { modules: 1, lessons: 0 });
@@ -102,7 +102,10 @@ export async function buildLessonSource(content: string, language: Language = 'e
   return buildSource(clubId, { lessonId: lesson.id, status: 'pending' });
 }
 
-/** A file of a new club's library, in the index and due to be read. @param bytes null if the store does not contain the file */
+/**
+ * A file in the library of a new club. It is in the index, and its reading is due. @param bytes the content in the store; null if the store
+ * does not contain the file
+ */
 export async function buildFileSource(
   bytes: Uint8Array | string | null,
   { sizeBytes }: { sizeBytes?: number } = {},

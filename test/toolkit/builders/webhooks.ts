@@ -1,4 +1,4 @@
-/** Webhook endpoints, their subscriptions, and deliveries to them. */
+/** Builds webhook endpoints, their subscriptions, and deliveries to the endpoints. */
 import { idOfTime, newId, type Id } from '../../../platform/core/ids.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { fanOut } from '../../../domain/webhooks/events/fan-out.ts';
@@ -12,7 +12,7 @@ export interface TestEndpoint {
   secret: string;
 }
 
-/** An enabled endpoint, registered without the egress guard. */
+/** An enabled endpoint, whose URL is not checked by the egress guard. */
 export async function buildEndpoint(
   clubId: Id,
   url: string,
@@ -50,7 +50,7 @@ export interface TestWebhookDelivery extends Subscription {
   eventId: Id;
 }
 
-/** A delivery to the endpoint that is due at `now`, created by the real fan-out; no workflow runs for it. */
+/** A delivery to the endpoint that is due at `now`. The real fan-out creates it, but no workflow runs for it. */
 export async function buildWebhookDelivery(subscription: Subscription, now = new Date()): Promise<TestWebhookDelivery> {
   const { db } = await testDeps();
   const fact = factAbout(subscription, 'student.updated', now);

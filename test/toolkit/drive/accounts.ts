@@ -31,7 +31,7 @@ export interface AccountKind {
   requestReset: (email: string) => Promise<Answer>;
   verify: (token: string) => Promise<Answer>;
   confirmReset: (token: string, password: string) => Promise<Answer>;
-  /** Reads the person of the session. The status is 200 while the session is valid. */
+  /** Reads the account that owns the session. The status is 200 while the session is valid. */
   read: (token: string) => Promise<Answer>;
   /** @throws Error if the account does not exist */
   idOf: (email: string) => Promise<Id>;

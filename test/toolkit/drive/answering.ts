@@ -1,4 +1,4 @@
-/** The steps of answers with a fake model, the test database and the test's own writer of logs. */
+/** Runs the steps of answers with a fake model, the test database, and a log writer of the test. */
 import pino from 'pino';
 import { readConfig } from '../../../config.ts';
 import { Secret } from '../../../platform/core/secret.ts';
@@ -18,17 +18,16 @@ interface Answering {
   model(): FakeModel;
   /** The dependencies of steps. The failpoint does nothing by default. */
   deps(overrides?: Partial<AnswerDeps> & AnsweringOptions): Promise<AnswerDeps>;
-  /** One step, at a time in Unix milliseconds. */
+  /** Runs one step at this time, in Unix milliseconds. */
   step(questionId: Id, options?: StepOptions): Promise<AnswerStep>;
   /**
-   * Runs one step of a question. The question is new by default. The model follows the scripts: the first script for the first call, and
-   * each later script for the next call.
+   * Runs one step of a question, by default of a new question. The model uses one script for each call, in order.
    */
   answer(
     scripts: Script | readonly Script[],
     options?: StepOptions & { question?: TestQuestion },
   ): Promise<{ question: TestQuestion; step: AnswerStep }>;
-  /** The reports about the answers that have ended in this test. */
+  /** The service's reports about the answers that have ended in this test. */
   ended: AnswerReport[];
   notifications(): number;
 }
@@ -46,7 +45,7 @@ interface StepOptions extends AnsweringOptions {
   signal?: AbortSignal;
 }
 
-/** Call it in a `describe`. */
+/** Call this function in a `describe`. */
 export function useAnswering(): Answering {
   let model: FakeModel | undefined;
   const logs: DeltaLog[] = [];

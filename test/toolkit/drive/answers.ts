@@ -1,4 +1,4 @@
-/** Acts as the worker that writes answers. It writes log entries and the end with citations, and sends a NOTIFY after each commit. */
+/** Acts as the worker that writes answers: writes log entries, ends an answer with its citations, and sends a NOTIFY after each commit. */
 import { answersChannel, tagOf } from '../../../domain/agents/answers/answers-channel.ts';
 import type { AnswerStatus } from '../../../entities/agents/values.ts';
 import type { AnswerError } from '../../../domain/agents/agents.policy.ts';
@@ -39,7 +39,7 @@ async function writeLog(tx: Transaction, answerId: Id, texts: readonly string[])
     );
 }
 
-/** Notifies about this answer like a worker. Without an id, notifies about any answer. */
+/** Sends the NOTIFY of a worker about this answer. Without an id, the NOTIFY is about any answer. */
 export async function notifyStreams(answerId?: Id): Promise<void> {
   const payload = answerId === undefined ? '' : tagOf(answerId);
   await (await testDatabase()).query(`SELECT pg_notify('${answersChannel}', $1)`, [payload]);
@@ -59,7 +59,7 @@ interface Ending {
   notified?: boolean;
 }
 
-/** Ends an answer as its run would do. One transaction writes the last words, the content, the citations, the call and the settlement. */
+/** Ends an answer as its run does. One transaction writes the last words, the content, the citations, the model call and the settlement. */
 export async function endAnswer(
   answerId: Id,
   {

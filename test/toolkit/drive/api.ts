@@ -1,4 +1,4 @@
-/** The real API of the test run, on the real stack, with a movable clock. Every answer is checked against the contract. */
+/** The real API of the test run, on the real stack, with a clock that tests can move. Each call checks the answer against the contract. */
 import { expect } from 'chai';
 import { startApi, type RunningApi } from '../../../api/server.ts';
 import { readConfig, type Config } from '../../../config.ts';
@@ -22,7 +22,7 @@ export interface Answer {
 export interface Call {
   token?: string | undefined;
   body?: unknown;
-  /** Sent unchanged instead of a JSON body. */
+  /** A body that is sent unchanged instead of a JSON body. */
   raw?: string | Uint8Array | ReadableStream;
   headers?: Record<string, string>;
   /** The address of the caller; by default each call has a different address. */
@@ -55,7 +55,7 @@ export async function testConfig(overrides: Record<string, string> = {}): Promis
     API_METRICS_PORT: '0',
     FILES_PORT: '0',
     WORKER_PORT: '0',
-    ANSWER_TICK_MS: '0', // tests do not wait, except steady-answer.test.ts
+    ANSWER_TICK_MS: '0', // only steady-answer.test.ts waits; all other tests do not wait
     LOG_LEVEL: 'silent',
     EGRESS_ALLOWED_NETWORKS: '', // as in production: the stack's setting would allow receivers on this machine
     TRUSTED_PROXIES: '127.0.0.0/8',
@@ -73,8 +73,8 @@ export function testApi(): Promise<RunningApi> {
 }
 
 /**
- * The time limit for counting a call. The limit is longer than even a busy machine needs. If the limit were shorter, a call could pass
- * uncounted, or could be refused.
+ * The time limit in which the rate limiter counts a call. Even a busy machine needs less time. If the limit were shorter, the API could
+ * accept a call without counting it, or refuse the call.
  */
 export const counterDeadlineMs = 20_000;
 
@@ -104,7 +104,7 @@ export async function call(method: string, path: string, options: Call = {}): Pr
 }
 
 /**
- * Calls an API at another address. @param onAnswer a function that is called with the answer, before the answer is checked against the
+ * Calls an API at a different address. @param onAnswer a function that is called with the answer, before the answer is checked against the
  * contract
  */
 export async function callAt(
@@ -145,8 +145,8 @@ export function expectError(answer: Answer, code: ErrorCode): void {
 }
 
 /**
- * The parts of an answer that a caller can see, except its request id and the time. If these parts are equal, the answers reveal no
- * difference.
+ * Returns the parts of an answer that a caller can see, except the request id and the time. If these parts of two answers are equal, a
+ * caller cannot distinguish the answers.
  */
 export function visible({ status, text, headers }: Answer): string {
   const fields = [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
@@ -162,8 +162,8 @@ const contract = contractOperations().map((operation) => ({
 
 function holdAgainstContract(method: string, path: string, status: number, body: unknown, type?: string): void {
   const [pathname = ''] = path.split('?');
-  // Two paths may match, such as `media/storage` and `media/{mediaId}`. The path whose parameter comes later is used. It sorts first,
-  // because a brace sorts after letters.
+  // Two paths may match, such as `media/storage` and `media/{mediaId}`. The first path in sorted order is used, in which a parameter comes
+  // later, because a brace sorts after letters.
   const fitting = contract.filter(({ pattern }) => pattern.test(pathname));
   const [answering] = fitting.map(({ shape }) => shape).toSorted();
   const known = fitting.find(
@@ -174,7 +174,7 @@ function holdAgainstContract(method: string, path: string, status: number, body:
   expect(faults, `${method} ${path} answered ${status} ${JSON.stringify(body)}`).to.deep.equal([]);
 }
 
-/** An address of 10.0.0.0/8, a new address for each call, because rates are counted per address. */
+/** Returns a new address of 10.0.0.0/8 for each call, because the API counts rates for each address. */
 export function someAddress(): string {
   const [a, b, c] = crypto.getRandomValues(new Uint8Array(3));
   return `10.${a}.${b}.${c}`;

@@ -1,4 +1,4 @@
-/** The calls of students and administrators about assignments, over HTTP. */
+/** Makes the calls of students and administrators about assignments, over HTTP. */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { TestClub } from '../builders/clubs.ts';
 import { call, type Answer } from './api.ts';

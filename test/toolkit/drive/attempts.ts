@@ -1,4 +1,4 @@
-/** Attempts whose answer the test chooses. The real code claims and records them, and no request reaches a receiver. */
+/** Makes webhook attempts whose answer the test chooses. The real code claims and records an attempt, but no request reaches a receiver. */
 import { createSuccessWriter } from '../../../domain/webhooks/attempts/record-success.ts';
 import type { Priority } from '../../../entities/facts/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -15,7 +15,7 @@ import { testDeps } from '../stack/database.ts';
 export const accepted: AttemptAnswer = { outcome: 'succeeded', responseStatus: 200, durationMs: 1 };
 export const refused: AttemptAnswer = { outcome: 'http_error', responseStatus: 500, durationMs: 1 };
 
-/** The step's dependencies, with receivers that give this answer. */
+/** The dependencies of the step, with receivers that give this answer. */
 export async function answering(
   post: DeliveryDeps['post'],
   changes: Partial<DeliveryDeps> = {},
@@ -33,7 +33,7 @@ export async function answering(
   };
 }
 
-/** One step of the delivery. @returns its result, and the requests that it posted */
+/** Runs one step of the delivery. @returns the result of the step, and the requests that it posted */
 export async function stepOf(
   { id }: { id: Id },
   answer: AttemptAnswer = accepted,
@@ -55,7 +55,7 @@ export async function claimed({ id }: { id: Id }, now = Date.now()): Promise<Cla
   return claim;
 }
 
-/** Lets the real fan-out make a delivery to the subscription's endpoint. The fan-out claims the first attempt for this process. */
+/** Lets the real fan-out create a delivery to the subscription's endpoint, and claim the first attempt for this process. */
 export async function claimedDirectly(
   subscription: Subscription,
   now = Date.now(),

@@ -1,6 +1,6 @@
 /**
- * Runs the automations of a club without Temporal. It processes the club's facts, and makes the steps of the runs in the order of their due
- * times. Its clock jumps from one step to the next step. Temporal would add only waits, and other tests check the waits with time skipping.
+ * Runs the automations of a club without Temporal. It handles the club's facts, and makes the steps of the runs in the order of their due
+ * times. Its clock jumps from one step to the next step. Temporal would only add waits. Other tests check these waits with time skipping.
  */
 import { enrollByFacts } from '../../../domain/automations/entering/by-facts.ts';
 import { enrollByHand } from '../../../domain/automations/entering/by-hand.ts';
@@ -22,11 +22,11 @@ export interface AutomationPlay {
   answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
   /** Processes only facts. */
   tellFacts: () => Promise<void>;
-  /** Processes all facts, runs and gates that are due now. */
+  /** Handles all facts, runs and gates that are due now. */
   settle: () => Promise<void>;
-  /** Moves the clock by this duration, and takes each step when it is due. */
+  /** Moves the clock by this duration, and makes each step at the time when it is due. */
   pass: (ms: number) => Promise<void>;
-  /** @returns the id of the run that the student enters by hand */
+  /** Lets a student enter by hand. @returns the id of the run */
   enroll: (automationId: Id, studentId: Id) => Promise<Id>;
   /** @returns the status and the exit of a run, and then its outcomes, such as `exited by_hand: wait by_hand` */
   story: (automationId: Id, runId: Id) => Promise<string>;
@@ -52,7 +52,7 @@ export async function automationDeps(smtp = nobody): Promise<RunDeps> {
   };
 }
 
-/** More steps indicate an endless loop in the test or in the product. */
+/** The largest number of steps. More steps mean that the test or the product has an endless loop. */
 const mostSteps = 5_000;
 
 export async function playAutomations(clubId: Id, start: Date): Promise<AutomationPlay> {

@@ -1,4 +1,4 @@
-/** The dependencies of campaign steps in tests. */
+/** Makes the dependencies of campaign steps in tests. */
 import { readConfig } from '../../../config.ts';
 import { updateCampaign } from '../../../domain/campaigns/drafts/drafts.ts';
 import type { SendingDeps } from '../../../domain/campaigns/sending.ts';

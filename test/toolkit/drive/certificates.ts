@@ -1,4 +1,4 @@
-/** Issues the certificates that tests start from, through the API. */
+/** Issues, through the API, the certificates with which tests begin. */
 import { expect } from 'chai';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -24,7 +24,7 @@ export async function issueCertificateByHand(
   return answer.body.data;
 }
 
-/** An administrator's calls about one certificate. */
+/** The calls of an administrator about one certificate. */
 export const certificateCalls = (club: TestClub, id: Id, token = club.owner.token) => ({
   read: () => call('GET', `${certificatesPath(club)}/${id}`, { token }),
   reissue: () => call('POST', `${certificatesPath(club)}/${id}/reissue`, { token }),

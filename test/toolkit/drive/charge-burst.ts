@@ -1,4 +1,7 @@
-/** A process that charges one budget many times simultaneously and prints the number of allowed calls: argv = url, counter, limit, calls. */
+/**
+ * A process that charges one budget of the rate limiter many times simultaneously, and prints the number of allowed calls. Its arguments
+ * are url, counter, limit and calls.
+ */
 import { Secret } from '../../../platform/core/secret.ts';
 import { createLimiter } from '../../../api/rate-limits/limiter.ts';
 

@@ -1,4 +1,4 @@
-/** Students' calls in the classroom, and the ends of their access. */
+/** Makes the calls of students in the classroom, and ends their access. */
 import { revokeAccess } from '../../../domain/access/enrollments/enrollments.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { OpenCourse, Learner } from '../builders/access.ts';

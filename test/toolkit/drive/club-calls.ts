@@ -1,4 +1,4 @@
-/** Administrators' calls under the path of a club. */
+/** Makes the calls of administrators under the path of a club. */
 import type { TestClub } from '../builders/clubs.ts';
 import { call, type Answer } from './api.ts';
 

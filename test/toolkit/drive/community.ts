@@ -1,4 +1,4 @@
-/** The calls of students and administrators in the community, over HTTP. */
+/** Makes the calls of students and administrators in the community, over HTTP. */
 import { fillSpace, type SpaceFillStep } from '../../../domain/joining/joining.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { TestClub } from '../builders/clubs.ts';
@@ -48,7 +48,7 @@ export async function fill(spaceId: Id, now = Date.now()): Promise<SpaceFillStep
   }
 }
 
-/** Counts the member rows of a space. The tally `member_count` must equal this number. */
+/** Counts the rows of the members of a space. The stored number `member_count` must be equal to this number. */
 export async function countedMembers(spaceId: Id): Promise<number> {
   const [row] = await (
     await testDatabase()

@@ -1,4 +1,4 @@
-/** Waits for the end of webhook deliveries, wakes their runs, and ends their leases. */
+/** Waits until webhook deliveries have ended, wakes their runs, and ends their leases. */
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import { createNotifier } from '../../../platform/infra/postgres/notifications.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -9,7 +9,7 @@ import type { TestWebhookDelivery } from '../builders/webhooks.ts';
 import { testDeps, testDatabase } from '../stack/database.ts';
 import { until } from './until.ts';
 
-/** Resolves once the delivery has ended with this status. */
+/** Resolves when the delivery has ended with this status. */
 export async function untilDelivery(id: Id, status: WebhookDelivery['status'], timeoutMs = 5_000): Promise<void> {
   await until(status, { timeoutMs }, async () => (await deliveryRow(id)).status === status);
 }
@@ -25,7 +25,7 @@ export async function wakeDelivery({ id, clubId, endpoint }: TestWebhookDelivery
   await notified.transaction((tx) => wake(tx, 'webhookDelivery', [delivery], new Date()));
 }
 
-/** Ends the lease of an attempt in flight immediately, so that the test need not wait 25 s. The time of the database decides. */
+/** Ends the lease of an attempt in flight now, by the clock of the database, so that the test need not wait 25 s. */
 export async function endLease(deliveryId: Id): Promise<void> {
   await (
     await testDatabase()

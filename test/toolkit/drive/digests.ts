@@ -1,4 +1,4 @@
-/** The dependencies of digest steps in tests. */
+/** Makes the dependencies of digest steps in tests, and the steps. */
 import type { DigestDeps } from '../../../domain/community/digests/sending.ts';
 import { stepDigest, type DigestStep } from '../../../domain/community/digests/step.ts';
 import type { Id } from '../../../platform/core/ids.ts';

@@ -1,4 +1,4 @@
-/** The erasure of files: its rounds, broken and slow stores, and the remains of a file. */
+/** Runs the erasure of files in tests, also with broken and slow stores, and reads what remains of a file. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { requireOwnImages } from '../../../domain/media/purposes/agent-images.ts';
 import { completeMedia } from '../../../domain/media/uploads/completion.ts';
@@ -16,7 +16,7 @@ export async function uploadBytes(uploader: Uploader, file: TestFile): Promise<R
   return reserved;
 }
 
-/** Runs rounds until nothing is due. */
+/** Runs rounds of the erasure until no file is due. */
 export async function eraseAll(now: Date, deps?: MediaDeps): Promise<void> {
   const from = deps ?? (await mediaDeps());
   while ((await eraseDue(from, now)).more);
@@ -28,7 +28,7 @@ export const withoutErasing = (name: Id): Promise<LibraryDeps> =>
     remove: (key) => (key.includes(name) ? Promise.reject(new Error('The store is away')) : storage.remove(key)),
   }));
 
-/** A store that calls `meanwhile` after it returns the size of a file. */
+/** A store that calls `meanwhile` after it has read the size of a file, before it returns the size. */
 export const whileLookedAt = (meanwhile: () => Promise<unknown>): Promise<LibraryDeps> =>
   mediaDeps((storage) => ({
     async size(key) {
@@ -47,7 +47,7 @@ export const beforeErasing = (mediaId: Id, meanwhile: () => Promise<unknown>): P
     },
   }));
 
-/** Completes an upload and processes it like a worker. @returns the record's status and error, or the code of the refusal */
+/** Completes an upload and processes the file as a worker does. @returns the record's status and error, or the code of the refusal */
 export async function completed(
   owner: { clubId: Id; studentId?: Id },
   mediaId: Id,
@@ -79,7 +79,7 @@ export async function showing(clubId: Id, student: TestStudent, ...imageIds: Id[
     );
 }
 
-/** A summary of the row: status, error, and whether the key and an erasure time are set. */
+/** Summarizes the row of a file: its status, its error, and whether it has a key and an erasure time. */
 export async function mediaState(id: Id): Promise<string> {
   const source = await testDatabase();
   const [row] = await source.query<{ text: string }[]>(

@@ -1,4 +1,7 @@
-/** A client of event streams. An independent parser reads the body while it arrives. The client checks each event against the contract. */
+/**
+ * A client of event streams. An independent parser reads the body while the body arrives. The client checks each event against the
+ * contract.
+ */
 import { request, type IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import { createParser } from 'eventsource-parser';
@@ -17,11 +20,11 @@ export interface EventClient {
   raw(): string;
   /** The texts of all deltas so far, joined. */
   text(): string;
-  /** @returns the first event of this name; waits for the event if necessary @throws Error if the stream ends, or if 15 s pass */
+  /** Waits for the first event of this name. @returns the event @throws Error if the stream ends, or if 15 s pass */
   event(name: string): Promise<Received>;
-  /** Resolves once the deltas have this many characters together. */
+  /** Resolves when all deltas together have this many characters. */
   textOf(length: number, timeoutMs?: number): Promise<string>;
-  /** Resolves with the end of the body. */
+  /** Resolves when the body has ended. */
   ended: Promise<'whole' | 'cut'>;
   /** Stops reading until the test resumes the client. */
   pause(): void;

@@ -10,7 +10,7 @@ export const everyOperation = contractOperations();
 /** Operations that accept JSON. */
 export const withBody = everyOperation.filter(({ hasBody, fileBody }) => hasBody && !fileBody);
 
-/** `POST /v1/auth/sign-in`, for titles. */
+/** Names an operation in titles of tests, such as `POST /v1/auth/sign-in`. */
 export const nameOf = ({ method, path }: ContractOperation) => `${method.toUpperCase()} ${path}`;
 
 /** @throws Error if the contract has no such operation */
@@ -22,7 +22,7 @@ export function operationOf(operationId: OperationId): ContractOperation {
 
 export type PathParameters = Readonly<Record<string, string | undefined>>;
 
-/** The path with these parameters; other parameters name records that do not exist. */
+/** Returns the path with these parameters. All other parameters get the ids of records that do not exist. */
 export function pathOf(operation: ContractOperation, parameters: PathParameters = {}): string {
   const schemas = new Map(operation.parameters.map(({ name, schema }) => [name, schema]));
   return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -37,8 +37,8 @@ export function pathOf(operation: ContractOperation, parameters: PathParameters 
 let pointsGiven = 0;
 
 /**
- * Makes the values of a body that cannot be copied from the example. Some values must be unused: ids that callers choose, addresses, names
- * and points. The URL of a receiver must need no name server, and dates must be current.
+ * Replaces values of the example that a test cannot use unchanged. Ids that callers choose, addresses, names and points must be new. The
+ * URL of a receiver must not need a name server, and dates must be current.
  */
 const fresh: Readonly<Record<string, (example: JsonObject) => unknown>> = {
   id: () => randomUUID(),
@@ -48,13 +48,13 @@ const fresh: Readonly<Record<string, (example: JsonObject) => unknown>> = {
   url: () => 'https://93.184.216.34/hooks/club',
   external_id: () => newId(),
   at: () => new Date(Date.now() + 86_400_000).toISOString().slice(0, 16),
-  // The beginning of a session. If the example also has an end, the request uses the beginning of the example.
+  // The beginning of a session. If the example also has an end, the beginning in the example remains.
   starts_at: (example) =>
     'ends_at' in example ? undefined : new Date((Math.ceil(Date.now() / 3_600_000) + 48) * 3_600_000).toISOString(),
   since: () => new Date(Date.now() - 86_400_000).toISOString(),
 };
 
-/** @returns the contract's example with an unused e-mail address; undefined if the operation accepts no body */
+/** @returns the example in the contract, with an unused e-mail address; undefined if the operation accepts no body */
 export function bodyOf(operation: ContractOperation): JsonObject | undefined {
   if (!operation.hasBody) return undefined;
   const example = exampleOf(operation);

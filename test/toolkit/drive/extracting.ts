@@ -1,4 +1,4 @@
-/** Extracts files in tests inside the extraction thread, like the worker. */
+/** Extracts files in tests inside the extraction thread, as the worker does. */
 import { withWords } from '../../../domain/knowledge/indexing/passage-words.policy.ts';
 import { extract, type Extraction, type ThreadRules } from '../../../domain/knowledge/extraction/extraction.ts';
 import { readFile } from '../../../domain/knowledge/extraction/read-out.ts';
@@ -38,13 +38,13 @@ export async function readFrom(
   return extraction;
 }
 
-/** Reads without a thread, for many small files. @throws Unreadable */
+/** Reads a file without a thread, which is faster for many small files. @throws Unreadable */
 export async function readHere(bytes: Uint8Array, says: string | null = null): Promise<Omit<Read, 'result'>> {
   const { sections, ...rest } = await readFile(bytes, says, { onPage() {} });
   return { ...rest, passages: Array.from(cutPassages(sections, 'en'), withWords) };
 }
 
-/** A summary of the passages: their positions, and their blocks without the white space after them. */
+/** Returns a summary of the passages: the position of each passage, and its blocks without white space at their ends. */
 export function shortly({
   passages,
 }: Pick<Read, 'passages'>): { page?: number; headings: string[]; blocks: string[] }[] {
@@ -55,7 +55,7 @@ export function shortly({
   }));
 }
 
-/** @returns why the file cannot be read @throws Error if it can */
+/** @returns the reason why the file cannot be read @throws Error if it can */
 export async function refusalOf(
   bytes: Uint8Array<ArrayBuffer> | string,
   options: Parameters<typeof extracted>[1] = {},

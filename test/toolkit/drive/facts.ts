@@ -1,4 +1,4 @@
-/** Commits facts like the product, for the relay of the test, and assembles the body of a fact. */
+/** Commits facts as the product does, so that the relay of the test handles them, and makes the body of a fact. */
 import type { CausedWorkflow } from '../../../domain/contexts.ts';
 import { assembleBodies } from '../../../domain/webhooks/events/bodies/assemble.ts';
 import type { SubjectStudent } from '../../../domain/webhooks/events/bodies/reading.ts';
@@ -10,7 +10,7 @@ import type { EventType } from '../../../platform/core/event-types.ts';
 import { recordFact, type FactResult, type FactToTell } from '../../../platform/engine/facts.ts';
 import { testDeps } from '../stack/database.ts';
 
-/** Commits a fact about the student. Notifies the relay, unless the NOTIFY is to be lost. @returns the event's id */
+/** Commits a fact about the student, and notifies the relay, unless the test wants a lost NOTIFY. @returns the event's id */
 export async function commitFact(
   { clubId, studentId }: { clubId: Id; studentId: Id },
   {

@@ -1,4 +1,4 @@
-/** Imports in tests: uploaded through the API, and processed by the step itself, with the real store. */
+/** Runs imports in tests: uploads files through the API, and makes the steps of the import directly, with the real store. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { stepImport, type ImportDeps, type ImportStep } from '../../../domain/access/imports/step.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -49,7 +49,7 @@ export async function runImport(importId: Id, deps?: ImportDeps): Promise<Import
 
 const waitsForTurn = (status: string) => status === 'pending' || status === 'running';
 
-/** Uploads a file and processes it. @returns the import's record at its end */
+/** Uploads a file and processes it. @returns the final record of the import */
 export async function importFile(club: TestClub, file: string | Uint8Array, query = ''): Promise<ImportRecord> {
   const accepted = await upload(club, file, query);
   if (accepted.status !== 202) throw new Error(`The upload was refused: ${accepted.text}`);
@@ -61,7 +61,7 @@ export async function readImport(club: TestClub, importId: Id): Promise<ImportRe
   return (await call('GET', importsPath(club, importId), { token: club.owner.token })).body.data;
 }
 
-/** The whole report, page after page. */
+/** Reads all pages of the report. */
 export async function reportOf(club: TestClub, importId: Id, filter = ''): Promise<ReportRow[]> {
   const rows: ReportRow[] = [];
   for (let page = 1; ; page++) {
@@ -72,15 +72,14 @@ export async function reportOf(club: TestClub, importId: Id, filter = ''): Promi
   }
 }
 
-/** A summary of the report: `2 created`, `3 failed email_invalid email`. */
+/** Summarizes the report in lines such as `2 created` and `3 failed email_invalid email`. */
 export async function shortReport(club: TestClub, importId: Id): Promise<string[]> {
   const rows = await reportOf(club, importId);
   return rows.map(({ row, outcome, code, column }) => [row, outcome, code, column].filter(Boolean).join(' '));
 }
 
 /**
- * Resolves when one part of the club's upload is stored. The API sends no other part at that time, because the next part is still
- * incomplete.
+ * Resolves when the store has one part of the club's upload. The API sends no further part yet, because the next part is still incomplete.
  */
 export async function untilPartStored(club: { id: Id }): Promise<void> {
   const bucket = await testBucket();
@@ -89,7 +88,7 @@ export async function untilPartStored(club: { id: Id }): Promise<void> {
   });
 }
 
-/** The private bucket's content of a club: files and open uploads. */
+/** Returns what the private bucket contains for a club: files and open uploads. */
 export async function storedOf(club: { id: Id }): Promise<string[]> {
   const bucket = await testBucket();
   const prefix = `student-imports/${club.id}/`;

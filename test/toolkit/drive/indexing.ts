@@ -1,4 +1,4 @@
-/** The step that indexes a source, and changes of the source during it. */
+/** Makes the step that indexes a source, and changes the source during the step. */
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { extract } from '../../../domain/knowledge/extraction/extraction.ts';
 import { claimSource, type Claim } from '../../../domain/knowledge/indexing/claims.ts';
@@ -34,7 +34,7 @@ export async function stepSource(
   return indexSource(await indexingDeps(deps), id, now, { beat, stop });
 }
 
-/** @param work a function that runs after the source was read and before a result is recorded */
+/** @param work a function that runs after the step has read the source, and before the step records a result */
 export const whenRead = (work: () => Promise<unknown>): Partial<IndexingDeps> => ({
   async failpoint(place) {
     if (place === 'source_read') await work();

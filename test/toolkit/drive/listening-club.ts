@@ -1,4 +1,4 @@
-/** A club whose events all arrive at a real receiver through a real worker, for the test of the event catalogue. */
+/** Builds a club for the test of the event catalogue. A real worker sends all events of the club to a real receiver. */
 import { expect } from 'chai';
 import { isSignedWith, type Receiver } from '../../../dev/clients/receiver.ts';
 import { eventTypes, type EventType } from '../../../platform/core/event-types.ts';
@@ -10,10 +10,10 @@ import { buildEndpoint, type TestEndpoint } from '../builders/webhooks.ts';
 import { until } from './until.ts';
 
 const patienceMs = 20_000;
-/** The document number of every buyer in these tests. It arrives in notices and must never leave the service. */
+/** The identity document number of every buyer in these tests. Notices contain the number, and the service must never send it to anyone. */
 export const taxDocument = '529.982.247-25';
 
-/** An event as it arrived: signed, and valid by its schema. */
+/** An event that arrived with a valid signature, and that its schema allows. */
 export interface ArrivedEvent {
   type: EventType;
   // oxlint-disable-next-line typescript/no-explicit-any -- tests read fields of a body that its schema has just confirmed
@@ -23,8 +23,8 @@ export interface ArrivedEvent {
 export interface ListeningClub extends TestClub {
   /**
    * Runs an act and waits until all its effects have arrived.
-   * @returns the events that the act caused, in the order of the facts. The library for receivers has verified each signature, and each
-   * event matches the contract
+   * @returns the events that the act caused, in the order of their facts. Each signature was verified with the library for receivers, and
+   * each event matches the contract
    */
   eventsOf(act: () => Promise<unknown>): Promise<ArrivedEvent[]>;
 }
@@ -55,7 +55,7 @@ export async function openListeningClub(receiver: Receiver): Promise<ListeningCl
   };
 }
 
-/** Resolves when no fact, wake, delivery, notice or import of the club waits. */
+/** Resolves when the club has no waiting fact, wake, delivery, notice or import. */
 async function untilQuiet(clubId: Id): Promise<void> {
   const { manager } = await testDatabase();
   await until('the end of all effects of the act', { timeoutMs: patienceMs }, async () => {

@@ -1,6 +1,6 @@
 /**
- * Measures how long the thread of an API is blocked: the longest work between two iterations of its event loop. It measures the CPU time of
- * the thread, because on a busy machine a clock would also count the time of other processes.
+ * Measures how long the thread of an API is blocked, which is the longest work between two iterations of its event loop. It measures CPU
+ * time of the thread, because a clock would also count the time that a busy machine gives to other processes.
  */
 
 interface LoopHolds {
@@ -10,7 +10,7 @@ interface LoopHolds {
   longestMs(): number;
 }
 
-/** Measures each iteration of the calling thread's event loop. It does not keep the process alive. */
+/** Measures each iteration of the calling thread's event loop. The measurement does not keep the process alive. */
 export function watchHolds(): LoopHolds {
   let lastTurn = usedMs();
   let longest = 0;

@@ -1,6 +1,6 @@
 /**
- * Uploads files in tests. A test reserves an upload through the API, sends the file as the answer says, completes the upload, and reads the
- * bucket.
+ * Uploads files in tests. The functions reserve an upload through the API, send the file as the answer says, complete the upload, and read
+ * the bucket.
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
@@ -48,14 +48,17 @@ export async function keysOf({ id }: { id: Id }): Promise<string[]> {
   return (await (await testBucket()).objects(prefix)).map((key) => key.slice(prefix.length));
 }
 
-/** A file, and its announced properties. */
+/** A file, and the properties that a client announces for it. */
 export interface TestFile {
   fileName: string;
   mime: string;
   bytes: Buffer;
 }
 
-/** The uploader: an administrator for the library, or a student for an agent's image or their own picture. */
+/**
+ * The account that uploads: an administrator for a file of the library, or a student for an image for an agent or for the student's own
+ * picture.
+ */
 export type Uploader =
   | { club: TestClub; token?: string }
   | { club: TestClub; student: TestStudent; uploads?: 'agent-images' | 'avatar' };
@@ -63,7 +66,7 @@ export type Uploader =
 const tokenOf = (uploader: Uploader) =>
   'student' in uploader ? uploader.student.token : (uploader.token ?? uploader.club.owner.token);
 
-/** Requests an upload. @param body replaces the announced properties */
+/** Requests an upload. @param body a body that replaces the announced properties */
 export function reserving(uploader: Uploader, file: TestFile, body: Record<string, unknown> = {}): Promise<Answer> {
   const { id } = uploader.club;
   const path =
@@ -84,7 +87,7 @@ export async function reserve(
   return { media: answer.body.data, upload: answer.body.upload };
 }
 
-/** Sends the bytes as the descriptor says. @returns the status of the last answer: 200 for `put`, 204 for `tus` */
+/** Sends the bytes as the upload descriptor says. @returns the status of the last answer: 200 for `put`, 204 for `tus` */
 export async function send(upload: Upload, bytes: Buffer): Promise<number> {
   if (upload.method === 'put') return put(upload, bytes);
   const created = await beginUpload(upload, bytes.length);
@@ -122,7 +125,7 @@ export const sendPiece = (
     body: new Uint8Array(bytes),
   });
 
-/** Puts the bytes as the descriptor says. @returns the store's status */
+/** Sends the bytes in one PUT request, as the upload descriptor says. @returns the store's status */
 export async function put(
   { url, headers }: Pick<Upload, 'url' | 'headers'>,
   bytes: Buffer,
@@ -136,14 +139,14 @@ export async function put(
   return response.status;
 }
 
-/** Announces that the file has arrived. */
+/** Tells the API that the file has arrived. */
 export function sayingArrived(uploader: Uploader, mediaId: Id): Promise<Answer> {
   return call('POST', libraryPath(uploader.club, mediaId, 'complete'), { token: tokenOf(uploader) });
 }
 
 /**
- * Tells the API that the file has arrived, and processes the file as a worker does. @returns the answer to a second call, if the first
- * answer said that the file is in processing
+ * Tells the API that the file has arrived, and processes the file as a worker does. @returns the answer. If the first answer says that the
+ * file is in processing, this is the answer to a second call
  */
 export async function completing(uploader: Uploader, mediaId: Id): Promise<Answer> {
   const answer = await sayingArrived(uploader, mediaId);
@@ -152,7 +155,7 @@ export async function completing(uploader: Uploader, mediaId: Id): Promise<Answe
   return sayingArrived(uploader, mediaId);
 }
 
-/** Reserves, puts and completes. @returns the record at its end */
+/** Reserves an upload, sends the file and completes the upload. @returns the final record of the file */
 export async function uploadFile(
   uploader: Uploader,
   file: TestFile,

@@ -1,4 +1,6 @@
-/** The provider's own SDK as a client of the fake model. It parses the fake answers like answers of the real service. */
+/**
+ * The provider's own SDK as a client of the fake model. It parses answers of the fake model in the same way as answers of the real service.
+ */
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import type { MessageStream } from '@anthropic-ai/sdk/lib/MessageStream';
 import { startFakeModel, type FakeModel } from '../../../dev/fake-model/fake-model.ts';
@@ -29,7 +31,7 @@ export const asking = (content: string | Block[], more: Partial<ModelRequest> = 
   messages: [{ role: 'user', content }],
   ...more,
 });
-/** The blocks, and then the question about them. */
+/** A request with these blocks, and then the question about them. */
 export const question = (text: string, ...blocks: Block[]): ModelRequest => asking([...blocks, { type: 'text', text }]);
 
 interface ModelClient {
@@ -39,11 +41,11 @@ interface ModelClient {
   answerTo(body: ModelRequest, script?: Script): Promise<Anthropic.Message>;
   /** Sends the request without the SDK. @param apiKey empty for none */
   post(path: string, body: string, apiKey?: string): Promise<Response>;
-  /** Resolves when the connection of the request has closed on the model's side. @param number from 1 */
+  /** Resolves when the model has noticed that the connection of the request is closed. @param number from 1 */
   outcomeOf(number: number): Promise<string>;
 }
 
-/** Call it in a `describe`: a fake model for its tests, reset before each of them. */
+/** Starts a fake model for the tests of a `describe`, and resets it before each test. Call this function in the `describe`. */
 export function useModelClient(): ModelClient {
   let running: FakeModel | undefined;
   before('start the fake model', async () => {
@@ -87,7 +89,7 @@ export const answerText = ({ content }: Anthropic.Message): string =>
 export const answerCitations = ({ content }: Anthropic.Message): Anthropic.TextCitation[] =>
   content.flatMap((block) => (block.type === 'text' ? (block.citations ?? []) : []));
 
-/** The SDK's report of a failed request: its status and the type of the error, or the error's name. */
+/** Returns how the SDK reports a failed request: by the status and the type of the error, or by the error's name. */
 export async function failureOf(work: Promise<unknown>): Promise<string> {
   try {
     await work;

@@ -1,5 +1,5 @@
 /**
- * Moves files between the private and the public bucket. It makes the steps of the runs, and lists the objects of a club in both buckets.
+ * Moves files between the private and the public bucket by the steps of the runs, and lists the objects of a club in both buckets.
  */
 import { readConfig } from '../../../config.ts';
 import type { LibraryDeps } from '../../../domain/media/media.ts';
@@ -36,7 +36,7 @@ export async function objectsOf({ id }: { id: Id }): Promise<{ public: string[];
   };
 }
 
-/** Lists the objects of a club in the store that belong to no row of a file, of an erasure or of a running claim. */
+/** Lists those objects of a club in the store that belong to no file, no erasure and no running claim. */
 export async function orphansOf(club: { id: Id }): Promise<string[]> {
   const objects = await objectsOf(club);
   const rows = await (

@@ -1,4 +1,4 @@
-/** Finds where a request names records of a club: in its path, in its query or in its body. */
+/** Finds the places at which a request names records of a club: in its path, its query or its body. */
 import type { CallerKind, ContractOperation } from '../../../contract/contract.ts';
 import { contractDocument } from '../../../contract/document.ts';
 import { dereference, isObject, type JsonObject } from '../../../contract/openapi.ts';
@@ -10,7 +10,7 @@ export type RecordName = keyof Records;
 /** The operations under a club's path. */
 export const clubOperations = everyOperation.filter(({ pathParameters }) => pathParameters.includes('clubId'));
 
-/** A key is the part of a path that ends with the parameter. If two keys match, the longer key is used. */
+/** A key is the part of a path up to the end of the parameter. If two keys match, the longer key counts. */
 const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordName>>> = {
   'members/{administratorId}': 'member',
   'invitations/{invitationId}': 'invitation',
@@ -68,7 +68,7 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
   'messages/{messageId}': 'answer',
 };
 
-/** The keys are properties or parameters. If the name alone is ambiguous, the key is the whole location. */
+/** A key is the name of a property or parameter. If this name is ambiguous, the key is the whole location. */
 const byName: Readonly<Record<string, RecordName>> = {
   student_id: 'student',
   administrator_id: 'member',
@@ -154,7 +154,7 @@ export function choosesId(operation: ContractOperation): boolean {
   return idsInBody(operation).includes('id');
 }
 
-/** The example of the operation's body with these records. @param named another location to fill */
+/** Returns the example of the operation's body, with these records in it. @param named a further location to fill */
 export function bodyAbout(operation: ContractOperation, records: Records, named?: string): JsonObject | undefined {
   const example = operation.fileBody ? undefined : bodyOf(operation);
   if (example === undefined) return undefined;
@@ -187,10 +187,10 @@ function idsInBody(operation: ContractOperation): string[] {
   return [...new Set(placesIn(bodySchemaOf(operation), []))];
 }
 
-/** The maximum nesting of an id that tests check. */
+/** Tests check ids up to this depth of nesting. */
 const deepest = 6;
 
-/** The locations of uuids in a schema, and of the code of a link. */
+/** Returns the locations of all UUIDs in a schema, and the location of the code of a link. */
 function placesIn(referring: unknown, way: readonly string[]): string[] {
   if (!isObject(referring)) return [];
   if (way.length > deepest) return []; // The steps of automations are nested.

@@ -1,4 +1,4 @@
-/** Sets up OCR for tests. A fake program with the command line of a real OCR program replaces the real program. */
+/** Sets up OCR for tests. A fake program, which has the command line of a real OCR program, replaces the real program. */
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { OcrDeps } from '../../../domain/knowledge/indexing/scanned-pages.ts';

@@ -1,4 +1,4 @@
-/** The requests in a page of docs. */
+/** Reads the requests in a page of the documentation. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../../dev/project.ts';
@@ -18,7 +18,7 @@ export const readPage = (file: string): string => readFileSync(path.join(project
 export const blocksOf = (text: string, language: string): string[] =>
   [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(([, block = '']) => block);
 
-/** @returns the requests of a page in their order: a block of `http` is one request with a body, or several requests without a body */
+/** @returns the requests of a page in order. A code block of `http` contains one request with a body, or several requests without a body */
 export const examplesOf = (text: string): PageExample[] => blocksOf(text, 'http').flatMap(examplesIn);
 
 function examplesIn(block: string): PageExample[] {

@@ -1,9 +1,9 @@
-/** A plan that is not for sale. */
+/** Simulates a plan that lacks a feature. */
 import { plans, type Feature } from '../../../domain/billing/plans.policy.ts';
 
 /**
- * Runs `act` while the plan `starter` lacks a feature. Every real plan has all features. So without this change no test could see a
- * refusal.
+ * Runs `act` while the plan `starter` lacks a feature. Every real plan has all features, so no test could see a refusal without this
+ * change.
  */
 export async function withoutFeature(feature: Feature, act: () => Promise<void>): Promise<void> {
   const sold = plans.starter.features as unknown as Feature[];

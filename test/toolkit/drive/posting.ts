@@ -34,15 +34,15 @@ interface Posting {
   ): Promise<Receiver>;
   /** Posts to `receiver.test` on this port. @returns the whole answer */
   post(port: number, changes?: Partial<WebhookPost>): Promise<AttemptAnswer>;
-  /** Posts like `post`, but returns no duration, so that tests can compare whole answers. */
+  /** Posts like `post`, but omits the duration from the result, so that tests can compare whole results. */
   resultOf(port: number, changes?: Partial<WebhookPost>): Promise<Omit<AttemptAnswer, 'durationMs'>>;
-  /** Posts to a receiver that sends these bytes and no more. */
+  /** Posts to a receiver that answers with exactly these bytes. */
   postTo(...bytes: readonly (string | Buffer)[]): Promise<Omit<AttemptAnswer, 'durationMs'>>;
   /** Stops or closes the object after the test. */
   tracked<T extends Tracked>(one: T): T;
 }
 
-/** Call it in a `describe`; its functions are for use inside the tests. */
+/** Call this function in a `describe`, and use the returned functions inside the tests. */
 export function usePosting(): Posting {
   let authority: Authority | undefined;
   let usual: Certificate | undefined;

@@ -1,4 +1,4 @@
-/** Runs simultaneous requests. All requests begin, and wait for a lock, before the first request continues. */
+/** Runs requests simultaneously. All requests begin and wait for a lock before any of them continues. */
 import { Queries, Transaction, type Database } from '../../../platform/infra/postgres/database.ts';
 import type { Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -6,7 +6,7 @@ import { testDatabase } from '../stack/database.ts';
 import { until } from './until.ts';
 
 /**
- * Locks the club's row while requests queue for it, then releases them.
+ * Locks the row of the club until all requests wait for it, and then releases the row.
  * @param begin starts requests that change a limited resource of a club, so that each request must lock the row of the club
  * @throws Error if the requests do not wait for the lock
  */
@@ -23,9 +23,9 @@ export async function allAtOnce<T>(clubId: Id, begin: () => readonly Promise<T>[
 }
 
 /**
- * Locks the row that all requests need first. The requests then wait for the row in the order of the list. At the end the row is released,
- * and Postgres grants the lock in this order. The order is not certain for locks that two requests can share.
- * @param lock takes the lock, for example `SELECT 1 FROM tags WHERE id = … FOR UPDATE`
+ * Locks a row that all requests need first. The requests then begin in the order of the list, and wait for the row. When the row is
+ * released, Postgres grants the lock in this order. If two requests can share the lock, their order is not certain.
+ * @param lock the statement that takes the lock, for example `SELECT 1 FROM tags WHERE id = … FOR UPDATE`
  * @returns the answers, in the same order
  * @throws Error if one of the requests does not wait for the lock
  */
@@ -47,8 +47,8 @@ export async function inThisOrder<Begin extends readonly (() => Promise<unknown>
 }
 
 /**
- * Runs `work` in a transaction of a second connection and commits it only after `meanwhile`, so that other transactions run while it is
- * uncommitted.
+ * Runs `work` in a transaction of a second connection, and commits it only after `meanwhile`. So `meanwhile` runs while the transaction is
+ * still open.
  */
 export async function withOpenTransaction(
   work: (tx: Transaction) => Promise<unknown>,

@@ -1,4 +1,4 @@
-/** HTTP byte by byte. */
+/** Sends and reads HTTP byte by byte. */
 import { connect } from 'node:net';
 
 export interface RawAnswer {
@@ -8,7 +8,7 @@ export interface RawAnswer {
   body: string;
 }
 
-/** Sends bytes that no HTTP client would send. @returns the first answer; the connection is closed after it */
+/** Sends bytes that no HTTP client would send. @returns the first answer. The connection is then closed */
 export async function sendRawTo(port: number, ...parts: readonly (string | Buffer)[]): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     let text = '';

@@ -1,4 +1,4 @@
-/** Extracts texts in tests without a thread. The result is the content of the sections, and the warnings. */
+/** Extracts texts in tests without a thread. The result consists of the content of the sections and the warnings. */
 import { readCsv } from '../../../domain/knowledge/extraction/text/csv-text.ts';
 import { readHtml } from '../../../domain/knowledge/extraction/html/html-text.ts';
 import { readMarkdown } from '../../../domain/knowledge/extraction/text/markdown-text.ts';
@@ -8,7 +8,7 @@ import { SectionBuilder, type Section } from '../../../domain/knowledge/extracti
 const readers = { html: readHtml, markdown: readMarkdown, plain: readPlain, csv: readCsv };
 type TextFormat = keyof typeof readers;
 
-/** @returns the sections, and the warnings as `code count` */
+/** @returns the sections, and each warning as the text `code count` */
 export async function readAs(format: TextFormat, text: string): Promise<{ sections: Section[]; warnings: string[] }> {
   const into = new SectionBuilder();
   await readers[format](text, into);

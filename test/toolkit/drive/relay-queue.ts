@@ -1,4 +1,4 @@
-/** The relay's queue for tests: inserts and claims rows of all clubs, and moves their times. */
+/** Gives tests access to the queue of the relay: inserts and claims rows of all clubs, and moves the times of rows. */
 import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
 import type { Priority } from '../../../entities/facts/values.ts';
@@ -14,7 +14,7 @@ import { testDatabase } from '../stack/database.ts';
 
 type Table = 'facts' | 'wakes';
 
-/** @param inHand for each club, the number of rows that the relay is processing; none of these rows is bulk */
+/** @param inHand for each club, the number of rows that the relay handles at the moment. None of these rows is bulk */
 export const roomFor = (
   limit: number,
   perClub = 100,
@@ -29,7 +29,7 @@ export const roomFor = (
   inHand: new Map(Object.entries(inHand).map(([clubId, all]) => [clubId, { all, bulk: 0 }])),
 });
 
-/** The number of these rows per club. */
+/** Counts these rows for each club. */
 export const countsOf = (rows: readonly { clubId: Id }[]): Record<Id, number> => {
   const counts: Record<Id, number> = {};
   for (const { clubId } of rows) counts[clubId] = (counts[clubId] ?? 0) + 1;
@@ -45,7 +45,7 @@ export const wakeOf = (subjectId: Id, clubId: Id | null): Run => ({
 });
 
 /**
- * Call it in a `describe`: the queue is empty before each of its tests.
+ * Empties the queue before each test of a `describe`. Call this function in the `describe`.
  * @returns functions for use inside the tests
  */
 export function useRelayQueue() {
@@ -63,7 +63,7 @@ export function useRelayQueue() {
     await source.query(`TRUNCATE facts, wakes`);
   });
 
-  /** The time of the database, whose clock decides leases. */
+  /** Returns the time of the database, because the clock of the database decides when a lease ends. */
   const databaseNow = async () => {
     const [row] = await source.query<{ now: Date }[]>(`SELECT clock_timestamp() AS now`);
     return row?.now.getTime() ?? NaN;
@@ -72,7 +72,7 @@ export function useRelayQueue() {
   return {
     source: () => source,
     transaction: <T>(work: (tx: Transaction) => Promise<T>) => db.transaction(work),
-    /** The number of the relay's notifications in this test. */
+    /** The number of notifications that the relay has received in this test. */
     notifications: () => notifications,
     everyFact: (limit = 100, perClub = 100, inHand: Readonly<Record<Id, number>> = {}) =>
       claimFacts(source, roomFor(limit, perClub, inHand, turn)),
@@ -91,7 +91,7 @@ export function useRelayQueue() {
         [clubId, count, priority, agoMs],
       ),
     wakeNow: (...wakes: Run[]) => db.transaction((tx) => wakeRuns(tx, wakes, new Date())),
-    /** Ends the pauses after failures. */
+    /** Ends all pauses after failures. */
     endPauses: (table: Table) =>
       source.query(`UPDATE ${table} SET due_at = clock_timestamp() WHERE due_at > clock_timestamp()`),
     letLeasesRunOut: (table: Table) =>
@@ -110,10 +110,10 @@ export function useRelayQueue() {
       const ended = await databaseNow();
       const rows = await source.query<{ until: Date }[]>(`SELECT ${column} AS until FROM ${table}`);
       expect(rows).to.have.length(1);
-      // `Date` has only whole milliseconds, and the database clock is finer.
+      // `Date` has only whole milliseconds, but the clock of the database has microseconds.
       expect(rows[0]?.until.getTime()).to.be.within(startedAt + seconds * 1_000, ended + seconds * 1_000);
     },
-    /** The number of rows and index entries of the table that a claim reads; the claimed rows are released. */
+    /** Returns the number of rows and index entries of the table that a claim reads. Afterwards the claimed rows are released. */
     async rowsRead(table: Table, claim: (tx: Transaction) => Promise<unknown>): Promise<number> {
       await source.query(`VACUUM ANALYZE ${table}`);
       let count = NaN;
@@ -127,7 +127,7 @@ export function useRelayQueue() {
             );
             return row?.count ?? NaN;
           };
-          const before = await read(); // The connection may still report counts of earlier transactions.
+          const before = await read(); // The connection may still have unreported counts of earlier transactions.
           expect(await claim(tx)).not.to.deep.equal([]);
           count = (await read()) - before;
           throw rollback;

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import proto from '@temporalio/proto';
 
-/** Returns JSON like protobufjs. The SDK's own historyToJSON fails if two copies of protobufjs are installed. */
+/** Returns the JSON that protobufjs would write. The SDK's own historyToJSON fails if two copies of protobufjs are installed. */
 const format = proto.temporal.api.history.v1.History;
 
 const directory = fileURLToPath(new URL('../../replay', import.meta.url));
@@ -55,7 +55,7 @@ export function readableHistory(history: History): object {
   return withoutMachine(readable) as object;
 }
 
-/** @returns the history that was given to `readableHistory` */
+/** @returns the history from which `readableHistory` made this form */
 export function historyFrom(readable: object): History {
   return format.fromObject(readable);
 }
@@ -64,7 +64,7 @@ function fileOf(type: string, scenario: string): string {
   return path.join(directory, type, `${scenario}.json`);
 }
 
-/** Process ids, host names and paths, which have no meaning for a replay. */
+/** Process ids, host names and paths. A replay does not need them. */
 function withoutMachine(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutMachine);
   if (typeof value !== 'object' || value === null) return value;

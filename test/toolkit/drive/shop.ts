@@ -18,7 +18,7 @@ interface ShopSubscription extends Sale {
 }
 
 export interface PostingShop {
-  /** A sale without a notice so far; by default with a new buyer. */
+  /** A sale for which the shop has sent no notice yet. The buyer is new by default. */
   sale(buyer?: { email: string }): Sale;
   subscription(): ShopSubscription;
   /** Each call posts one notice and waits until it is processed. */
@@ -30,7 +30,7 @@ export interface PostingShop {
   canceled(subscription: ShopSubscription, options: { periodEnd: string | undefined }): Promise<void>;
 }
 
-/** Maps a new product to the delivery and connects the shop, through the public API. */
+/** Connects the shop and maps a new product to the delivery, both through the public API. */
 export async function connectShop(club: TestClub, deliveryId: Id): Promise<PostingShop> {
   const { token } = club.owner;
   const path = `/v1/clubs/${club.id}`;

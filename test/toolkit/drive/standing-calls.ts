@@ -1,4 +1,4 @@
-/** Calls about tags, points and levels, by a club's owner. */
+/** Makes the calls of a club's owner about tags, points and levels. */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { TestClub } from '../builders/clubs.ts';
 import { callsOf } from './club-calls.ts';

@@ -1,7 +1,7 @@
-/** Waits for effects of other processes: checks repeatedly, and fails with the name of the effect after a timeout. */
+/** Waits for an effect of other processes. It checks again and again, and after a timeout it fails with the name of the effect. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Checks every 20 ms until a value exists. @throws Error with the missing effect, when the time is over */
+/** Calls the check every 20 ms until it returns a value. @throws Error with the name of the missing effect, when the time is over */
 export async function until<T>(
   what: string,
   { timeoutMs }: { timeoutMs: number },

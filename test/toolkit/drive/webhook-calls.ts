@@ -1,4 +1,4 @@
-/** The operations on a club's webhook endpoints, called by its owner at the time of the test clock. */
+/** Calls the operations on a club's webhook endpoints as its owner, at the time of the test clock. */
 import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { openSession } from '../../../domain/identity/sessions/sessions.ts';
@@ -14,7 +14,7 @@ import {
 } from '../builders/webhooks.ts';
 import { withOpenTransaction, untilWaitingForLocks } from './races.ts';
 
-/** A public address, so that it needs no name server; nothing is ever sent there. */
+/** A public IP address, so that the registration needs no name server. The tests send nothing to this address. */
 export const publicUrl = 'https://93.184.216.34/hooks/club';
 
 type OnEndpoint = (endpointId: Id) => Promise<Answer>;
@@ -58,7 +58,7 @@ function webhooksOf(club: TestClub): Webhooks {
   };
 }
 
-/** An owner who signs in again after the clock was moved: an administrator's session lasts 12 hours. */
+/** An owner who signs in again after the test has moved the clock, because an administrator's session lasts only 12 hours. */
 function sessionOf({ owner }: TestClub): () => Promise<string> {
   let session = { token: owner.token, openedAt: Date.now() };
   return async () => {
@@ -101,8 +101,8 @@ export async function noDeliveriesOf({ club, subscription }: EndpointScene): Pro
 }
 
 /**
- * Sends requests that all need the row of an endpoint. Each request begins and waits for the row before the next request begins. Then all
- * requests continue in this order.
+ * Sends requests that all need the row of an endpoint. Each request waits for the row before the next request begins. Then all requests
+ * continue in the order in which they began.
  */
 export async function oneAfterAnother<const Begin extends readonly (() => Promise<Answer>)[]>(
   endpointId: Id,

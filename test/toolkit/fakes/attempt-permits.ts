@@ -1,4 +1,4 @@
-/** Permits without limits, so that a test can make any number of simultaneous attempts. */
+/** Attempt permits without a limit, so that a test can make any number of simultaneous attempts. */
 import type { AttemptPermits } from '../../../domain/webhooks/attempts/permits.ts';
 
 export const fakePermits: AttemptPermits = {

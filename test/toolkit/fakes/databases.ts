@@ -1,6 +1,6 @@
 /**
- * Makes databases that wrap the real database. Some run all statements in one transaction or count statements. Others record how
- * transactions end, lose connections, or observe statements.
+ * Makes databases that wrap the real database. Some of them run all statements in one transaction, count statements, or observe statements.
+ * Others record how transactions end, or lose connections.
  */
 import type { DataSource, EntityManager } from 'typeorm';
 import { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -19,7 +19,7 @@ export function databaseOf(tx: Transaction): Database {
   return new Database(source as unknown as DataSource, { notify() {} });
 }
 
-/** @returns the same database with a count of its transactions; a repeated transaction reveals a deadlock */
+/** @returns the same database, which counts its transactions. If a transaction is repeated, the count shows that a deadlock happened */
 export function countingTransactions(db: Database): Database & { transactions: () => number } {
   let count = 0;
   const source = instead(db.source, 'transaction', (call, parameters) => {
@@ -29,7 +29,7 @@ export function countingTransactions(db: Database): Database & { transactions: (
   return Object.assign(new Database(source, db.notifier), { transactions: () => count });
 }
 
-/** @returns the same database, which records the SQLSTATEs of failed transactions, including repeated ones */
+/** @returns the same database, which records the SQLSTATE of each failed try of a transaction */
 export function recordingEnds(db: Database): Database & { ends: string[] } {
   const ends: string[] = [];
   const source = instead(db.source, 'transaction', async (call, parameters) => {
@@ -47,8 +47,8 @@ export function recordingEnds(db: Database): Database & { ends: string[] } {
 type Loss = 'before' | 'after' | undefined;
 
 /**
- * @param fails called and awaited before each transaction, and before each statement outside a transaction. The result `'after'` lets the
- * commit succeed, but the connection is lost before the answer
+ * @param fails a function that is called and awaited before each transaction, and before each statement outside a transaction. If it
+ * returns `'after'`, the commit succeeds, but the connection is lost before the answer
  */
 export function unreliable(db: Database, fails: () => Loss | Promise<Loss>): Database {
   const connectionLoss = () => new Error('Connection terminated unexpectedly');
@@ -74,7 +74,7 @@ export function unreliable(db: Database, fails: () => Loss | Promise<Loss>): Dat
   return new Database(source, db.notifier);
 }
 
-/** @returns the same database, which inspects each transaction right before its commit */
+/** @returns the same database, which calls a function of the test just before each commit */
 export function watching(database: Database, look: (tx: Transaction) => Promise<unknown>): Database {
   const source = instead(database.source, 'transaction', (call, [work]) =>
     call(async (manager: EntityManager) => {
@@ -113,8 +113,8 @@ export function countingStatements(db: Database): Database & { statements: () =>
 }
 
 /**
- * @param onStatement called and awaited before each statement outside a transaction. If it throws, the statement does not run, and the
- * caller gets the error
+ * @param onStatement a function that is called and awaited before each statement outside a transaction. If it throws, the statement does
+ * not run, and the caller gets the error
  */
 export function observing(db: Database, onStatement: (statement: Sql) => unknown): Database {
   const observed = (database: Database, method: 'rows' | 'one' | 'run') =>
@@ -127,7 +127,7 @@ export function observing(db: Database, onStatement: (statement: Sql) => unknown
 
 type Call = (...parameters: unknown[]) => unknown;
 
-/** @returns a proxy of the object; calls of the method with this name go to `how` */
+/** @returns a proxy of the object, in which `how` replaces the method with this name */
 function instead<T extends object>(object: T, method: string, how: (call: Call, parameters: unknown[]) => unknown): T {
   return new Proxy(object, {
     get(target, key) {

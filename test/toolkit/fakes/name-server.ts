@@ -1,11 +1,11 @@
-/** A name server for tests. It uses UDP on the loopback address. A function of the test gives the answers to A, AAAA and TXT questions. */
+/** A name server for tests, over UDP on the loopback address. A function of the test answers the queries for A, AAAA and TXT records. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 export interface NameServer {
-  /** `address:port`, in a resolver's form. */
+  /** The address of the server as `address:port`, which a resolver accepts. */
   address: string;
   /** The queried names, one per query. */
   questions: string[];
@@ -69,7 +69,7 @@ function textRecord(text: string): Buffer {
   return recordOf(typeTxt, Buffer.concat(pieces.flatMap((piece) => [Buffer.of(piece.length), piece])));
 }
 
-/** A record for the queried name with a TTL of an hour. */
+/** A record for the queried name, which is valid for an hour. */
 function recordOf(type: number, data: Buffer): Buffer {
   const record = Buffer.alloc(12);
   record.writeUInt16BE(0xc00c, 0);

@@ -1,6 +1,6 @@
 /**
  * A program with the command line of ocrmypdf. It uses pdfkit to write a PDF with words on the requested pages. The first argument selects
- * how the program fails. Usage: `node ocr-program.mjs MODE INPUT OUTPUT LANGUAGES PAGES`
+ * whether and how the program fails. Usage: `node ocr-program.mjs MODE INPUT OUTPUT LANGUAGES PAGES`
  */
 import { spawn } from 'node:child_process';
 import { appendFileSync, createWriteStream, readFileSync, writeFileSync } from 'node:fs';

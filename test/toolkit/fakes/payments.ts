@@ -1,7 +1,7 @@
 /** A payment processor without a network, for tests of the code that calls it. */
 import type { ChargeOutcome, PaymentProcessor } from '../../../platform/infra/payments.ts';
 
-/** @param outcomes the outcomes of its charges, in order; all later charges are paid */
+/** @param outcomes the outcomes of the first charges, in order. All later charges are paid */
 export function fakePaymentProcessor(outcomes: readonly ChargeOutcome[]): PaymentProcessor {
   const remainingOutcomes = [...outcomes];
   return {

@@ -1,5 +1,6 @@
 /**
- * A proxy to the Postgres of the test run that can become silent: then it forwards no bytes, and neither refuses nor closes connections.
+ * A proxy to the Postgres of the test run. A test can make it silent: it then forwards no bytes, but neither refuses nor closes
+ * connections.
  */
 import { once } from 'node:events';
 import net from 'node:net';

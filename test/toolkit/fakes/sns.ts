@@ -1,4 +1,4 @@
-/** SNS as a receiver sees it: a signing certificate, and signed messages. */
+/** Imitates SNS for a receiver of its messages: makes a signing certificate, and signs messages. */
 import 'reflect-metadata';
 import { createSign, webcrypto } from 'node:crypto';
 import { PemConverter, X509CertificateGenerator } from '@peculiar/x509';
@@ -20,9 +20,9 @@ export interface FakeSns {
   certificateUrl: string;
   /** The requested addresses. */
   asked: string[];
-  /** Answers like SNS: the certificate, or the confirmation of a subscription. */
+  /** Answers a request as SNS does, with the certificate or with the confirmation of a subscription. */
   getText: (url: string) => Promise<string>;
-  /** @returns the message in its posted form, signed unless `Signature` is given */
+  /** @returns the message as SNS posts it. The message is signed, unless the caller gives a `Signature` */
   post: (message: Partial<SnsMessage>) => string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A program with the command line of whisper.cpp. It reads a WAV file, and writes WebVTT or SRT. The first argument selects how the program
- * fails. Usage: `node speech-program.mjs MODE INPUT OUTPUT LANGUAGE`
+ * A program with the command line of whisper.cpp. It reads a WAV file, and writes WebVTT or SRT. The first argument selects whether and how
+ * the program fails. Usage: `node speech-program.mjs MODE INPUT OUTPUT LANGUAGE`
  */
 import { spawn } from 'node:child_process';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';

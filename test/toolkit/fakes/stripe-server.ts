@@ -1,7 +1,7 @@
 /**
  * A server with the part of Stripe's API that this service calls, and with idempotency keys as Stripe documents them. A later call with the
- * same key gets the answer to the first call, even if this answer was an error. The server refuses another body with the same key, and a
- * call with this key during the first call.
+ * same key gets the answer to the first call, even if this answer was an error. The server refuses a later call with the same key if its
+ * body differs, or if the first call has not ended.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
@@ -12,13 +12,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export type Fate =
   | 'paid'
   | 'declined'
-  /** The customer is charged. The connection is cut before the answer, and then the server is down. */
+  /** The server charges the customer. Then it cuts the connection before the answer, and is down. */
   | 'cut_after_charge'
-  /** The connection is cut before the charge, and then the server is down. */
+  /** The server cuts the connection before the charge, and then is down. */
   | 'cut_before_charge'
-  /** The answer is a 500 without a charge. It is stored under the key, as Stripe does. */
+  /** The server answers with 500 and makes no charge. It stores this answer under the key, as Stripe does. */
   | 'error'
-  /** The customer is charged, but the answer is a 500. */
+  /** The server charges the customer, but answers with 500. */
   | 'error_after_charge'
   | 'processing';
 
@@ -45,9 +45,9 @@ export interface StripeServer {
   fates: Fate[];
   /** The duration of a charge, in milliseconds. */
   delayMs: number;
-  /** If false, every call is answered with 500 and has no effect. */
+  /** Whether the server works. If false, it answers every call with 500, and the call has no effect. */
   up: boolean;
-  /** Payment methods by customer, and by subscription. */
+  /** The payment methods of customers and of subscriptions, by their ids. */
   paymentMethods: Map<string, string>;
   /** The paid payments of one add-on. */
   paidFor(addOnId: string): TestPayment[];
@@ -67,7 +67,7 @@ const failure = (status: number, type: string, more: object = {}): Reply => ({
   body: { error: { type, message: 'It went wrong.', ...more } },
 });
 
-/** The caller stops it. */
+/** The caller must stop the server. */
 export async function startStripe(): Promise<StripeServer> {
   const entriesByKey = new Map<string, { body: string; reply: Promise<Reply>; done: boolean }>();
   const stripe = {
@@ -114,7 +114,7 @@ export async function startStripe(): Promise<StripeServer> {
   async function chargeOnce(key: string, body: string): Promise<Reply> {
     const form = new URLSearchParams(body);
     const complete = ['amount', 'currency', 'customer', 'payment_method'].every((name) => form.has(name));
-    // Calls that fail before they begin are not stored.
+    // The server does not store the answer to a call that fails before it begins.
     if (!complete || form.get('off_session') !== 'true' || form.get('confirm') !== 'true')
       return failure(400, 'invalid_request_error');
     const before = entriesByKey.get(key);

@@ -1,4 +1,7 @@
-/** A proxy to the Temporal of the test run. A test can cut the connections, like an outage, or stall them, like a hang. */
+/**
+ * A proxy to the Temporal of the test run. A test can cut the connections, as in an outage, or stop the traffic on them, as if Temporal
+ * hangs.
+ */
 import { once } from 'node:events';
 import net from 'node:net';
 import { readConfig } from '../../../config.ts';
@@ -7,7 +10,7 @@ import { testStack } from '../stack/stack.ts';
 export interface TemporalLine {
   /** For TEMPORAL_ADDRESS. */
   address: string;
-  /** Ends all connections, and refuses new ones until `mend`. */
+  /** Ends all connections, and refuses new connections until `mend`. */
   cut(): void;
   /** Forwards nothing in either direction until `mend`. */
   hold(): void;

@@ -1,5 +1,7 @@
-/** A proxy before the Temporal of the test run. It terminates TLS, requires a client certificate and an API key, and answers some calls
- * itself. */
+/**
+ * A proxy in front of the Temporal of the test run. It terminates TLS, requires a client certificate and an API key, and answers some calls
+ * itself.
+ */
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import type net from 'node:net';
@@ -12,11 +14,11 @@ export interface TerminatorOptions {
   readonly authority: Authority;
   /** The names in the proxy's certificate. */
   readonly hosts?: readonly string[];
-  /** The certificate authority of accepted clients. If absent, clients need no certificate. */
+  /** The certificate authority of the clients that the proxy accepts. If it is absent, clients need no certificate. */
   readonly clientsOf?: Authority;
-  /** Replaces the server's version. */
+  /** A version that replaces the version of the server. */
   readonly serverVersion?: string;
-  /** Refuses calls of the operator service and the creation of a namespace, as Temporal Cloud does. */
+  /** Whether the proxy refuses calls of the operator service and the creation of a namespace, as Temporal Cloud does. */
   readonly refusesOperators?: boolean;
   /** gRPC status codes that replace the server's answers. The key is the name of a call, and the value is the code in digits. */
   readonly statuses?: Readonly<Record<string, string>>;
@@ -24,9 +26,9 @@ export interface TerminatorOptions {
 
 export interface TemporalTerminator {
   readonly address: string;
-  /** The accepted API keys; if empty, no key is needed. */
+  /** The API keys that the proxy accepts. If the list is empty, clients need no key. */
   apiKeys: readonly string[];
-  /** The number of calls per key. */
+  /** The number of calls for each key. */
   readonly callsBy: Map<string, number>;
   stop(): Promise<void>;
 }
@@ -123,7 +125,7 @@ function passOn(
   near.pipe(far);
 }
 
-/** Answers like the server, in protobuf: the first field is the version. */
+/** Answers a call in protobuf as the server does. The first field is the version. */
 function answerVersion(near: http2.ServerHttp2Stream, version: string): void {
   const field = Buffer.concat([Buffer.from([0x0a, version.length]), Buffer.from(version)]);
   near.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });

@@ -1,4 +1,4 @@
-/** Time under the test's control: timers that fire only when the test requests it, and clocks that stand still. */
+/** Gives a test control of time: timers fire only when the test makes them fire, and clocks stand still. */
 import { syncBuiltinESMExports } from 'node:module';
 import { mock } from 'node:test';
 import timersPromises from 'node:timers/promises';
@@ -38,8 +38,8 @@ export async function withClockStopped<T>(work: (now: number) => Promise<T>, at 
 }
 
 /**
- * Call it in a `describe`: the clocks stand still in each of its tests, from its `beforeEach` on. @see withClockStopped
- * @returns lets this many milliseconds pass, inside a test
+ * Stops the clocks in each test of a `describe`, from `beforeEach` on. Call this function in the `describe`. @see withClockStopped
+ * @returns a function for use inside a test, which lets this many milliseconds pass
  */
 export function useStoppedClock(): (milliseconds: number) => void {
   let goOn = () => {};
@@ -73,13 +73,13 @@ export function secondsToNextMinute(now: number): number {
   return Math.ceil((60_000 - (now % 60_000)) / 1_000);
 }
 
-/** The length of the longest possible timer, which is longer than any test runs. */
+/** The length of the longest possible timer. No test runs for so long. */
 const neverMs = 2 ** 31 - 1;
 
 /**
- * Stops all timers of this process that have at least this length, so polls, heartbeats and timeouts never come. If `work` still gets its
- * results, no such timer caused them. This is true even on a slow machine. Libraries that stored the timer functions earlier are not
- * affected.
+ * Stops all timers of this process that have at least this length, so that polls, heartbeats and timeouts never happen. If `work` still
+ * gets its results, they do not depend on such a timer, even on a slow machine. Libraries that stored the timer functions earlier still use
+ * real timers.
  */
 export async function withoutTimersOf<T>(leastMs: number, work: () => Promise<T>): Promise<T> {
   const { setTimeout: after, setInterval: every } = globalThis;

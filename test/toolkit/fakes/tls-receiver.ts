@@ -1,4 +1,4 @@
-/** Webhook receivers for tests: real TLS on the loopback, with answers byte by byte. */
+/** Webhook receivers for tests. They use real TLS on the loopback address, and a test chooses every byte of their answers. */
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import { once } from 'node:events';
@@ -42,14 +42,14 @@ export interface Receiver {
   requests: ReceivedRequest[];
   /** The number of accepted connections. */
   connections(): number;
-  /** The server names that clients requested (SNI); false for a client without SNI. */
+  /** The server names that clients have sent (SNI). The value is false for a client without SNI. */
   serverNames: (string | false)[];
-  /** Cuts every open connection with a reset. */
+  /** Cuts every open connection by a TCP reset. */
   reset(): void;
   stop(): Promise<void>;
 }
 
-/** The reaction of a receiver to a whole request; `number` counts from 1 over all connections. */
+/** The reaction of a receiver to a whole request. `number` counts the requests of all connections from 1. */
 export type Respond = (socket: TLSSocket, request: ReceivedRequest, number: number) => void;
 
 /** Answers every request with these raw bytes. */
@@ -146,7 +146,10 @@ function parseRequest(bytes: Buffer): ReceivedRequest | undefined {
   return body.length < Number(headers['content-length'] ?? 0) ? undefined : { line, headers, body };
 }
 
-/** A port that never accepts a connection. The listener's thread sleeps and its short queue is full, so a connect hangs. */
+/**
+ * A port that never accepts a connection. The thread of its listener sleeps and the listener's short queue is full, so each new connection
+ * hangs.
+ */
 export async function startDeafListener(): Promise<{ port: number; stop(): Promise<void> }> {
   const worker = new Worker(
     `const { parentPort } = require('node:worker_threads');

@@ -1,6 +1,6 @@
 /**
  * Checks invariants after every step of the webhook engine. Postgres must agree with the model. For every open delivery, a workflow, a
- * gate, a wake or the sweeper must act later.
+ * gate, a wake or the sweeper must act at a later time.
  */
 import { expect } from 'chai';
 import { type Database, Queries } from '../../../platform/infra/postgres/database.ts';
@@ -13,12 +13,15 @@ import { WebhookEndpoint as Endpoints } from '../../../entities/webhooks/webhook
 import type { WebhookEngine } from './webhook-engine.ts';
 import { day, type ModelEndpoint } from './webhook-model.ts';
 
-/** The model computes times exactly. The engine records an answer when the answer arrives, so its times may be later by this value. */
+/**
+ * The model computes exact times. The engine records an answer when the answer arrives, so the times of the engine may be later by this
+ * value.
+ */
 const recordedWithinMs = 5_000;
 
 /**
- * Compares the engine with the model. If a time of the engine is slightly later than the model's time, the model takes over the time of the
- * engine.
+ * Compares the engine with the model. If a time of the engine is slightly later than the time of the model, the model uses the engine's
+ * time from then on.
  */
 export async function expectAsInModel(engine: WebhookEngine, { source }: Database): Promise<void> {
   const rows = await source.manager.find(Deliveries);
@@ -51,7 +54,7 @@ function compareDelivery(engine: WebhookEngine, row: WebhookDelivery): void {
   if (row.cancelReason === 'expired' && model.cancelReason !== 'expired') {
     engine.model.expired(row.id, row.completedAt?.getTime() ?? 0);
   } else if (overdue && row.requested === null && model.status !== 'pending') {
-    model.asked = null; // a requested attempt that was not made in 30 days is dropped, because its body is deleted soon
+    model.asked = null; // a requested attempt that is not made within 30 days is dropped, because its body is deleted soon
   }
   const wasDropped =
     (row.status === 'canceled' && model.status === 'pending') || (row.requested === null && model.asked !== null);
@@ -74,7 +77,7 @@ function compareDelivery(engine: WebhookEngine, row: WebhookDelivery): void {
     asked: model.asked,
   });
   if (row.status === 'pending') {
-    // If a due delivery had to wait for its gate, its due time is the time when the gate released it.
+    // If a due delivery had to wait for its gate, the engine's due time is the time at which the gate released the delivery.
     const released = row.nextAttemptAt.getTime() <= engine.now && model.nextAt <= engine.now;
     if (released) model.nextAt = Math.max(model.nextAt, row.nextAttemptAt.getTime());
     take(model, 'nextAt', row.nextAttemptAt);
@@ -105,7 +108,7 @@ function compareEndpoint(
     rotating: engine.now < model.previousUntil,
   });
   take(model, 'failingSince', shown.failing_since === undefined ? null : new Date(shown.failing_since));
-  // The end of a wait is visible only during the wait.
+  // The record of an endpoint shows the end of a wait only during the wait.
   if (shown.hold_until !== undefined) take(model, 'holdUntil', new Date(shown.hold_until));
   else expect(model.holdUntil ?? 0, 'the record does not show this wait').to.be.at.most(engine.now);
 }
@@ -165,8 +168,8 @@ export async function expectNothingStranded(engine: WebhookEngine, { source }: D
 }
 
 /**
- * If a gate is open, no delivery may be parked. If the wait of a gate is over and deliveries are parked, the gate must have released one
- * delivery.
+ * Checks the gates. While a gate is open, no delivery may be parked. If the wait of a gate is over and deliveries are parked, the gate must
+ * have released one delivery.
  */
 function expectGatesAtWork(engine: WebhookEngine, endpoints: Endpoints[], rows: Deliveries[]): void {
   for (const endpoint of endpoints) {

@@ -1,4 +1,4 @@
-/** The club of the engine in a model test. It is the only club in its database. */
+/** The club of the engine in a model test, which is the only club in its database. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../../domain/deps.ts';
 import { eraseWebhooks } from '../drive/erase-webhooks.ts';
@@ -6,7 +6,10 @@ import type { VirtualTime } from '../../proofs/simulation/simulated-process.ts';
 import { WebhookEngine } from './webhook-engine.ts';
 import { day } from './webhook-model.ts';
 
-/** Empties the database. @returns creates the club in the distant past, with students and endpoints that subscribe to all their events */
+/**
+ * Empties the database. @returns a function that creates the club in the distant past, with students, and with endpoints that subscribe to
+ * all events of the students
+ */
 export async function simulateEngine(
   deps: VaultDeps,
   seal: (secret: string, endpointId: Id) => Buffer,
@@ -17,7 +20,7 @@ export async function simulateEngine(
   const now = Date.now() - 100 * day;
   time.begin(now, () => 0.5);
   const engine = await WebhookEngine.open(deps, clubId, time);
-  // Deleting a club deletes all its rows. A TRUNCATE would recreate the files of about 60 tables.
+  // The deletion of a club deletes all its rows. TRUNCATE would create new files for about 60 tables.
   await eraseWebhooks(source.manager);
   for (const table of ['wakes', 'facts', 'clubs']) await source.query(`DELETE FROM ${table}`);
   await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', $3, $2)`, [

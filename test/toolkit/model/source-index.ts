@@ -1,6 +1,6 @@
 /**
  * A model of a club's index of agents' material. The model knows the lessons and files, which of them must be in the index, and how often
- * the text of each has changed. Each act makes the same change in the model and in the database.
+ * each text has changed. Each act makes the same change in the model and in the database.
  */
 import * as fc from 'fast-check';
 import { updateAgent } from '../../../domain/agents/setup/agents.ts';
@@ -104,7 +104,11 @@ export class SourceIndexModel {
     this.files = files.map(({ id }) => ({ id, title: 'a', ready: true, archived: false }));
   }
 
-  /** Updates the required items. @param changed items whose words have changed @returns the items that indexing must now read */
+  /**
+   * Updates the list of items that must be in the index. @param changed the items whose text has changed @returns the items that the
+   * indexing
+   * must read now
+   */
   settle(changed: readonly Id[]): Id[] {
     const before = this.index;
     this.index = new Map(
@@ -137,7 +141,7 @@ export class SourceIndexModel {
   }
 }
 
-/** A club with two courses of one module each, two agents and two files; no material yet. */
+/** A club with two courses of one module each, two agents and two files. The agents have no material yet. */
 interface IndexedClub {
   clubId: Id;
   courses: [TestCourse, TestCourse];
@@ -157,7 +161,7 @@ export async function openIndexedClub(): Promise<IndexedClub> {
   };
 }
 
-/** An act on a file, like the media library's: the row and the index in the same transaction. */
+/** Changes a file as the media library does: the row and the index change in the same transaction. */
 export async function changeFile(clubId: Id, id: Id, set: string, values: readonly unknown[] = []): Promise<void> {
   const { db } = await testDeps();
   await db.transaction(async (tx) => {
@@ -216,7 +220,7 @@ const performances: Performances = {
     const agent = at(model.agents, place);
     agent.courses = courses;
     agent.lessons = lessons.flatMap((lesson) => model.lessonAt(lesson)?.id ?? []);
-    // An agent that already uses an archived file keeps the file, but nothing else can begin to use the file (MED-14).
+    // An agent that already uses an archived file may continue to use it. No other record can begin to use the file (MED-14).
     agent.files = files
       .filter((file) => !at(model.files, file).archived || agent.files.includes(at(club.files, file).id))
       .map((file) => at(club.files, file).id);

@@ -1,12 +1,12 @@
 /**
- * The rules for one upload: what the bucket contains, what the record says, and when the content and the record are removed. Times are Unix
- * milliseconds.
+ * A model of one upload. It knows the content of the bucket, the state of the record, and when the content and the record must be removed.
+ * Times are Unix milliseconds.
  */
 const minute = 60_000;
 const week = 7 * 24 * 60 * minute;
 
 interface ModelUpload {
-  /** The content that completion accepts. */
+  /** The content that the completion of the upload accepts. */
   good: Buffer;
   /** True for an image that a student shows to agents; false for a file of the library. */
   isImage: boolean;
@@ -22,11 +22,11 @@ export class UploadModel {
   due = false;
   /** The time at which the file expires if no question shows it. */
   keptUntil = Number.POSITIVE_INFINITY;
-  /** After this time no upload can arrive, and the record of an erased file is deleted. */
+  /** The time after which no upload can arrive any more, and at which the record of an erased file is deleted. */
   readonly lastArrival: number;
   readonly #upload: ModelUpload;
   readonly #addressEnds: number;
-  /** The next time at which the store erases late uploads. */
+  /** The next time at which the service erases late uploads. */
   #again = Number.POSITIVE_INFINITY;
 
   constructor(upload: ModelUpload) {
@@ -71,7 +71,7 @@ export class UploadModel {
     else this.due = true;
   }
 
-  /** Runs rounds of erasure until nothing is due. */
+  /** Runs rounds of erasure until no erasure is due. */
   eraseDue(now: number): void {
     const isExpired = this.status === 'uploading' && !this.removed && now >= this.#upload.reservedAt + 75 * minute;
     if (isExpired) this.status = 'failed';

@@ -1,7 +1,7 @@
 /**
  * The webhook engine with a real Postgres, for one event at a time. The real steps run in the real workflow loop, with the simulated
- * Temporal and the simulated clock of test/proofs/simulation. The test itself sends wakes, and can lose wakes. Receivers answer when the
- * test tells them to.
+ * Temporal and the simulated clock of test/proofs/simulation. The test itself delivers wakes, and can lose some. A receiver answers when
+ * the test lets it answer.
  */
 import { createSuccessWriter } from '../../../domain/webhooks/attempts/record-success.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
@@ -46,7 +46,7 @@ const answers: Record<Reply['says'], Omit<AttemptAnswer, 'durationMs'>> = {
   retry: { outcome: 'http_error', responseStatus: 503 },
 };
 
-/** An attempt that was posted and not yet answered. */
+/** An attempt that was posted, but has no answer yet. */
 interface Flight {
   deliveryId: Id;
   attempt: ModelAttempt;
@@ -63,17 +63,17 @@ type Step = Awaited<ReturnType<typeof attemptDelivery>>;
 type Message = Parameters<DeliveryDeps['post']>[0];
 
 const worker: SimulatedProcess = { name: 'worker', alive: true, standsUntil: 0, skewMs: 0 };
-/** Resolves after the code that waits for settled promises has run. */
+/** Resolves when all code has run that waits for promises which are already settled. */
 const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
 export class WebhookEngine {
   readonly model = new WebhookModel();
   readonly flights: Flight[] = [];
-  /** The response of the receivers from now on; undefined if they do not answer yet. */
+  /** The response of all receivers from now on. If it is undefined, the receivers do not answer yet. */
   mood: Reply | undefined = { says: 'ok' };
-  /** The engine loses the next wakes. */
+  /** Makes the engine lose the next wakes. */
   losing = false;
-  /** The engine leaves facts and wakes in the queue. */
+  /** Makes the engine leave facts and wakes in the queue. */
   relayAway = false;
   /** Whether a wake was lost. If no wake was lost, the sweeper has nothing to do. */
   lossy = false;
@@ -154,7 +154,7 @@ export class WebhookEngine {
     await turn();
   }
 
-  /** @param smoothly if true, every run acts at its planned time; if false, all runs act late, as after an outage */
+  /** @param smoothly whether every run acts at its planned time. Otherwise all runs act late, as after an outage */
   async pass(ms: number, smoothly: boolean): Promise<void> {
     const until = this.now + ms;
     this.relayAway = false;
@@ -168,7 +168,7 @@ export class WebhookEngine {
     if (!smoothly) await this.timeOut(until);
     this.time.moveTo(until, { withPolls: true });
     await this.settle();
-    // A step may return a time in the past. The workflow of the step then still waits for the shortest delay.
+    // A step may return a time in the past. Its workflow then still waits for the shortest delay.
     if (!smoothly) await this.pass(shortestWaitMs, true);
   }
 
@@ -187,7 +187,7 @@ export class WebhookEngine {
     this.lossy = true;
   }
 
-  /** @returns the number of deliveries without a workflow to watch them */
+  /** @returns the number of deliveries that the sweeper rescued, because no workflow watched them */
   sweep(): Promise<number> {
     return rescueOverdue(this.db, new Date(this.now));
   }
@@ -240,7 +240,7 @@ export class WebhookEngine {
     this.temporal.signalWithStart(run);
   }
 
-  /** Runs an activity like a worker. */
+  /** Runs an activity as a worker does. */
   private perform({ name, args }: ActivityTask): Promise<unknown> {
     const [id, requestedAt] = args as [Id, number];
     const now = Math.max(requestedAt, this.now); // as in activities/step.ts: a step may be repeated hours later
@@ -254,8 +254,8 @@ export class WebhookEngine {
   }
 
   /**
-   * A step of a delivery. Resolves once it has ended, or has posted and waits for an answer.
-   * @param answer called with the result of the step; not called if its worker dies
+   * Runs a step of a delivery. Resolves when the step has ended, or has posted a request and waits for its answer.
+   * @param answer a function that gets the result of the step. It is not called if the worker dies
    */
   private async attempt(id: Id, now: number, answer: (step: Step) => void): Promise<void> {
     const posted = Promise.withResolvers<{ message: Message; answer: PromiseWithResolvers<AttemptAnswer> }>();
@@ -292,7 +292,7 @@ export class WebhookEngine {
     answer(first.step);
   }
 
-  /** Leases use the database's clock, which stands still in this test. */
+  /** Leases use the clock of the database, which the simulated time of this test does not move. */
   private byOurClock(step: Step): Step {
     return !step.done && step.waitingFor === 'lease' ? { ...step, at: this.now + leaseMs } : step;
   }
@@ -343,9 +343,9 @@ export class WebhookEngine {
     return this.model.began(deliveryId, row.kind, now);
   }
 
-  /** Ends a lease by the database's clock, so that the test does not wait for it. */
+  /** Ends a lease by the clock of the database, so that the test need not wait for its end. */
   private async endLease(deliveryId: Id, attempt: ModelAttempt): Promise<void> {
-    if (this.model.delivery(deliveryId).attempt !== attempt) return; // another worker has begun it again
+    if (this.model.delivery(deliveryId).attempt !== attempt) return; // another worker has begun the attempt again
     attempt.cutOff = true;
     await this.db.source.query(
       `UPDATE webhook_deliveries SET lease_until = clock_timestamp() - interval '1 ms' WHERE id = $1`,

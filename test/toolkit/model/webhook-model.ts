@@ -1,7 +1,7 @@
 /**
- * A reference model of endpoints and deliveries, written only from STATE-1 to STATE-15 and DEL-1 to DEL-9. The model computes the allowed
- * attempts and their effects, and throws if the engine differs. The rules do not say which of several due deliveries is first. So the
- * engine tells the model which attempt it begins.
+ * A reference model of endpoints and deliveries, which follows only the rules STATE-1 to STATE-15 and DEL-1 to DEL-9. The model computes
+ * the allowed attempts and their effects, and throws if the engine does something else. The rules do not say which of several due
+ * deliveries comes first. The engine therefore tells the model which attempt it begins.
  */
 import type { Id } from '../../../platform/core/ids.ts';
 
@@ -12,7 +12,7 @@ export const day = 24 * hour;
 const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
 
 export type Kind = 'schedule' | 'manual' | 'recovery' | 'test';
-/** A receiver's reply; `retry` is a 503 that asks for this many seconds. */
+/** The reply of a receiver. `retry` is a 503 with this number of seconds in Retry-After. */
 export type Reply = { says: 'ok' } | { says: 'fail' } | { says: 'retry'; seconds: number };
 
 export interface ModelEndpoint {
@@ -23,9 +23,9 @@ export interface ModelEndpoint {
   failingSince: number | null;
   enabledAt: number;
   holdUntil: number | null;
-  /** The number of times that the breaker was armed since the last success. If the number is above 0, the endpoint is throttled. */
+  /** The number of times that the breaker was armed since the last success. If this number is above 0, the endpoint is throttled. */
   armings: number;
-  /** The position of the last arming of the breaker in the sequence of events. */
+  /** The position, in the sequence of events, at which the breaker was last armed. */
   armedAt: number;
   /** The secrets of the endpoint, the newest first. The second secret is valid until `previousUntil`. */
   secrets: string[];
@@ -35,7 +35,7 @@ export interface ModelEndpoint {
 export interface ModelAttempt {
   kind: Kind;
   startedAt: number;
-  /** The position of the beginning of the attempt in the sequence of events. */
+  /** The position, in the sequence of events, at which the attempt began. */
   moment: number;
   onSchedule: boolean;
   /** Whether the gate released the delivery while the endpoint was throttled. */
@@ -59,7 +59,7 @@ interface ModelDelivery {
   scheduled: number;
   nextAt: number;
   asked: Exclude<Kind, 'schedule'> | null;
-  /** Whether a resend of the delivery made its recovery begin earlier. The recovery then needs none of the four slots. */
+  /** Whether a resend made the recovery of the delivery begin earlier. The recovery then uses none of the four slots. */
   hurried: boolean;
   attempt: ModelAttempt | undefined;
   interruptions: number;
@@ -106,8 +106,8 @@ export class WebhookModel {
   }
 
   /**
-   * Makes a delivery of a fact, which every enabled endpoint with a subscription gets. For a deleted student, only the fact of the deletion
-   * is sent.
+   * Makes a delivery of a fact for every enabled endpoint that subscribes to it. For a deleted student, only the fact of the deletion is
+   * sent.
    */
   created(id: Id, endpointId: Id, about: { studentId: Id | null; type: string }, now: number): void {
     expectThat(this.endpoint(endpointId).status !== 'disabled', 'a delivery for a disabled endpoint');
@@ -131,8 +131,8 @@ export class WebhookModel {
   }
 
   /**
-   * Called when the engine is about to send the body. Also called if the engine does not send the body, because the attempt was interrupted
-   * too often.
+   * The test calls this when the engine is about to send the body. The test also calls it if the engine then does not send the body,
+   * because the attempt was interrupted too often.
    */
   began(id: Id, kind: Kind, now: number): ModelAttempt {
     const delivery = this.delivery(id);
@@ -190,7 +190,8 @@ export class WebhookModel {
   }
 
   /**
-   * Called after the fourth interruption of an attempt. The attempt then is a failure of the delivery, but not a failure of the endpoint.
+   * The test calls this after the fourth interruption of an attempt. The attempt then counts as a failure of the delivery, but not of the
+   * endpoint.
    */
   gaveUp(id: Id): void {
     const delivery = this.delivery(id);
@@ -213,7 +214,7 @@ export class WebhookModel {
     recorded(delivery);
     const at = attempt.startedAt;
     if (attempt.onSchedule) delivery.scheduled += 1;
-    // If a recovery was requested while this attempt was in flight, the result changes nothing here, because the attempt of the recovery
+    // If a recovery was requested while this attempt was in flight, the result does not change the delivery. The attempt of the recovery
     // comes next.
     if (delivery.status === 'pending' && delivery.asked !== 'recovery') {
       const wait = waits[delivery.scheduled - 1];
@@ -237,8 +238,8 @@ export class WebhookModel {
   }
 
   /**
-   * Whether an enabled endpoint has failed, and has accepted no delivery for 5 days. The time before the endpoint was last enabled does not
-   * count.
+   * Returns whether an enabled endpoint has failed for 5 days, in which it accepted no delivery. The time before the endpoint was last
+   * enabled does not count.
    */
   isGivenUp({ status, failingSince, enabledAt }: ModelEndpoint, now: number): boolean {
     return status === 'enabled' && failingSince !== null && Math.max(failingSince, enabledAt) + 5 * day <= now;
@@ -290,7 +291,8 @@ export class WebhookModel {
   }
 
   /**
-   * After an outage, two things may be due at the same time: the delivery expires, and its endpoint is disabled. Either may happen first.
+   * After an outage, the expiry of the delivery and the disabling of its endpoint may be due at the same time. Either of them may happen
+   * first.
    */
   expired(id: Id, now: number): void {
     const delivery = this.delivery(id);
@@ -315,7 +317,7 @@ function recorded(delivery: ModelDelivery): void {
   Object.assign(delivery, { attempt: undefined, interruptions: 0, attempts: delivery.attempts + 1 });
 }
 
-/** Unsent attempts and requested attempts are dropped; an attempt in flight is still recorded. */
+/** Drops attempts that are requested or not sent yet. An attempt in flight is still recorded. */
 function cancel(delivery: ModelDelivery, reason: ModelDelivery['cancelReason'], now: number): void {
   delivery.asked = null;
   if (delivery.attempt) delivery.attempt.wanted = false;

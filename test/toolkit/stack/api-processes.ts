@@ -1,4 +1,4 @@
-/** API processes that a test can kill, and a proxy to their file listeners that a test can stall. */
+/** Starts API processes that a test can kill, and a proxy to their file listeners. A test can make the proxy stall. */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import net from 'node:net';
@@ -14,13 +14,16 @@ import { testDatabase } from './database.ts';
 const startTimeoutMs = 60_000;
 
 interface ApiProcess {
-  /** The port of its file listener. */
+  /** The port of the process's file listener. */
   filesPort: number;
-  /** Ends the process as a crash would. */
+  /** Ends the process as a crash does. */
   kill(): Promise<void>;
 }
 
-/** Call it in a `describe`: processes that still run are killed after its tests. @returns starts a process and waits until it is ready */
+/**
+ * Call this function in a `describe`. Processes that still run after its tests are killed. @returns a function that starts a process and
+ * waits until it is ready
+ */
 export function useApiProcesses(): (env: Readonly<Record<string, string>>) => Promise<ApiProcess> {
   const children: Child[] = [];
   let directory = '';
@@ -65,18 +68,21 @@ async function killed(child: Child): Promise<void> {
 }
 
 interface Line {
-  /** `http://127.0.0.1:<port>`, which replaces the address of a load balancer. */
+  /** The address `http://127.0.0.1:<port>`, which replaces the address of a load balancer. */
   url: string;
-  /** Sends new connections to this port. @param bytes the number of bytes before the proxy stalls */
+  /** Forwards new connections to this port. @param bytes the number of bytes before the proxy stalls */
   leadTo(port: number, bytes?: number): void;
   /** The number of bytes that the proxy forwarded since the last `leadTo`. */
   passed(): number;
-  /** Closes the connections between clients and the proxy. The API notices this only after a call of `hangUp`. */
+  /**
+   * Closes the connections between clients and the proxy, but not those to the API. The API notices the closing only after a call of
+   * `hangUp`.
+   */
   cut(): void;
   hangUp(): void;
 }
 
-/** Call it in a `describe`. @returns the proxy, for use inside the tests */
+/** Call this function in a `describe`. @returns the proxy, for use inside the tests */
 export function useLine(): () => Line {
   let server: net.Server;
   let port = 0;

@@ -32,7 +32,7 @@ export interface ServedApp {
 }
 
 interface Replacements {
-  /** The name resolution of the egress guard. */
+  /** The function with which the egress guard resolves names. */
   resolve?: Resolve;
   /** Further environment variables. */
   env?: Record<string, string>;
@@ -52,7 +52,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
     masterKey: config.masterKey,
     clock: Date.now,
     onFailure() {},
-    deadlineMs: 10_000, // If the deadline were shorter, a call could pass uncounted on a busy machine.
+    deadlineMs: 10_000, // If the deadline were shorter, the API could accept a call without counting it on a busy machine.
   });
   const egress = createEgress({ allowedNetworks: [], ...(resolve && { resolve }) });
   const storage = createObjectStore(config.storage);

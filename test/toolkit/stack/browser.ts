@@ -1,4 +1,4 @@
-/** A Chromium for one test file, and its pages. Chromium can reach only this machine. */
+/** Starts a Chromium for one test file, and opens its pages. Chromium can reach only this machine. */
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { components } from '../../../dev/components/catalogue.ts';
 import { locate } from '../../../dev/components.ts';
@@ -9,7 +9,8 @@ export const widths = { phone: 360, laptop: 1_200 } as const;
 const height = 800;
 
 /**
- * Call it in a `describe`: starts Chromium before its tests and ends it after them; pages end with their test.
+ * Starts Chromium before the tests of a `describe`, and ends Chromium after them. Each page closes at the end of its test. Call this
+ * function in the `describe`.
  * @returns a function that opens a page in a separate session, for use inside the tests
  */
 export function useBrowser(): (width: number) => Promise<Page> {
@@ -20,8 +21,8 @@ export function useBrowser(): (width: number) => Promise<Page> {
     browser = await chromium.launch({
       executablePath: await locate(components.chromium),
       timeout: startTimeoutMs,
-      // These settings let Chromium resolve only the names of this machine. Chromium uses no proxy, because a proxy would resolve other
-      // names.
+      // These settings let Chromium resolve only the names of this machine. Chromium uses no proxy, because a proxy would also resolve
+      // other names.
       args: ['--no-proxy-server', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'],
     });
   });
@@ -37,7 +38,7 @@ export function useBrowser(): (width: number) => Promise<Page> {
   };
 }
 
-/** @returns the width of the page beyond the screen in CSS pixels: 0 if it needs no horizontal scrolling */
+/** @returns by how many CSS pixels the page is wider than the screen; 0 if it needs no horizontal scrolling */
 export function overhang(page: Pick<Page, 'evaluate'>): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }

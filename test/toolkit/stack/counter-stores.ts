@@ -1,4 +1,4 @@
-/** The stores for tests of the rate limits: the Postgres of the run, a separate Redis, and a proxy to a store that can fail. */
+/** The stores for tests of the rate limits: the Postgres of the test run, a separate Redis, and a proxy through which a store can fail. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
@@ -20,12 +20,12 @@ const redisStartTimeoutMs = 10_000;
 
 export const masterKey = new Secret(Buffer.alloc(32, 7));
 
-/** A budget with counters that no other test uses. */
+/** A budget whose counters no other test uses. */
 export function budget(limit: number, windowSeconds = 60): Budget {
   return { counter: `test_${randomBytes(6).toString('hex')}`, limit, windowSeconds, scope: 'ip' };
 }
 
-/** The run's Postgres, migrated. */
+/** The Postgres of the test run, with all migrations. */
 export async function migratedPostgres(): Promise<Store> {
   await testDatabase();
   return { url: readConfig().database.url, stop: () => Promise.resolve() };
@@ -61,7 +61,7 @@ function portOf(server: Server): number {
 interface Line extends Store {
   /** The number of opened connections so far. */
   readonly connections: number;
-  /** `open` forwards; `silent` discards all bytes and never answers, on existing and on new connections. */
+  /** `open` forwards all bytes. `silent` discards all bytes and never answers, on existing and new connections. */
   state: 'open' | 'silent';
 }
 

@@ -1,4 +1,4 @@
-/** The migrated database of the current test file. */
+/** Provides the migrated database of the current test file. */
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../../config.ts';
 import { Secret } from '../../../platform/core/secret.ts';
@@ -34,7 +34,7 @@ export function depsOn(db: Database): VaultDeps {
   return { db, vault: createVault(readConfig().masterKey) };
 }
 
-/** The dependencies of domain functions, on the test database; without notifications. */
+/** The dependencies of domain functions, on the test database. They send no notifications. */
 export async function testDeps(): Promise<AddressedDeps & StudentDeps> {
   const source = await testDatabase();
   return {
@@ -61,12 +61,12 @@ function databaseUrl(name: string): Secret {
 }
 
 /**
- * Tables that may change although the tested request changes nothing. Every call changes `rate_limit_counters`, and the first process that
- * starts changes `vault_secrets`.
+ * Tables that may change even if the tested request changes nothing. Every call changes `rate_limit_counters`, and the first start of a
+ * process changes `vault_secrets`.
  */
 const uncounted = new Set(['rate_limit_counters', 'vault_secrets']);
 
-/** The number of rows of each table, which a refused request must not change. */
+/** Counts the rows of each table. A refused request must not change these numbers. */
 export async function rowCounts(): Promise<Record<string, number>> {
   const source = await testDatabase();
   const tables = source.entityMetadatas.map(({ tableName }) => tableName).filter((name) => !uncounted.has(name));
@@ -77,8 +77,8 @@ export async function rowCounts(): Promise<Record<string, number>> {
 }
 
 /**
- * Searches a text in all columns of all tables, also in bytes, in upper and lower case. @returns the columns that contain the text, as
- * `table.column`; a column of a partition is named by its main table
+ * Searches for a text in all columns of all tables, even in bytes, and in any letter case. @returns the columns that contain the text, as
+ * `table.column`. For a partition, the name is the name of the main table
  */
 export async function columnsHolding(text: string): Promise<string[]> {
   const source = await testDatabase();
@@ -99,7 +99,7 @@ export async function columnsHolding(text: string): Promise<string[]> {
   return found.flat();
 }
 
-/** The facts of a club that no relay has processed yet, oldest first. */
+/** The facts of a club that no relay has handled yet, oldest first. */
 export async function factsOf(clubId: Id): Promise<{ type: string; studentId: Id }[]> {
   const source = await testDatabase();
   return source.query<{ type: string; studentId: Id }[]>(

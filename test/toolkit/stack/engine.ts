@@ -1,4 +1,4 @@
-/** The whole delivery engine for tests: worker processes, their Temporal, and receivers. */
+/** Runs the whole delivery engine for tests: worker processes, their Temporal, and receivers. */
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import { useDeliveries, type Delivering } from './receivers.ts';
@@ -16,11 +16,11 @@ interface Engine {
   runOf(deliveryId: string): WorkflowHandle;
 }
 
-/** Call it in a `describe`; the returned functions are for use inside the tests. */
+/** Call this function in a `describe`, and use the returned functions inside the tests. */
 export function useEngine(): Engine {
   const startWorker = useWorkerProcesses('webhooks');
   const temporal = useTemporal();
-  const delivering = useDeliveries(); // The receivers stop before the worker, which waits for attempts in flight.
+  const delivering = useDeliveries(); // The receivers stop before the worker, because the worker waits until attempts in flight have ended.
   const startWorkerHere = useWorker();
   return {
     startWorker,

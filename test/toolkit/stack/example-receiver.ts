@@ -1,5 +1,7 @@
-/** The example receivers of docs/examples/receivers as processes. They start like a reader would start them, and tests read their
- * output. */
+/**
+ * Runs the example receivers of docs/examples/receivers as processes. They are started as a reader of the examples would start them. Tests
+ * read their output.
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -14,11 +16,11 @@ export const examplesDirectory = fileURLToPath(new URL('../../../docs/examples/r
 interface Example {
   readonly file: string;
   readonly tool: string;
-  /** Prints the version of the tool. */
+  /** The command that prints the version of the tool. */
   readonly versionArgs: readonly string[];
-  /** Finds the minor version in the output. */
+  /** The pattern that finds the minor version in the output. */
   readonly minorVersion: RegExp;
-  /** The lowest version that the file names. */
+  /** The lowest version that the file of the example names. */
   readonly leastMinor: number;
   readonly isCompiled: boolean;
 }
@@ -50,7 +52,7 @@ export const examples: readonly Example[] = [
   },
 ];
 
-/** Why an example cannot run on this machine; undefined if it can. */
+/** Returns the reason why an example cannot run on this machine, or undefined if it can. */
 export function whyMissing({ tool, versionArgs, minorVersion, leastMinor }: Example): string | undefined {
   const { status, stdout, error } = spawnSync(tool, versionArgs, {
     encoding: 'utf8',
@@ -76,7 +78,7 @@ export interface RunningExample {
 }
 
 /**
- * @param secret the variables that are passed in its environment
+ * @param secret the environment variables with the secrets
  * @throws Error if the receiver does not compile, or ends before it listens
  */
 export async function startExample(example: Example, secret: string): Promise<RunningExample> {
@@ -129,7 +131,7 @@ function compiled({ tool, file }: Example, source: string, directory: string): s
   const program = path.join(directory, 'receiver');
   const { status, stderr } = spawnSync(tool, ['build', '-o', program, source], {
     encoding: 'utf8',
-    // Uses the installed Go toolchain, because a test must not download another toolchain.
+    // Makes Go use only the installed toolchain, because a test must not download a different toolchain.
     env: { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '' },
   });
   if (status !== 0) throw new Error(`${file} does not compile:\n${stderr}`);

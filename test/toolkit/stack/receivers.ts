@@ -1,4 +1,4 @@
-/** Receivers on this machine, and the egress through which deliveries are posted to them. */
+/** Starts receivers on this machine, and the egress that posts deliveries to them. */
 import { createSuccessWriter } from '../../../domain/webhooks/attempts/record-success.ts';
 import { readConfig } from '../../../config.ts';
 import { startReceiver, type ReceiverOptions, type Receiver } from '../../../dev/clients/receiver.ts';
@@ -9,7 +9,7 @@ import { fakePermits } from '../fakes/attempt-permits.ts';
 import { testDeps } from './database.ts';
 import { testStack } from './stack.ts';
 
-/** The time limit of an attempt. It is shorter than the 15 s of production, so that a silent receiver delays a test only this long. */
+/** The time limit of an attempt. It is shorter than the 15 s of production, so that a test with a silent receiver does not take long. */
 const attemptTimeLimitMs = 2_000;
 
 export interface Delivering {
@@ -21,7 +21,7 @@ export interface Delivering {
   receiver(respond?: ReceiverOptions['respond'], options?: Partial<ReceiverOptions>): Promise<Receiver>;
 }
 
-/** Call it in a `describe`. @returns a function that returns the receivers and the egress, for use inside the tests */
+/** Call this function in a `describe`. @returns a function that returns the receivers and the egress, for use inside the tests */
 export function useDeliveries(): () => Delivering {
   let delivering: Delivering | undefined;
   let egress: Egress | undefined;

@@ -5,20 +5,20 @@ import type { WorkflowClient } from '../../../worker/temporal/workflow-client.ts
 import { testDatabase } from './database.ts';
 
 export interface RelayHere {
-  /** Also sends the wakes of this club from now on. */
+  /** Makes the relay also send the wakes of this club, from now on. */
   serve(clubId: string): void;
   /** Resolves when every wake that was committed before the call has been sent. */
   carry(): Promise<void>;
   /**
-   * Wraps activities so that each activity ends only after its wakes were sent. The server skips no time during an activity. So it skips no
-   * time between a commit and the signal for the commit.
+   * Wraps activities so that each activity ends only after its wakes were sent. The server skips no time during an activity. The server
+   * therefore skips no time between a commit and the signal that the commit causes.
    */
   carryingAfterEach<Activities extends object>(activities: Activities): Activities;
 }
 
 /**
- * @param workflowTypes the types for which a worker runs. Wakes of other types are not sent, because a run without a worker would stop time
- * forever
+ * @param workflowTypes the workflow types that have a worker. Wakes of other types are not sent, because the server would never skip time
+ * while a run has no worker
  */
 export function relayHere(workflows: WorkflowClient, workflowTypes: readonly WorkflowType[]): RelayHere {
   const clubs = new Set<string>();
@@ -34,7 +34,7 @@ export function relayHere(workflows: WorkflowClient, workflowTypes: readonly Wor
         [[...clubs], workflowTypes],
       );
       if (wakes.length === 0) return;
-      // A wake may be raised again while it is sent. Its row then stays, and the wake is sent again, as the real relay does.
+      // If a wake is raised again during its sending, its row remains, and the wake is sent again, as the real relay does.
       await Promise.all(wakes.map((wake) => workflows.signalWithStart(wake).then(() => removeWake(source, wake))));
     }
   }

@@ -1,4 +1,4 @@
-/** The webhook engine with skipped time: both workflows, their real activities, and the relay between them. */
+/** Runs the webhook engine with skipped time: both workflows, their real activities, and the relay between them. */
 import type { WorkflowHandle } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { activities as all } from '../../../activities/index.ts';
@@ -29,11 +29,11 @@ type GateHandle = WorkflowHandle<typeof endpointGate>;
 export interface SkippedEngine {
   /** The time of the server's clock. */
   now(): Promise<Date>;
-  /** Lets this much time pass, and runs everything that becomes due in this time. */
+  /** Lets this time pass, and runs everything that becomes due during this time. */
   pass(ms: number): Promise<void>;
-  /** Does what a caller of the API does at the current time, and sends the wakes of this act. */
+  /** Performs an act of an API caller at the current time, and sends the wakes of this act. */
   act<T>(what: (deps: VaultDeps, now: Date) => Promise<T>): Promise<T>;
-  /** An endpoint of a new club, at a receiver that gives this answer; by default it answers with 200. */
+  /** An endpoint of a new club. Its receiver gives this answer, by default 200. */
   endpoint(respond?: ReceiverOptions['respond']): Promise<{ receiver: Receiver; subscription: Subscription }>;
   /** The first run of a delivery's workflow. */
   start(delivery: TestWebhookDelivery, options?: { local?: boolean; taskQueue?: string }): Promise<DeliveryHandle>;
@@ -43,22 +43,22 @@ export interface SkippedEngine {
   deliver(subscription: Subscription): Promise<TestWebhookDelivery>;
   /** Creates this many deliveries, and resolves when each was attempted or parked. */
   deliverAll(subscription: Subscription, count: number): Promise<TestWebhookDelivery[]>;
-  /** The run of a delivery; awaiting its result skips time. */
+  /** The run of a delivery. A test that awaits the result of the run skips time. */
   runOf(delivery: { id: string }): DeliveryHandle;
   /** The run of an endpoint's gate that a delivery has woken. */
   gateOf(subscription: Subscription): GateHandle;
   /** The final states of the deliveries, in the order of the list. */
   outcomesOf(deliveries: readonly { id: string }[]): Promise<string[]>;
-  /** A function that is called and awaited before each step of a gate. */
+  /** A function that the engine calls and awaits before each step of a gate. */
   beforeGate: (endpointId: string) => Promise<void>;
-  /** The random number from 0 up to 1 for the jitter of the waits. */
+  /** The random number, from 0 up to 1, that determines the jitter of waits. */
   random: number;
 }
 
 /** The task queue of a worker without a workflow cache. */
 export const uncached = 'uncached';
 
-/** The type of search attributes on the stack's server. */
+/** The type of the search attributes on the Temporal server of the stack. */
 const keyword = proto.temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
 export const searchAttributes = {
   ClubId: keyword,
@@ -71,7 +71,7 @@ export const searchAttributes = {
 
 const initial = { random: 0.5, async beforeGate() {} };
 
-/** Call it in a `describe`. @returns a function that returns the engine, for use inside its tests */
+/** Call this function in a `describe`. @returns a function that returns the engine, for use inside its tests */
 export function useSkippedEngine(): () => SkippedEngine {
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the workers, before their server', () => Promise.all(workers.map((worker) => worker.stop())));
@@ -158,7 +158,7 @@ function createEngine(
     runOf: ({ id }) => client.workflow.getHandle(workflowIdOf('webhookDelivery', id)),
     gateOf: ({ endpoint }) => client.workflow.getHandle(workflowIdOf('endpointGate', endpoint.id)),
     async outcomesOf(deliveries) {
-      // One call after the other, because the server supports only one caller that skips time.
+      // These calls are made one after the other, because the server supports only one caller that skips time.
       const outcomes: string[] = [];
       for (const delivery of deliveries) outcomes.push(await engine.runOf(delivery).result());
       return outcomes;
@@ -175,7 +175,7 @@ async function untilTaken(id: string): Promise<void> {
   });
 }
 
-/** All attempts at an endpoint, in the order of their begins. */
+/** All attempts at an endpoint, in the order in which they began. */
 export async function attemptsAt(endpointId: string): Promise<WebhookAttempt[]> {
   const source = await testDatabase();
   return source.manager

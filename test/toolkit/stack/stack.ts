@@ -1,6 +1,6 @@
 /**
  * The real stack of the tests: Temporal, Postgres and S3 on free ports, one stack for the whole run. Each test file has its own database.
- * Each process of the run has its own namespace and mailbox. All are created at first use.
+ * Each process of the run has its own namespace and mailbox. The databases, namespaces and mailboxes are created at first use.
  */
 import path from 'node:path';
 import { authorityIn, type Authority } from '../../../dev/stack/certificates.ts';
@@ -9,7 +9,7 @@ import { atEndOfFile } from '../../run/lifecycle.ts';
 import type { Share } from '../../run/server.ts';
 
 interface TestStack {
-  /** All settings of config.ts, which `process.env` also contains. */
+  /** All settings that config.ts reads. `process.env` contains the same settings. */
   readonly environment: Readonly<Record<string, string>>;
   /** Issues certificates that API and worker trust. */
   readonly authority: Authority;
@@ -20,7 +20,8 @@ let sharing: Promise<TestStack> | undefined;
 let mailbox: Promise<Mailbox> | undefined;
 
 /**
- * The stack with the database of the current test file. `process.env` then names this database, for `readConfig()` and for child processes.
+ * Returns the stack with the database of the current test file. It also puts this database into `process.env`, for `readConfig()` and for
+ * child processes.
  * @throws Error in a run of unit tests, because such a run has no stack
  */
 export function testStack(): Promise<TestStack> {
@@ -28,7 +29,7 @@ export function testStack(): Promise<TestStack> {
   return sharing;
 }
 
-/** The path of the run's workflow bundle; created on first use. */
+/** The path of the workflow bundle of the test run. The bundle is created at first use. */
 export async function workflowBundleFile(): Promise<string> {
   return ask<string>('/bundle');
 }
@@ -46,7 +47,7 @@ async function share(): Promise<TestStack> {
   return { environment: own, authority, mailbox: await mailbox };
 }
 
-/** Asks the server of the run (test/run/server.ts). */
+/** Sends a request to the server of the test run (test/run/server.ts). */
 async function ask<T>(what: string): Promise<T> {
   const base = process.env['TEST_RUN_URL'];
   if (!base)

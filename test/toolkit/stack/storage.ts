@@ -27,8 +27,8 @@ export async function testObjectStore(): Promise<ObjectStore> {
 }
 
 /**
- * Closes store and client; the next use opens new ones. A test that has moved the clock must call this, because store and client remember
- * their offset from the server's clock.
+ * Closes the store and the client. The next use opens a new store and a new client. A test that has moved the clock must call this
+ * function, because both remember their offset from the server's clock.
  */
 export function closeStorage(): void {
   closeStore();
@@ -45,7 +45,7 @@ function closeClient(): void {
   client = undefined;
 }
 
-/** The buckets through plain S3, without the product's code. */
+/** Access to the buckets through S3 itself, without the code of the product. */
 interface TestBucket {
   /** The keys of all objects of both buckets, including all versions and delete markers. */
   everyVersion(): Promise<string[]>;
@@ -103,7 +103,7 @@ export async function testBucket(): Promise<TestBucket> {
   };
 }
 
-/** All pages of a list of versions: the run's bucket contains files of many tests. */
+/** Reads all pages of a list of versions, because the bucket of the run contains files of many tests. */
 async function* paginateListObjectVersions(
   s3: S3Client,
   Bucket: string,

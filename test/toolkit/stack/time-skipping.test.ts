@@ -6,7 +6,7 @@ import { useTimeSkipping } from './time-skipping.ts';
 describe('test/toolkit/stack/time-skipping', () => {
   const environment = useTimeSkipping();
 
-  it('ends a wait of 30 days immediately', async () => {
+  it('lets a workflow wait for 30 days in a moment', async () => {
     const { client, nativeConnection } = environment();
     const worker = await Worker.create({
       connection: nativeConnection,

@@ -1,4 +1,6 @@
-/** Time-skipping workflow tests: each test file has its own Temporal test server, because the server's clock is global. */
+/**
+ * Provides a Temporal test server that skips time. Each test file has its own server, because all workflows of a server share its clock.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
@@ -8,13 +10,14 @@ import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { components } from '../../../dev/components/catalogue.ts';
 import { locate } from '../../../dev/components.ts';
 
-/** Starts the server, and makes sure that the server ends after this process, however this process ends. */
+/** The script that starts the server, and ends the server when this process has ended, however it ends. */
 const guarded = fileURLToPath(new URL('../../../dev/components/while-parent-lives.sh', import.meta.url));
 
 const startTimeoutMs = 60_000;
 
 /**
- * Call it in a `describe`: starts a time-skipping environment before its tests and ends it after them.
+ * Starts a time-skipping environment before the tests of a `describe`, and ends the environment after them. Call this function in the
+ * `describe`.
  * @returns a function that returns the environment, for use inside the tests
  */
 export function useTimeSkipping(): () => TestWorkflowEnvironment {
@@ -28,8 +31,8 @@ export function useTimeSkipping(): () => TestWorkflowEnvironment {
     if (this.currentTest) repeatOnServerFault(this.currentTest, () => (isStuck = true));
   });
   after('stop the time-skipping server', async () => {
-    // A test that exceeded its time limit still waits for an answer of this server. If the server stopped now, the test's error would
-    // appear in the next test file. So the server runs until this process ends.
+    // A test that exceeded its time limit may still wait for an answer of this server. If the server stopped now, the error of this test
+    // would appear in the next test file. The server therefore runs until this process ends.
     if (!isStuck) await environment?.teardown();
   });
   return () => {
@@ -40,24 +43,24 @@ export function useTimeSkipping(): () => TestWorkflowEnvironment {
 
 async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
   quietRuntime();
-  // The SDK starts a script of this project as its server, and gives it only a port. This variable tells the script where the real server
-  // is.
+  // The SDK starts a script of this project instead of the server, and gives the script only a port. This variable tells the script the
+  // path of the real server.
   process.env[components.testServer.variable] = await locate(components.testServer);
   const start = () =>
     TestWorkflowEnvironment.createTimeSkipping({ server: { executable: { type: 'existing-path', path: guarded } } });
-  // The SDK gives the server's JVM 5 s to start, which a busy machine can miss; a start can be repeated.
+  // The SDK waits only 5 s for the start of the server's JVM. A busy machine can need longer, so a failed start is repeated.
   return start().catch(start).catch(start).catch(start).catch(start);
 }
 
 /**
- * The message of a fault of the test server. A signal may arrive just when time skipping has fired a timer. The server then sometimes
+ * The message of a known fault of the test server. If a signal arrives just when time skipping has fired a timer, the server sometimes
  * refuses a workflow task, and the run never continues. The real server has no such fault. A test that fails after this fault is repeated
  * once, and the reporter prints the repetition (test/run/reporter.cjs). No other failure is repeated.
  */
 const serverFault = 'invalid history builder state for action';
 let serverFaults = 0;
 
-/** A test fails by itself this long before mocha's time limit. The message of its error then has the cause. */
+/** A test fails by itself this long before the time limit of mocha, so that the message of its error can contain the cause. */
 const aheadOfMochaMs = 500;
 
 function repeatOnServerFault(test: Test, onTimeOut: () => void): void {
@@ -84,8 +87,8 @@ function repeatOnServerFault(test: Test, onTimeOut: () => void): void {
 }
 
 /**
- * Prints only errors of the SDK's log, and counts the known fault of the test server in the warnings. If another test has already set up
- * the runtime, the runtime does not change.
+ * Sets up the runtime of the SDK. The runtime prints only errors of the SDK's log, and counts warnings about the known fault of the test
+ * server. If another test has already set up the runtime, the runtime does not change.
  */
 export function quietRuntime(): void {
   const logger = new DefaultLogger('WARN', ({ level, message, meta }) => {

@@ -22,7 +22,7 @@ const tracer = traceWith(
   samplerOf({ sampler: 'parentbased_always_on', samplerShare: '1' }),
 );
 useTracer(tracer);
-// Imported here, because modules that are imported earlier are not traced.
+// These imports come here, because modules that are imported earlier are not traced.
 const [{ default: Koa }, { default: pg }, undici, http] = await Promise.all([
   import('koa'),
   import('pg'),
@@ -36,8 +36,8 @@ const listening = async (server: net.Server) => {
 };
 
 /**
- * The names of the headers that another server receives from the application. This server uses plain TCP, because an HTTP server of Node
- * would be traced.
+ * Starts a server that records the names of the headers that it receives from the application. The server uses plain TCP, because an HTTP
+ * server of Node would be traced.
  */
 const receivedHeaders: string[][] = [];
 const other = await listening(

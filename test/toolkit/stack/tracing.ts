@@ -1,4 +1,7 @@
-/** Tracing in this process with the spans in memory. It records only spans of the service itself, without package instrumentations. */
+/**
+ * Turns on tracing in this process, and keeps the spans in memory. It records only spans of the service itself, and no spans of
+ * instrumented packages.
+ */
 import { context, logs, propagation, SpanStatusCode, trace } from '@opentelemetry/api';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { InMemorySpanExporter, SimpleSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace';
@@ -21,10 +24,10 @@ export interface ExportedSpan {
 }
 
 /**
- * Call it in a `describe`: tracing is on during its tests.
+ * Turns tracing on during the tests of a `describe`. Call this function in the `describe`.
  * @param now the current time in Unix milliseconds, for the age of the cause of a span
- * @param reportLosses gets the function to call if spans are lost; in these tests no span is lost
- * @returns the spans that have ended since the last test began
+ * @param reportLosses a function that gets a callback for lost spans. In these tests no span is lost
+ * @returns a function that returns the spans which have ended since the beginning of the current test
  */
 export function useTracing(
   now?: () => number,

@@ -22,14 +22,14 @@ import { testDeps } from './database.ts';
 import { testStack, workflowBundleFile } from './stack.ts';
 import { quietRuntime } from './time-skipping.ts';
 
-/** The workflows as workers run them. */
+/** The workflows, in the form in which workers run them. */
 export async function workflowBundle(): Promise<{ codePath: string }> {
   return { codePath: await workflowBundleFile() };
 }
 
 /**
  * Runs a worker in this process until it is stopped.
- * @param options.activities the real activities, on the test's dependencies
+ * @param options.activities the real activities, with the dependencies of the test
  */
 export async function runWorkerHere(
   connection: NativeConnection,
@@ -52,7 +52,7 @@ export async function runWorkerHere(
   };
 }
 
-/** Call it in a `describe`. @returns a function that returns a client of the stack's Temporal, for use inside the tests */
+/** Call this function in a `describe`. @returns a function that returns a client of the stack's Temporal, for use inside the tests */
 export function useTemporal(): () => Client {
   let client: Client | undefined;
   before('connect to Temporal', async () => {
@@ -67,9 +67,9 @@ export function useTemporal(): () => Client {
   };
 }
 
-/** A worker process as an operator sees it. */
+/** A worker process, with the information that an operator can see. */
 export interface ObservedWorker {
-  /** Whether the worker accepts work, by /readyz. */
+  /** Whether the worker accepts work, as /readyz says. */
   ready(): Promise<boolean>;
   /** The value of this metric in /metrics, summed over its labels; 0 if absent. */
   metric(name: string): Promise<number>;
@@ -81,17 +81,17 @@ export interface WorkerProcess extends ObservedWorker {
   readonly exited: Promise<Exit>;
   /** Sends the process a signal and waits for its end. @returns the exit of the process, and the milliseconds until the exit */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Exit & { tookMs: number }>;
-  /** Its log so far. */
+  /** The log of the process so far. */
   log(): string;
 }
 
-const startTimeoutMs = 60_000; // A start takes some seconds, and on a busy machine much longer.
+const startTimeoutMs = 60_000; // A start takes some seconds, but much longer on a busy machine.
 
 /**
- * Call it in a `describe`. Runs of earlier files are ended first, so that workers find only this file's runs. Workers that still run are
- * killed after the tests.
- * @param taskQueues the queues that the workers serve: a process with one queue starts faster
- * @returns starts a worker and waits until it is ready; `env` sets its failpoints
+ * Call this function in a `describe`. Before its tests, the runs of earlier test files are ended, so that workers find only runs of this
+ * file. After its tests, workers that still run are killed.
+ * @param taskQueues the queues that the workers serve. A process with one queue starts faster
+ * @returns a function that starts a worker and waits until it is ready; `env` sets the failpoints of the worker
  */
 export function useWorkerProcesses(
   ...taskQueues: readonly TaskQueue[]
@@ -151,9 +151,9 @@ function observed(base: string): ObservedWorker {
 }
 
 /**
- * Runs the whole worker in this process, for tests that kill no process: it starts much faster than a process. Call it in a `describe`;
- * the worker ends after its tests.
- * @returns starts the worker, once per `describe`; `env` changes its configuration
+ * Runs the whole worker in this process, for tests that kill no process. It starts much faster than a separate process. Call this function
+ * in a `describe`. The worker ends after its tests.
+ * @returns a function that starts the worker, once in each `describe`; `env` changes the configuration of the worker
  */
 export function useWorker(): (env?: Readonly<Record<string, string>>) => Promise<ObservedWorker> {
   let running: RunningWorker | undefined;
@@ -182,7 +182,9 @@ async function killed(child: Child): Promise<void> {
   await child.exited;
 }
 
-/** Ends every run of other files in the namespace of this process: their rows are not in this file's database. */
+/**
+ * Ends all runs of other test files in the namespace of this process. The rows of these runs are not in the database of this file.
+ */
 export async function endLeftRuns(): Promise<void> {
   await testStack();
   const { address, namespace } = readConfig().temporal;
@@ -197,7 +199,7 @@ export async function endLeftRuns(): Promise<void> {
   await connection.close();
 }
 
-/** Parses Prometheus' text: one line per time series, `name{labels} value`. */
+/** Parses the text format of Prometheus, which has a line `name{labels} value` for each time series. */
 function sumOf(name: string, text: string): number {
   return text
     .split('\n')

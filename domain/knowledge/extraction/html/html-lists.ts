@@ -1,4 +1,4 @@
-/** The numbers of lists as a page shows them. */
+/** Computes the numbers of list items as a page shows them. */
 import { elementsIn, type HtmlElement } from './html-tree.ts';
 import type { Style } from './html-styles.ts';
 

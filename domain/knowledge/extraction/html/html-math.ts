@@ -1,11 +1,11 @@
-/** Formulas in MathML, written on one line: `(a+b)/(c)`, `√(x)`, `x²`. */
+/** Writes formulas in MathML on one line: `(a+b)/(c)`, `√(x)`, `x²`. */
 import { elementsIn, textOf, type HtmlElement } from './html-tree.ts';
 import { lowered, raised } from '../raised.policy.ts';
 
-/** If a formula is nested deeper than this, only its letters are read. */
+/** If a formula is nested deeper than this, only the letters of the deeper parts are read. */
 const deepest = 100;
 
-/** @returns the formula in reading order; the author's alternative text if the formula has no visible letters */
+/** @returns the formula in reading order, or the author's alternative text if the formula has no visible letters */
 export function mathText(math: HtmlElement): string {
   const text = row(math, 0).trim();
   return text === '' ? (math.attributes.get('alttext') ?? texOf(math)).trim() : text;
@@ -83,14 +83,14 @@ function row(element: HtmlElement, depth: number): string {
     .join('');
 }
 
-/** The base of a power is one unit: `(a+b)²`. */
+/** Puts a base of several parts into brackets, so that it stays one unit: `(a+b)²`. */
 function whole(element: HtmlElement | undefined, text: string): string {
   const isCompound =
     element?.tag === 'mfrac' || element?.tag === 'msup' || (element?.tag === 'mrow' && elementsIn(element).length > 1);
   return isCompound && !/^[([{|].*[)\]}|]$/su.test(text) ? `(${text})` : text;
 }
 
-/** Characters that are raised in plain text without any change, such as ′ and °. */
+/** Characters whose normal form already looks raised, such as ′ and °. */
 const raisedSigns = /^[′″‴°†'"]+$/u;
 
 function up(text: string): string {
@@ -99,7 +99,7 @@ function up(text: string): string {
   return Array.from(text).length === 1 ? `^${text}` : `^(${text})`;
 }
 
-/** Marks above one letter, written as combining characters. */
+/** Marks above a letter, with the combining character for each mark. */
 const marks: Readonly<Record<string, string>> = {
   '¯': '\u0304', '‾': '\u0304', '_': '\u0304', '―': '\u0304', '→': '\u20D7', '⃗': '\u20D7', '^': '\u0302', 'ˆ': '\u0302', '~': '\u0303',
   '˜': '\u0303', '.': '\u0307', '˙': '\u0307', '¨': '\u0308',
@@ -126,9 +126,8 @@ function fenced({ attributes }: HtmlElement, parts: readonly string[]): string {
 }
 
 /**
- * Writes the scripts of an element after its base. The first script is lowered (below the line), the second is raised (above the line), the
- * third is lowered, and so on. Scripts after
- * `mprescripts` are written before the base.
+ * Writes the raised and lowered scripts of an element after its base. The first script is lowered (below the line), the second is raised
+ * (above the line), the third is lowered, and so on. Scripts after `mprescripts` are written before the base.
  */
 function withScripts(element: HtmlElement, depth: number): string {
   const [base, ...scripts] = elementsIn(element);

@@ -1,6 +1,6 @@
 /**
- * The names of HTML elements. In a text that is not an HTML file, `<` begins an element only before one of these names. Before any other
- * name it is a plain character, as in `List<String>`.
+ * Lists the names of HTML elements. In a text that is not an HTML file, `<` begins an element only if one of these names follows. Otherwise
+ * `<` is a plain character, as in `List<String>`.
  */
 
 const html = `a abbr acronym address applet area article aside audio b base basefont bdi bdo bgsound big blink blockquote body br button canvas
@@ -19,13 +19,13 @@ const mathml = `annotation annotation-xml maction menclose merror mfenced mfrac 
 
 const namesIn = (text: string): string[] => text.split(/\s+/);
 /**
- * The content of these elements, up to their end tag, is not HTML. If a text has no end tag for such a name, the name does not count as an
- * element.
+ * The content of these elements, up to their end tag, is not HTML. If a text has no end tag of such an element, the name does not count as
+ * an element.
  */
 const needEnd = ['iframe', 'noembed', 'noframes', 'plaintext', 'script', 'style', 'textarea', 'title', 'xmp'];
 
 /**
- * @returns the names of elements that the text may contain. The names of SVG and MathML are included only if the text contains `<svg` or
+ * @returns the names that count as elements in this text. The names of SVG and MathML are included only if the text contains `<svg` or
  * `<math`
  */
 export function elementNamesFor(text: string): ReadonlySet<string> {

@@ -1,4 +1,7 @@
-/** Elements that show something other than their inner text (pictures, form fields, formulas), and elements that a page does not show. */
+/**
+ * Handles elements that show something other than their inner text (pictures, form fields, formulas), and elements that a page does not
+ * show.
+ */
 import { mathText } from './html-math.ts';
 import { elementsIn, hasWord, ownTextOf, textOf, visit, type HtmlElement } from './html-tree.ts';
 import type { SectionBuilder } from '../sections.ts';
@@ -6,12 +9,12 @@ import { hasWords } from '../text.policy.ts';
 
 type Warned = Pick<SectionBuilder, 'warn'>;
 
-/** Elements that show nothing. */
+/** Elements that show nothing on the page. */
 const silent = new Set([
   'style', 'title', 'nav', 'template', 'noscript', 'noframes', 'noembed', 'datalist', 'rp', 'progress', 'meter', 'map', 'colgroup',
 ]); // prettier-ignore
 
-/** The text does not contain the content of these elements. */
+/** Elements whose content is left out of the extracted text. */
 const unread = new Set(['iframe', 'object', 'embed', 'canvas', 'audio', 'video', 'applet', 'frame']);
 
 /**
@@ -40,15 +43,15 @@ export function shownFor(element: HtmlElement, into: Warned): string | undefined
     case 'textarea':
       return beside(textOf(element));
     default:
-      // These elements repeat other content of the page. One is a second form of a formula that also exists as MathML. The other is an
-      // arrow that leads from a note back to its mark in the text.
+      // Two kinds of elements only repeat other content of the page, so their text is left out. One is a second form of a formula that also
+      // exists as MathML. The other is an arrow that leads from a note back to its mark in the text.
       return hasWord(element, 'class', ['katex-html', 'MathJax_Preview']) || isWayBack(element) ? '' : undefined;
   }
 }
 
 const beside = (text: string): string => (text.trim() === '' ? '' : ` ${text} `);
 
-/** Formulas for MathJax, in their source form. */
+/** Scripts that contain formulas for MathJax in their source form. */
 function texOf(script: HtmlElement): string {
   const [type = '', mode = ''] = (script.attributes.get('type') ?? '').split(';');
   if (!/^math\/(?:la)?tex$/i.test(type.trim())) return '';
@@ -56,7 +59,7 @@ function texOf(script: HtmlElement): string {
   return /mode=display/.test(mode) ? ` $$${tex}$$ ` : `$${tex}$`;
 }
 
-/** @param words undefined if the picture has no alternative text; empty if the alternative text would only repeat the text of the page */
+/** @param words the alternative text of the picture; undefined if it is missing; empty if it would only repeat the text of the page */
 function pictureOf(picture: HtmlElement, words: string | undefined, into: Warned): string {
   if (words !== undefined && words.trim() !== '') return ` [Picture: ${words.trim()}] `;
   if (words === undefined && !isDecoration(picture)) into.warn('picture_without_text');
@@ -83,7 +86,7 @@ const unseenInDrawings = new Set([
   'marker',
 ]);
 
-/** The words inside a drawing, or else its alternative text. */
+/** Returns the words inside a drawing, or its alternative text if the drawing has no words. */
 function drawingOf(drawing: HtmlElement, into: Warned): string {
   const words: string[] = [];
   visit(drawing, {
@@ -120,7 +123,10 @@ function fieldOf(field: HtmlElement, into: Warned): string {
   }
 }
 
-/** A drop-down list shows the chosen option (or the first option if none is chosen). A list that is always open shows all options. */
+/**
+ * Returns the visible options of a list. A drop-down list shows the chosen option, or the first option if none is chosen. A list that is
+ * always open shows all options.
+ */
 function chosenIn(select: HtmlElement): string[] {
   const options: HtmlElement[] = [];
   visit(select, {
@@ -147,8 +153,8 @@ function isWayBack(element: HtmlElement): boolean {
 }
 
 /**
- * Whether the element is the mark of a note in the text. Either its attributes say so, or it is a raised link to another position of the
- * page.
+ * Whether the element is the mark of a note in the text. Such an element has attributes that say so, or is a raised link to a position of
+ * the same page.
  */
 export function isNoteMark(element: HtmlElement): boolean {
   const { tag, attributes, children, parent } = element;

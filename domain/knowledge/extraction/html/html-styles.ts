@@ -1,9 +1,15 @@
-/** The styles that decide which text of a page is visible: styles of elements and simple rules (`.class`, `#id`, `tag`). */
+/**
+ * Reads the styles that decide which text of a page is visible: the styles of elements, and style sheet rules with simple selectors
+ * (`.class`, `#id`, `tag`).
+ */
 import type { HtmlElement } from './html-tree.ts';
 
 interface Declaration {
   value: string;
-  /** The weight of a declaration, by `!important`, the selector's specificity and the position in the style sheet. */
+  /**
+   * The weight of a declaration, computed from `!important`, the selector's specificity and the position in the style sheet. The
+   * declaration with the highest weight applies.
+   */
   weight: number;
 }
 
@@ -20,7 +26,7 @@ export class Styles {
   readonly #rules = new Map<string, Map<string, Declaration>>();
   #count = 0;
 
-  /** Adds the rules of a style sheet. It skips the content of `@media` and other at-rules. */
+  /** Adds the rules of a style sheet. The function skips the content of `@media` and other at-rules. */
   add(sheet: string): void {
     const css = sheet.replace(/\/\*[\s\S]*?(?:\*\/|$)/g, ' ').replace(/<!--|-->/g, ' ');
     let start = 0;

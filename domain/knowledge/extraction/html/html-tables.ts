@@ -1,9 +1,15 @@
-/** Tables of a page. The module distinguishes data tables from layout tables, and returns the rows of a table in the order of the page. */
+/**
+ * Reads the tables of a page. The module distinguishes data tables from tables that only serve for layout. It returns the rows of a data
+ * table in the order of the page.
+ */
 import { elementsIn, hasWord, visit, type HtmlElement } from './html-tree.ts';
 import type { SectionBuilder } from '../sections.ts';
 import { TableBuilder } from '../table.ts';
 
-/** @returns the layout tables. Their role says so, or they contain another table and have neither header nor caption */
+/**
+ * @returns the tables that only serve for layout. Such a table has a role that says so, or contains a table and has neither header nor
+ * caption
+ */
 export function layoutTables(root: HtmlElement): Set<HtmlElement> {
   const layouts = new Set<HtmlElement>();
   const open: { table: HtmlElement; holdsTable: boolean; isMarked: boolean }[] = [];
@@ -37,7 +43,7 @@ interface Row {
 const sections = ['thead', 'tbody', 'tfoot'] as const;
 type Section = (typeof sections)[number];
 
-/** The rows of an open table. */
+/** The rows of a table whose end tag has not been reached yet. */
 export class OpenTable {
   /** The parts of the table, such as its head and its body. A cell ends at the last row of its part. */
   readonly #parts: { section: Section; rows: Row[] }[] = [];

@@ -1,4 +1,4 @@
-/** Reads HTML as people see the page: headings, paragraphs, list items, tables, code. */
+/** Reads the headings, paragraphs, list items, tables and code of an HTML text, as people see them on the page. */
 import { openList, nextMark, type OpenList } from './html-lists.ts';
 import { isNoteMark, isOnlyNoteMark, shownFor } from './html-shown.ts';
 import { Styles, type Style } from './html-styles.ts';
@@ -19,7 +19,7 @@ const blocks = new Set([
 const keepsLines = new Set(['pre', 'listing', 'plaintext', 'xmp']);
 const struckOut = new Set(['s', 'del', 'strike']);
 
-/** The maximum depth of nesting. A page may nest raised letters to any depth. */
+/** The maximum depth of nested inline elements, because a page may nest raised letters to any depth. */
 const deepestInline = 20;
 
 /** Extracts the sections of an HTML text. @throws Unreadable too_large */
@@ -30,10 +30,10 @@ export function readHtml(html: string, into: SectionBuilder): void {
   reader.end();
 }
 
-/** The visibility of the text at this point. */
+/** Whether text at the current position of the page is visible. */
 interface Sight {
   isVisible: boolean;
-  /** Letters of size zero are invisible. */
+  /** False if the letters have size zero, because such letters are invisible. */
   hasSize: boolean;
   /** Whether the hidden text has already caused a warning. */
   hasWarned: boolean;
@@ -43,22 +43,25 @@ class HtmlReader implements Visitor {
   readonly #into: SectionBuilder;
   readonly #styles = new Styles();
   readonly #layouts: ReadonlySet<HtmlElement>;
-  /** The open elements, each with the action to run at its end. */
+  /** The elements whose end has not been reached, each with a function to call at its end. */
   readonly #ends: (() => void)[] = [];
   readonly #lists: OpenList[] = [];
-  /** The open tables. A table is undefined if it only serves for layout, or if it is inside a cell and is read as text. */
+  /**
+   * The tables whose end has not been reached. An entry is undefined if the table only serves for layout, or if it is inside a cell and is
+   * read as text.
+   */
   readonly #tables: (OpenTable | undefined)[] = [];
   readonly #headings: number[] = [];
   /**
-   * Texts that are changed before they are added to the paragraph, such as the text of a cell, or raised letters. The innermost text is the
-   * last in the list.
+   * Texts that need a change before they are added to the paragraph, such as the text of a cell, or raised letters. The list ends with the
+   * innermost text.
    */
   readonly #apart: string[][] = [];
   #paragraph: string[] = [];
   /** The number of the current list item, until the first words of the item are read. */
   #mark = '';
   #sight: Sight = { isVisible: true, hasSize: true, hasWarned: false };
-  /** The number of open elements that show line breaks. */
+  /** The number of elements around the current position that show line breaks, such as `pre`. */
   #lines = 0;
   #definitions = 0;
   #quotes = 0;
@@ -260,7 +263,7 @@ class HtmlReader implements Visitor {
     return (this.#lastReading = `${this.#lastReading.slice(0, -1)}${text})`);
   }
 
-  /** @param written converts the inner text to its written form */
+  /** @param written a function that converts the inner text to the text to write */
   #setApart(written: (text: string) => string): (() => void) | undefined {
     if (this.#apart.length > deepestInline) return undefined;
     this.#apart.push([]);
@@ -283,7 +286,7 @@ class HtmlReader implements Visitor {
     (this.#apart.at(-1) ?? this.#paragraph).push(text);
   }
 
-  /** @param levels the number of struck-out elements that end at this position */
+  /** @param levels the number of nested struck-out elements that end at this position */
   #endStruckOut(levels: number): void {
     this.#struckOut -= levels;
     if (!this.#isStruckOut) return;
@@ -339,7 +342,9 @@ function hasSizeBy(size: string | undefined, otherwise: boolean): boolean {
   return otherwise || !/(?:[^r]em|%)$|er$/.test(size);
 }
 
-/** @returns the text without outer white space that contains a line break. A text of only white space becomes empty */
+/**
+ * @returns the text without white space at its ends, if this white space contains a line break. A text of only white space becomes empty
+ */
 function withoutOuterBreaks(text: string): string {
   const words = text.trim();
   if (words === '') return '';

@@ -1,7 +1,7 @@
 /**
  * Builds the tree of HTML elements from the tokens of htmlparser2. The tree follows the rules of the standard that affect the visible text.
- * End tags may be absent, and no element inside a cell ends the table around it. Time and memory grow only with the length of the text. The
- * tree does not follow the standard's rules for formatting elements, because time and memory could then grow much faster.
+ * For example, end tags may be absent, and no element inside a cell ends the table around it. Time and memory grow only with the length of
+ * the text. The tree does not follow the standard's rules for formatting elements, because time and memory could then grow much faster.
  */
 import { Tokenizer } from 'htmlparser2';
 
@@ -13,7 +13,10 @@ export interface HtmlElement {
   parent: HtmlElement | undefined;
 }
 
-/** The kinds of elements that other elements may close. For each kind, an open element knows the nearest open element around it. */
+/**
+ * The kinds of elements that a later tag may close without an end tag. Each open element has, for each kind, a link to the nearest open
+ * element of the kind around it.
+ */
 type Kind = 'p' | 'heading' | 'li' | 'dd' | 'option' | 'cell' | 'row' | 'section' | 'table';
 
 /** An open element. */
@@ -23,15 +26,15 @@ interface Open {
   nearest: Readonly<Partial<Record<Kind, Open>>>;
   /** For each name, the number of open elements with this name in the same cell. */
   counts: Map<string, number>;
-  /** Whether the element is inside SVG or MathML. There `<g/>` is a complete element. */
+  /** Whether the element is inside SVG or MathML. Inside these, `<g/>` is a complete element without an end tag. */
   isForeign: boolean;
 }
 
 interface Rule {
-  /** The kind under which other elements may close this element. */
+  /** The kind of this element. A tag whose rule lists this kind in `closes` closes the element. */
   is?: Kind;
   closes?: readonly Kind[];
-  /** The kinds of outer elements that are protected: an element inside this element cannot close them. */
+  /** The kinds of outer elements that elements inside this element cannot close. */
   hides?: readonly Kind[];
 }
 
@@ -190,7 +193,7 @@ class TreeBuilder {
 }
 
 export interface Visitor {
-  /** @returns whether to visit the content of the element */
+  /** @returns whether the content of the element must be visited, too */
   enter(element: HtmlElement): boolean;
   text(text: string, parent: HtmlElement): void;
   leave(element: HtmlElement): void;

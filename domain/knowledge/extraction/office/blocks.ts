@@ -1,4 +1,4 @@
-/** The blocks of office files, before they are written into sections. */
+/** Defines the blocks of office files, such as paragraphs and tables, and writes them into sections. */
 import type { SectionBuilder } from '../sections.ts';
 import { TableBuilder } from '../table.ts';
 
@@ -32,7 +32,7 @@ export function writeBlock(block: Block, into: SectionBuilder): void {
   }
 }
 
-/** @returns the words of the blocks in a cell; an inner table has `, ` between its cells and `; ` between its rows */
+/** @returns the words of the blocks in a cell. The cells of an inner table are separated by `, ` and its rows by `; ` */
 export function textOfBlocks(blocks: Iterable<Block>): string {
   const texts = Array.from(blocks, (block) => {
     if (block.kind !== 'table') return block.text.trim();

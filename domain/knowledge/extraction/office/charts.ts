@@ -1,4 +1,4 @@
-/** Charts of office files: their titles, and their stored values as a table. */
+/** Reads charts of office files: their titles, and their stored values as a table. */
 import { childOf, childrenOf, descendantsOf, textOf, type XmlElement } from '../../../../platform/core/text/xml.ts';
 import type { Block, TableRow } from './blocks.ts';
 import { paragraphTextsIn } from './drawing-text.ts';
@@ -10,7 +10,10 @@ interface Series {
   values: readonly ReadonlyMap<number, string>[];
 }
 
-/** @param root the root of a chart's part, of either kind @returns the blocks of the chart; an empty list if the chart stores no values */
+/**
+ * @param root the root element of a part with a chart. There are two kinds of such parts
+ * @returns the blocks of the chart; an empty list if the chart stores no values
+ */
 export function chartBlocks(root: XmlElement): Block[] {
   const isExtended = root.name === 'cx:chartSpace';
   const chart = childOf(root, isExtended ? 'cx:chart' : 'c:chart');
@@ -51,8 +54,8 @@ function series(chart: XmlElement | undefined, is1904: boolean): Series[] {
 }
 
 /**
- * Reads the points of a series, or of its categories. Categories can have several levels. A word of an outer level applies to all points
- * until the next word of this level.
+ * Reads the points of a series, or of its categories. Categories can have several levels. A name on an outer level applies to all points
+ * until the next name on this level.
  */
 function points(data: XmlElement | undefined, is1904: boolean): Map<number, string> {
   const levels = [...descendantsOf(data, 'c:lvl')];
@@ -135,7 +138,8 @@ const besideDigits = /"[^"]{0,99}"|\[[^\][]{0,99}\]|\\./g;
 
 /**
  * @param format Excel's number format, such as `0.0%` or `d/m/yyyy`
- * @returns a percentage with its digits, a date as `2027-05-31`, any other number as it is stored, but without floating-point noise
+ * @returns the value as text: a percentage with the digits of the format, a date as `2027-05-31`, and any other number as stored, but
+ * without rounding errors
  */
 function formatted(text: string, format: string, is1904: boolean): string {
   const number = Number(text);
@@ -150,7 +154,7 @@ function decimalsOf(shape: string): number {
   return /\.(0+)/.exec(shape)?.[1]?.length ?? 0;
 }
 
-/** Excel counts days from the end of 1899, or from 1904. */
+/** Excel stores a date as a number of days, counted from the end of 1899 or from 1904. */
 function dateOf(days: number, is1904: boolean): string | undefined {
   const date = new Date(Date.UTC(is1904 ? 1904 : 1899, is1904 ? 0 : 11, is1904 ? 1 : 30) + Math.floor(days) * dayMs);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString().slice(0, 10);

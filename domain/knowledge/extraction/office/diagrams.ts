@@ -1,9 +1,9 @@
-/** Diagrams of office files (SmartArt): the words of their nodes in reading order. */
+/** Reads diagrams of office files (SmartArt): the words of the nodes in reading order. */
 import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/text/xml.ts';
 import type { Block } from './blocks.ts';
 import { paragraphTextsIn } from './drawing-text.ts';
 
-/** Points that only control the layout of other points. */
+/** Types of points and connections that only control the layout of a diagram. */
 const notForReaders = new Set(['pres', 'presOf', 'presParOf']);
 
 /**
@@ -28,7 +28,7 @@ export function diagramBlocks(root: XmlElement): Block[] {
       between: attributes['sibTransId'] ?? '',
     });
   }
-  // Each point is read once, even if the connections form a cycle. A point without a connection comes last.
+  // Each point is read once, even if the connections form a cycle. Points without a connection are read last.
   const ids = new Set<string>();
   const starts = [...points].filter(([, { attributes }]) => attributes['type'] === 'doc').map(([id]) => id);
   for (const start of [...starts, ...points.keys()]) visit(start);

@@ -1,13 +1,13 @@
-/** Words of drawings (DrawingML): the texts of slides, diagrams and charts. */
+/** Reads the words of drawings (DrawingML), which contain the texts of slides, diagrams and charts. */
 import { childOf, childrenOf, descendantsOf, textOf, type XmlElement } from '../../../../platform/core/text/xml.ts';
 import { equationText } from './equations.ts';
 import { signsOf, Words, type Rise } from './words.ts';
 
 /**
  * @param paragraph `a:p`
- * @param options.usual the properties that the runs of the paragraph inherit. They apply to a run that does not set them itself. The
- * nearest properties are first
- * @param options.onUnmapped the function calls it when it leaves out an unknown sign
+ * @param options.usual the properties that the runs of the paragraph inherit. A property applies to a run that does not set the property
+ * itself. The nearest properties are first
+ * @param options.onUnmapped a function that is called when an unknown sign is left out
  */
 export function paragraphText(
   paragraph: XmlElement,
@@ -31,20 +31,23 @@ export function paragraphText(
   }
 }
 
-/** A run has one font for letters and one font for signs. Programs set the font for signs if they insert a single sign. */
+/**
+ * Returns the font of a text. A run has one font for letters and one font for signs. Programs set the font for signs if they insert a
+ * single sign.
+ */
 function fontOf(properties: XmlElement | undefined, text: string): string {
   const font = (name: string) => childOf(properties, name)?.attributes['typeface'];
   const isOneSign = Array.from(text.trim()).length === 1;
   return (isOneSign ? font('a:sym') : undefined) ?? font('a:latin') ?? '';
 }
 
-/** @param baseline the value in thousandths of a percent, or with a percent sign */
+/** @param baseline the distance from the line, in thousandths of a percent, or as a text with a percent sign */
 function riseOf(baseline: string | undefined): Rise | undefined {
   const raisedBy = Number.parseFloat(baseline ?? '0');
   return raisedBy > 0 ? 'up' : raisedBy < 0 ? 'down' : undefined;
 }
 
-/** @returns the texts of all inner paragraphs that have words */
+/** @returns the texts of all paragraphs inside the element that have words */
 export function paragraphTextsIn(element: XmlElement | undefined): string[] {
   return [...descendantsOf(element, 'a:p')].map((one) => paragraphText(one)).filter((text) => text.trim() !== '');
 }
@@ -55,7 +58,7 @@ export function isDecorative(properties: XmlElement | undefined): boolean {
   return mark !== undefined && /^(?:1|true)$/.test(mark.attributes['val'] ?? '1');
 }
 
-/** Programs use the file name of a picture if its author wrote no alternative text. */
+/** If the author wrote no alternative text, programs use the file name of the picture. Such a text is ignored. */
 const fileName = /^[^\s/]{1,200}\.(?:avif|bmp|emf|gif|jpe?g|png|svg|tiff?|webp|wmf)$/i;
 
 /** @param properties `p:cNvPr`, `pic:cNvPr`, `wp:docPr` @returns the alternative text; empty if there is none */
@@ -65,7 +68,7 @@ export function alternativeText(properties: XmlElement | undefined): string {
   return fileName.test(text) ? '' : text;
 }
 
-/** Writes an alternative text in the form that passages use. */
+/** Returns an alternative text in the form in which passages contain it. */
 export function pictureWords(alternative: string): string {
   return ` [Picture: ${alternative}] `;
 }

@@ -1,6 +1,6 @@
 /**
- * Equations of office files (OMML) on one line, in reading order: `x=(-b±√(b²-4ac))/(2a)`, `∑_(i=1)^(n) i`. The result has Unicode's linear
- * format, which Word itself reads and writes.
+ * Writes equations of office files (OMML) on one line, in reading order: `x=(-b±√(b²-4ac))/(2a)`, `∑_(i=1)^(n) i`. The result has Unicode's
+ * linear format, which Word itself reads and writes.
  */
 import { childOf, childrenOf, textOf, type XmlElement } from '../../../../platform/core/text/xml.ts';
 import { lowered, raised } from '../raised.policy.ts';
@@ -13,7 +13,9 @@ export function equationText(element: XmlElement): string {
 
 type Form = (element: XmlElement) => string;
 
-/** The written form of each structure. An element that is not in this list is written as its content. */
+/**
+ * The functions that write the structures of an equation, by the name of the element. Any other element is written as its content.
+ */
 const forms: Record<string, Form> = {
   'm:r': letters,
   'm:f': fraction,
@@ -58,7 +60,7 @@ function part(element: XmlElement, name: string): string {
   return found ? inside(found) : '';
 }
 
-/** Double-struck letters, which Word stores as plain letters in another font. */
+/** Double-struck letters, such as ℝ. Word stores them as plain letters with a special font style. */
 const doubleStruck: Record<string, string> = { C: 'ℂ', H: 'ℍ', N: 'ℕ', P: 'ℙ', Q: 'ℚ', R: 'ℝ', Z: 'ℤ' };
 
 function letters(run: XmlElement): string {
@@ -89,7 +91,7 @@ function rowsOf(matrix: XmlElement): string {
     .join('; ');
 }
 
-/** Accents that files store as separate signs. */
+/** The combining characters of accents, which files store as separate signs. */
 const combining: Record<string, string> = {
   '^': '\u0302', 'ˆ': '\u0302', '~': '\u0303', '˜': '\u0303', '¯': '\u0305', '‾': '\u0305', '_': '\u0332', '→': '\u20D7',
   '˙': '\u0307', '.': '\u0307', '¨': '\u0308', '`': '\u0300', '´': '\u0301', '˘': '\u0306', 'ˇ': '\u030C',
@@ -109,8 +111,8 @@ function below(text: string): string {
 }
 
 /**
- * In an equation the position of each letter has a meaning, so `xᵉ` must not become `xe`. In normal text a raised letter may become a
- * normal letter.
+ * Writes a raised or lowered part of an equation. Its position has a meaning, so `xᵉ` must not become `xe`, as raised words in normal text
+ * may.
  */
 function apart(text: string, formed: string, sign: '^' | '_'): string {
   if (formed !== text || !/[\p{L}\p{N}]/u.test(text)) return formed;

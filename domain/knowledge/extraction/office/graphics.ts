@@ -1,4 +1,4 @@
-/** Charts and diagrams in a document or slide. Each is a separate part of the file. */
+/** Reads the charts and diagrams of a document or a slide. Each chart and each diagram is a separate part of the file. */
 import { descendantsOf, type XmlElement } from '../../../../platform/core/text/xml.ts';
 import type { Relation } from '../../../../platform/core/text/office-parts.ts';
 import type { SectionBuilder } from '../sections.ts';
@@ -11,8 +11,8 @@ import type { OfficeFile } from './office-file.ts';
 export type Graphics = ReadonlyMap<string, readonly Block[]>;
 
 /**
- * The elements that show a chart or a diagram. For each element: `id` is the attribute that names the file's part, and `read` reads this
- * part.
+ * The elements that show a chart or a diagram. For each element, `id` is the attribute that names the part of the file, and `read` reads
+ * this part.
  */
 const readers: Record<string, { id: string; read: (root: XmlElement) => Block[] }> = {
   'c:chart': { id: 'r:id', read: chartBlocks },
@@ -20,7 +20,7 @@ const readers: Record<string, { id: string; read: (root: XmlElement) => Block[] 
   'dgm:relIds': { id: 'r:dm', read: diagramBlocks },
 };
 
-/** @param into gets a warning for unreadable parts and for parts without words @throws Unreadable too_large, file_corrupt */
+/** @param into receives a warning for each part that is unreadable or has no words @throws Unreadable too_large, file_corrupt */
 export async function loadGraphics(
   file: OfficeFile,
   { root, relations }: { root: XmlElement; relations: readonly Relation[] },

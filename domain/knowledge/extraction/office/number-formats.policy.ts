@@ -1,6 +1,6 @@
-/** The numbers of lists in the formats of office programs. The names of formats are Word's (ST_NumberFormat). */
+/** Writes the numbers of list items in the formats of office programs. The formats have Word's names (ST_NumberFormat). */
 
-/** The digits of decimal systems. Each system is given by the code point of its zero. */
+/** The decimal digits of each script, given by the code point of the script's zero. */
 const zeros: Record<string, number> = {
   decimalFullWidth: 0xff10,
   decimalFullWidth2: 0xff10,
@@ -9,7 +9,7 @@ const zeros: Record<string, number> = {
   arabicIndic: 0x0660,
 };
 
-/** Letters that number items in alphabetical order. */
+/** The letters of formats that number items in alphabetical order. */
 const alphabets: Record<string, string> = {
   hebrew2: 'אבגדהוזחטיכלמנסעפצקרשת',
   arabicAlpha: 'أبتثجحخدذرزسشصضطظعغفقكلمنهوي',
@@ -33,7 +33,7 @@ const alphabets: Record<string, string> = {
   decimalEnclosedParen: '⑴⑵⑶⑷⑸⑹⑺⑻⑼⑽⑾⑿⒀⒁⒂⒃⒄⒅⒆⒇',
   decimalEnclosedFullstop: '⒈⒉⒊⒋⒌⒍⒎⒏⒐⒑⒒⒓⒔⒕⒖⒗⒘⒙⒚⒛',
 };
-/** A number beyond the last sign is written in plain digits. For example, the format of circled numbers has no sign for 21. */
+/** The signs of formats that have one sign for each number. A larger number, such as 21 as a circled number, is written in plain digits. */
 const endsWithItsSigns = /^(?:decimalEnclosed|ideographEnclosed)/;
 
 /** The ten digits, and the words for ten, a hundred, a thousand and ten thousand. */
@@ -48,10 +48,10 @@ const counted: Record<string, string> = {
   ideographLegalTraditional: '零壹貳參肆伍陸柒捌玖拾佰仟萬',
   japaneseLegal: '零壱弐参四伍六七八九拾百阡萬',
 };
-/** In these formats ten has no "one" before it: 十, not 一十. */
+/** In these formats, ten is written without a "one" before it: 十, not 一十. */
 const leavesOneOut = /^(?:chineseCounting|taiwanese|japaneseCounting|koreanCounting)/;
 
-/** Writes one digit after another, as in 二〇. */
+/** Writes each decimal digit of the number separately, as in 二〇 for 20. */
 const positional: Record<string, string> = {
   ideographDigital: '〇一二三四五六七八九',
   japaneseDigitalTenThousand: '〇一二三四五六七八九',
@@ -84,7 +84,7 @@ const latin = 'abcdefghijklmnopqrstuvwxyz';
 /**
  * @param number the number of the item
  * @param format the name of the format in Word; an unknown format counts as decimal
- * @param options.language the language of the document. It decides the words if a number is written in words
+ * @param options.language the language of the document, in which a number is written if the format requires words
  * @param options.pattern the first items of the format `custom`, such as `001, 002, ...`
  * @returns the number, without the text around the number; empty for `none` and `bullet`
  */
@@ -125,7 +125,7 @@ function signsOf(number: number, format: string): string | undefined {
   return format.startsWith('ideograph') ? alphabet[(number - 1) % alphabet.length] : repeated(number, alphabet);
 }
 
-/** Writes the number in the same script as the first item, and with at least as many digits. */
+/** Writes the number with the digits of the script of the first item, and with at least as many digits as the first item. */
 function likeFirst(number: number, first: string): string {
   const digits = /\p{Nd}+/u.exec(first)?.[0] ?? '1';
   const one = digits.codePointAt(
@@ -136,7 +136,7 @@ function likeFirst(number: number, first: string): string {
   return text.replace(/\d/g, (digit) => String.fromCodePoint(zero + Number(digit)));
 }
 
-/** a … z, aa … zz, aaa. This is the sequence of word processors, which differs from spreadsheets. */
+/** Counts with letters in the way of word processors: a … z, aa … zz, aaa. Spreadsheets count differently. */
 function repeated(number: number, alphabet: string): string {
   const signs = Array.from(alphabet);
   return (signs[(number - 1) % signs.length] ?? '').repeat(Math.ceil(number / signs.length));

@@ -23,7 +23,7 @@ export class OfficeFile {
   readonly #archive: Archive;
   readonly #into: SectionBuilder;
 
-  /** @param into gets a warning for each unreadable part */
+  /** @param into receives a warning for each unreadable part */
   constructor(archive: Archive, into: SectionBuilder) {
     this.#archive = archive;
     this.#into = into;
@@ -49,8 +49,8 @@ export class OfficeFile {
   }
 
   /**
-   * Reads a secondary part.
-   * @returns the part, or undefined if the part cannot be read. The function then also adds a warning
+   * Reads a part without which the main part can still be read.
+   * @returns the part, or undefined if the part cannot be read. In this case the function also adds a warning
    * @throws Unreadable too_large, file_corrupt
    */
   async partBeside(name: string): Promise<XmlElement | undefined> {
@@ -71,8 +71,8 @@ export class OfficeFile {
   }
 
   /**
-   * Finds the single part of a kind, such as `styles`, that belongs to the main part. If the file has no relations, the part is found by
-   * its usual name.
+   * Finds the part of the given kind, such as `styles`, that belongs to the main part. If the file has no relations, the function looks for
+   * the usual name of the part.
    * @returns undefined if the part is absent or cannot be read
    */
   async onlyPart(main: string, relations: readonly Relation[], type: string): Promise<XmlElement | undefined> {

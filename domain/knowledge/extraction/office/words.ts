@@ -1,4 +1,4 @@
-/** Collects the words of a paragraph from its runs. Raised or lowered letters in several runs form one word. */
+/** Collects the words of a paragraph from its runs. Raised or lowered letters in consecutive runs form one word. */
 import dingbats from 'dingbat-to-unicode';
 import { lowered, noteMark, raised } from '../raised.policy.ts';
 
@@ -26,7 +26,7 @@ export class Words {
     this.add(noteMark(mark));
   }
 
-  /** Adds words with their reading above them. Consecutive words with readings form one word. */
+  /** Adds words together with the reading (ruby) above them. Consecutive words with readings form one word. */
   read(text: string, reading: string): void {
     const last = this.#pieces.at(-1);
     if (last?.reading === undefined) this.#pieces.push({ text, reading });
@@ -40,7 +40,7 @@ export class Words {
     return this.#pieces.some(({ text }) => text.trim() !== '');
   }
 
-  /** @returns all words that were added since the last call. If all these words are raised, they are written as normal words */
+  /** @returns all words that were added since the last call. If all these words are raised, the result has them as normal words */
   take(): string {
     const pieces = this.#pieces;
     this.#pieces = [];
@@ -56,7 +56,7 @@ export class Words {
 }
 
 const symbolFonts = /^(?:symbol|wingdings(?: [23])?|webdings)$/i;
-/** Office stores the signs of symbol fonts as private-use characters. */
+/** Office files contain the signs of symbol fonts as private-use characters. */
 const privateSigns = /[\uF000-\uF0FF]/g;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Finds tables without drawn lines, and columns of prose. In both, words stand below each other. Columns of prose have many long lines. The
- * cells of a table are short, or leave much empty space.
+ * Finds tables without drawn lines, and columns of prose. In both cases, words are aligned below each other. Columns of prose have many
+ * long lines. The cells of a table are short, or leave much empty space.
  */
 import { lineOf, type Line, type Segment } from './letters/pdf-lines.ts';
 import { linesOfCell } from './ruled-tables.ts';
@@ -8,7 +8,7 @@ import type { Row } from './blocks.ts';
 
 export interface Region {
   segments: readonly Segment[];
-  /** The rows of the table. Undefined if the region has columns of prose. */
+  /** The rows of the table; undefined if the region contains columns of prose. */
   rows?: Row[];
   /** The lines of prose, column by column. */
   lines?: Line[];
@@ -56,7 +56,8 @@ function levelsOf(segments: readonly Segment[]): Level[] {
 }
 
 /**
- * The maximum depth of divisions. A line across several columns divides a group of lines. The columns of each part are then searched again.
+ * The maximum number of times that a group of lines is divided into smaller and smaller parts. A line across several columns divides the
+ * group, and the columns of each part are then searched again.
  */
 const maxDivisions = 3;
 
@@ -76,13 +77,13 @@ function regionsIn(run: readonly Level[], divisions = 0): Region[] {
   return region ? [region] : [];
 }
 
-/** Drops the single lines above the first row of a table. */
+/** Removes from a table the lines above its first row that have only one cell. */
 function trimmed(run: readonly Level[]): Level[] {
   const first = run.findIndex(({ segments }) => segments.length > 1);
   return first < 0 ? [] : run.slice(first);
 }
 
-/** Drops a paragraph below the last row of a table, if its distance is a little larger than the distance of the rows. */
+/** Drops a paragraph below the last row of a table, if the gap above it is a little larger than the gaps between the rows. */
 function withoutTail(run: readonly Level[]): Level[] {
   const steps = run.slice(1).map(({ y }, at) => (run[at]?.y ?? 0) - y);
   const usual = steps.toSorted((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
@@ -91,7 +92,7 @@ function withoutTail(run: readonly Level[]): Level[] {
   return far < 0 ? [...run] : run.slice(0, far);
 }
 
-/** @returns the columns of the rows with the usual number of cells; an empty list if the columns overlap */
+/** @returns the columns, computed from the rows with the usual number of cells; an empty list if these columns overlap */
 function columnsOf(run: readonly Level[]): Column[] {
   const counts = new Map<number, number>();
   for (const { segments } of run)
@@ -110,7 +111,7 @@ function columnsOf(run: readonly Level[]): Column[] {
   return [];
 }
 
-/** @returns the columns that a segment covers, or else the column in which it begins */
+/** @returns the columns that a segment covers; if it covers none, the column in which it begins */
 function placesOf(segment: Segment | undefined, columns: readonly Column[]): number[] {
   if (!segment) return [];
   const slack = segment.size * 0.3;
@@ -153,7 +154,7 @@ function isProse(segments: readonly Segment[], column: Column | undefined): bool
   return characters >= proseRules.characters && full >= segments.length * proseRules.filled;
 }
 
-/** Whether most of a column's cells share their beginning, end or middle. */
+/** Whether most cells of a column are aligned at their left side, their right side or their middle. */
 function isAligned(segments: readonly Segment[]): boolean {
   const at = [({ x }: Segment) => x, ({ right }: Segment) => right, ({ x, right }: Segment) => (x + right) / 2].map(
     (place) => {
@@ -189,14 +190,14 @@ function rowsOf(run: readonly Level[], columns: readonly Column[]): Row[] {
 }
 
 /**
- * Distances between lines, in letter sizes. `line` is the maximum distance between two lines of one cell. Two segments belong to the same
- * row if their distance is smaller than `beside`. Such a distance occurs if a cell is centred vertically.
+ * Vertical distances in letter sizes. `line` is the maximum distance between two lines of one cell. Two segments in different columns
+ * belong to the same row if their distance is smaller than `beside`. Such a distance occurs if a cell is centred vertically.
  */
 const steps = { line: 1.5, beside: 0.75 } as const;
 
 /**
- * Whether a line still belongs to the row before. Either the words of a cell continue in this line, or the line stands beside the lines of
- * another cell.
+ * Whether a line still belongs to the current row. It does if it continues the words of a cell, or if it is beside the lines of a different
+ * cell.
  */
 function goesOn(
   before: Level,
@@ -207,7 +208,7 @@ function goesOn(
 ): boolean {
   const shared = cells.flatMap((cell, at) => (cell.length > 0 && (row[at] ?? []).length > 0 ? [at] : []));
   if (shared.length === 0) return before.y - level.y < level.size * steps.beside;
-  // A line with words in its first column begins a new row. The exception is a row whose first cell stands at the bottom of the row.
+  // A line with words in the first column usually begins a new row. But the first cell of a row may also be at the bottom of the row.
   const isBegun = (row[0] ?? []).length > 0;
   const above = shared.map((at) => row[at]?.at(-1)?.y ?? Infinity);
   if (Math.min(...above) - level.y > level.size * steps.line) return false;
@@ -215,7 +216,7 @@ function goesOn(
   return shared.every((at) => isWrapped(row[at]?.at(-1), cells[at]?.[0], columns[at], columns[at + 1]));
 }
 
-/** Whether the first word of a line did not fit at the end of the previous line. */
+/** Whether the line was broken only because its first word did not fit into the previous line. */
 function isWrapped(last?: Segment, segment?: Segment, column?: Column, next?: Column): boolean {
   if (!last || !segment || !column || (!next && !last.text.includes(' '))) return false;
   const room = next ? next.x - segment.size : column.right - segment.size * 0.5;
@@ -224,7 +225,7 @@ function isWrapped(last?: Segment, segment?: Segment, column?: Column, next?: Co
   return last.right + width > room;
 }
 
-/** Finds the number of columns of each cell. The words of a cell over several columns are repeated in each column. */
+/** Finds how many columns each cell spans. The words of a cell that spans several columns are repeated in each column. */
 function spanned(cells: Segment[][], columns: readonly Column[]): { segments: Segment[]; colspan: number }[] {
   const result: { segments: Segment[]; colspan: number }[] = [];
   for (let at = 0; at < cells.length;) {

@@ -1,4 +1,4 @@
-/** The blocks of a PDF page, before headers, footers and notes are detected. */
+/** Defines the blocks of a PDF page, such as paragraphs and tables, before headers, footers and notes are detected. */
 import type { Line } from './letters/pdf-lines.ts';
 
 export interface Cell {
@@ -13,7 +13,9 @@ export interface Row {
 }
 
 export type Block =
-  /** Lines without tags. Only their positions show where paragraphs and headings begin. */
+  /**
+   * Lines that the file does not mark as paragraphs or headings. Only the positions of the lines show where paragraphs and headings begin.
+   */
   | { kind: 'lines'; lines: Line[] }
   /** The lines of one paragraph, or of one row of a list. */
   | { kind: 'prose' | 'row'; lines: Line[] }

@@ -1,16 +1,17 @@
-/** Content that repeats on the pages of a document: headers, footers, page numbers, watermarks. */
+/** Drops content that repeats on the pages of a document: headers, footers, page numbers and watermarks. */
 import { linesIn, type Block } from './blocks.ts';
 import { headingRules } from './manner.ts';
 import type { Line } from './letters/pdf-lines.ts';
 
-/** A repeated header is among this number of lines at the top of a page. A repeated footer is among this number of lines at the bottom. */
+/** Headers are searched among this number of lines at the top of a page, and footers among the same number of lines at the bottom. */
 const edgeLines = 2;
 const longestRepeated = 150;
 
 /**
- * Drops headers and footers. These are lines at the top or bottom that are the same on half of the pages, except for their numbers. Half is
- * enough, because left and right pages may differ. At least three pages must have the line. Lines with large letters are headings and stay,
- * because "Chapter 2" is not a repetition of "Chapter 1". If the file has no other text, these lines stay.
+ * Drops headers and footers. A header or footer is the same line, except for its numbers, at the top or bottom of half of the pages. It
+ * must be on at least three pages. Half is enough, because left and right pages may have different headers. Lines with large letters are
+ * headings and stay, because "Chapter 2" is not a repetition of "Chapter 1". If the file has no other text, the headers and footers stay,
+ * too.
  */
 export function withoutRepeated<Page extends PageBlocks>(pages: readonly Page[], size: number): Page[] {
   const edges = pages.map((page) => edgesOf(page, size * headingRules.larger));
@@ -30,7 +31,7 @@ export function withoutRepeated<Page extends PageBlocks>(pages: readonly Page[],
     : [...pages];
 }
 
-/** The blocks of a page, and its lines in other directions. */
+/** The blocks of a page, and its lines in directions other than the main direction. */
 export interface PageBlocks {
   blocks: Block[];
   asides: Line[];

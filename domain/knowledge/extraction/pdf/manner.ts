@@ -1,16 +1,16 @@
-/** The usual sizes and distances of a document, which help to recognize paragraphs and headings. */
+/** Measures the usual letter sizes and line distances of a document, which help to recognize paragraphs and headings. */
 import type { Block } from './blocks.ts';
 import type { Line } from './letters/pdf-lines.ts';
 import { wordsOf, type Words } from './letters/words.ts';
 
 export interface Manner {
-  /** The size of the letters of most of the text. */
+  /** The letter size of most of the text. */
   size: number;
   /** The usual distance between lines, in letter sizes; undefined if too few lines follow one another. */
   leading: number | undefined;
   /** The sizes of headings. The largest size is first. */
   headingSizes: readonly number[];
-  /** Whether the file itself marks headings. */
+  /** Whether the file marks headings with tags. */
   hasTaggedHeadings: boolean;
   words: Words;
 }
@@ -53,7 +53,7 @@ function gapsOf(lines: readonly Line[], size: number): number[] {
   });
 }
 
-/** @returns the level of a heading of this size, from 1; 0 if it is not a heading */
+/** @returns the level of a heading with letters of this size, from 1; 0 if such a line is not a heading */
 export function levelOfSize(size: number, { headingSizes }: Manner): number {
   return headingSizes.indexOf(rounded(size)) + 1;
 }

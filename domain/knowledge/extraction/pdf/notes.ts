@@ -1,9 +1,9 @@
-/** Notes at the foot of a page, and their marks in the text. */
+/** Finds the notes at the foot of a page, and the marks in the text that refer to them. */
 import { isNoteMark, lineOf, textOf, type Line } from './letters/pdf-lines.ts';
 
 export interface Notes {
   marks: ReadonlySet<string>;
-  /** The first line of each note, and its mark. */
+  /** The first line of each note, with the mark of the note. */
   starts: ReadonlyMap<Line, string>;
 }
 
@@ -16,8 +16,8 @@ const start = /^\s*\[?(\d{1,3}|[*†‡§¶]{1,3})[\].)]?\s*(?=[\p{L}"“„«(]
 const startWithoutStop = /^\s*(?:\d{1,3}|[*†‡§¶]{1,3})\s*\p{L}/u;
 const startInWord = /^\s*(?:\d{1,3}|[*†‡§¶]{1,3})\p{Lu}/u;
 /**
- * Letters of notes are smaller than `smaller` times the size of the text. The gap between the text and a note is larger than `wideGap`
- * letter sizes.
+ * The letters of a note are smaller than `smaller` times the size of the text. A note with larger letters must have a gap of more than
+ * `wideGap` letter sizes above it.
  */
 const smaller = 0.96;
 const wideGap = 1.8;

@@ -89,14 +89,14 @@ function headingLevel(lines: readonly Line[], text: string, manner: Manner): num
 const bullet = /^\s*(?:[•◦▪‣●○■□☐☑☒➢✓–*-]|\(?(?:\d{1,3}|[a-z])[.)]|\[\d{1,3}\])\s/u;
 const sentenceEnd = /[.!?…:;"'”’)\]。！？」』؟]\s*$/u;
 
-/** A distance in letter sizes. Lines that are farther apart are separate paragraphs. */
+/** Two lines belong to separate paragraphs if their distance, in letter sizes, is larger than this number. */
 const widestLeading = 2.5;
 
 function beginsParagraph(before: Line, line: Line, { leading }: Manner): boolean {
   if (Math.abs(line.size - before.size) > before.size * 0.12) return true;
   if (bullet.test(line.text)) return true;
   const gap = before.y - line.y;
-  // The next line is higher on the page, so it is in another column. A sentence may continue in that column.
+  // The next line is higher on the page, so it is in the next column. A sentence may continue in the next column.
   if (gap < -before.size * 0.5) return sentenceEnd.test(before.text);
   if (gap > line.size * Math.min((leading ?? 1.6) * 1.3, widestLeading)) return true;
   return line.x - before.x > line.size * 0.8 && line.x - before.x < line.size * 6 && sentenceEnd.test(before.text);

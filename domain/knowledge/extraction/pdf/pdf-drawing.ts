@@ -8,14 +8,14 @@ import { letterOf, textOfString, type FontCodes } from './letters/pdf-letters.ts
 export interface Glyph {
   text: string;
   x: number;
-  /** The baseline of the letter's line. */
+  /** The vertical position of the letter's baseline. */
   y: number;
-  /** The distance to the next letter. */
+  /** The distance from this letter to the next letter. */
   width: number;
   size: number;
-  /** The direction to the next letter in degrees. 0 means to the right, and 90 means upwards. */
+  /** The direction from this letter to the next letter, in degrees. 0 means to the right, and 90 means upwards. */
   angle: number;
-  /** The id of the marked content that contains the letter. */
+  /** The id of the marked content (a tagged part of the page) that contains the letter. */
   mark: number | undefined;
   /** Whether the file marks the letter as part of a header, a footer or a decoration. */
   isArtifact: boolean;
@@ -76,14 +76,14 @@ export interface PageSource {
   /** Degrees, clockwise. */
   rotate: number;
   fontOf: (name: string) => Font | undefined;
-  /** Whether this optional content is visible. */
+  /** Whether the given optional content (a layer of the page) is visible. */
   isShown: (optional: unknown) => boolean;
-  /** The codes of fonts on earlier pages. Each page adds its codes. */
+  /** The codes of each font that occurred on the pages read so far. Each page adds its codes. */
   codes: Map<string, FontCodes>;
 }
 
 type Matrix = readonly [number, number, number, number, number, number];
-/** Marked content. Its properties include the properties of the content around it. */
+/** Marked content of a PDF: a part of the page with properties. The properties include the properties of the content around this part. */
 interface Mark {
   mark: number | undefined;
   isArtifact: boolean;
@@ -94,7 +94,7 @@ interface Mark {
 
 const identity: Matrix = [1, 0, 0, 1, 0, 0];
 
-/** @returns the product of the matrices, which applies `inner` first */
+/** @returns the matrix that first applies `inner` and then `outer` */
 function times(outer: Matrix, inner: ArrayLike<number>): Matrix {
   const [a, b, c, d, e, f] = outer;
   const [p = 1, q = 0, r = 0, s = 1, t = 0, u = 0] = Array.from(inner);
@@ -113,7 +113,7 @@ interface State {
   rise: number;
   mode: number;
   isWhite: boolean;
-  /** Whether a matrix was set after the state was saved. `hasDrawn` says whether a shape was drawn. */
+  /** `isPlaced` says whether a matrix was set after the state was saved, and `hasDrawn` whether a shape was drawn after it. */
   isPlaced: boolean;
   hasDrawn: boolean;
 }
@@ -163,7 +163,7 @@ export function drawingOf(source: PageSource): Drawing {
   let at = identity;
   const marks: Mark[] = [];
   const fontNames = new Map<Glyph, string>();
-  /** The depth of nested masks. Letters inside masks are invisible. */
+  /** The number of masks around the current position. Letters inside masks are invisible. */
   let masks = 0;
 
   const moveBy = (x: number, y: number) => {
@@ -176,7 +176,7 @@ export function drawingOf(source: PageSource): Drawing {
   };
   const markNow = (): Mark => marks.at(-1) ?? { mark: undefined, isArtifact: false, isHidden: false };
   const isOnPage = (x: number, y: number) => x >= -1 && y >= -1 && x <= drawing.width + 1 && y <= drawing.height + 1;
-  /** The operator list does not contain the pictures, but it contains the matrix that positions each picture. */
+  /** Adds a picture to the drawing. The operator list does not contain the picture itself, but the matrix that positions the picture. */
   const placePicture = () => {
     const box = boxOf(state.matrix, 0, 0, 1, 1);
     const { isHidden, mark, isArtifact } = markNow();
@@ -355,9 +355,8 @@ function codesOf(all: Map<string, FontCodes>, name: string): FontCodes {
 }
 
 /**
- * A font whose codes have several bytes, and for which the file names no letters. pdf.js then uses each code as a letter, but the code is
- * only the number of a shape in the font. This function detects such a font: its first numbers are control characters, which never occur in
- * text.
+ * Detects a font whose codes have several bytes and mean no letters. Such a code is only the number of a shape in the font, but pdf.js uses
+ * it as the code of a letter. The first numbers are then control characters, which never occur in text.
  */
 function newCodes(): FontCodes {
   let isIdentity = true;
@@ -373,7 +372,7 @@ function newCodes(): FontCodes {
   };
 }
 
-/** The letters of such fonts are drawings in the file, which use their own units. */
+/** Returns the size of letters in a Type 3 font. The letters of such a font are drawings in the file, which use their own units. */
 function type3Size({ bbox = [], fontMatrix = [] }: Font, size: number): number {
   const height = Math.abs((bbox[3] ?? 0) - (bbox[1] ?? 0)) * Math.abs(fontMatrix[3] ?? 0.001) * Math.abs(size);
   const isUsual = height > Math.abs(size) * 0.3 && height < Math.abs(size) * 3;

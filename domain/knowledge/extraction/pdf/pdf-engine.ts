@@ -1,4 +1,4 @@
-/** Loads pdf.js, Mozilla's PDF reader, in this thread. It draws no page and decodes no picture. */
+/** Loads pdf.js, Mozilla's PDF reader, in this thread. The reader draws no page and decodes no picture. */
 import { createRequire, registerHooks } from 'node:module';
 import path from 'node:path';
 import type { PDFDocumentProxy } from 'pdfjs-dist';
@@ -9,8 +9,9 @@ type Engine = typeof Pdfjs;
 const canvas = '@napi-rs/canvas';
 
 /**
- * A PDF can contain a replacement text for letters (ActualText). This text has vowel signs, joiners and ligatures that have no code of
- * their own. pdf.js returns the letters, but not the replacement text. So this module changes one line of pdf.js while it loads pdf.js.
+ * A PDF can contain a replacement text for letters (ActualText). The replacement text contains vowel signs, joiners and ligatures that have
+ * no code of their own in the font. pdf.js returns the letters, but not the replacement text. So this module changes one line of pdf.js
+ * while it loads pdf.js.
  */
 const markedContent = {
   given: 'args = [args[0].name, args[1] instanceof Dict ? args[1].get("MCID") : null];',
@@ -59,9 +60,9 @@ export async function loadPdfEngine(): Promise<Engine> {
 }
 
 /**
- * @param bytes the bytes of the file. They are transferred, so pdf.js may take them over
+ * @param bytes the bytes of the file. The caller can no longer use them afterwards
  * @param warned receives the warnings of pdf.js, until another document is opened
- * @throws the error of pdf.js about the file
+ * @throws the error that pdf.js throws for an unreadable file
  */
 export async function openPdf(
   bytes: Uint8Array,
@@ -77,7 +78,7 @@ export async function openPdf(
     cMapPacked: true,
     standardFontDataUrl: path.join(files, 'standard_fonts', path.sep),
     maxImageSize: 0, // no picture is decoded
-    fontExtraProperties: true, // loads the properties that show the codes of letters, and whether codes have several bytes
+    fontExtraProperties: true, // loads the properties of fonts that contain the codes of letters and the length of codes
     useSystemFonts: false,
     useWasm: false,
   }).promise;

@@ -1,4 +1,4 @@
-/** One page of a PDF: its blocks, its lines in other directions, its pictures, and warnings about unreadable content. */
+/** Reads one page of a PDF: the blocks, the lines in other directions, the pictures, and warnings about unreadable content. */
 import type { PDFDocumentProxy, PDFPageProxy } from 'pdfjs-dist';
 import type { SourceWarningCode } from '../../../../entities/knowledge/values.ts';
 import type { Block } from './blocks.ts';
@@ -16,12 +16,12 @@ export interface Page {
   /** Lines in directions other than the main direction. */
   asides: Line[];
   /**
-   * The pictures of a page without structure, because they may lack an alternative text. The list is empty if the page has a structure,
-   * which itself shows the pictures without such a text.
+   * The pictures of a page without structure information, because they may have no alternative text. If the page has structure information,
+   * the list is empty, because the structure itself shows which pictures have no alternative text.
    */
   pictures: Picture[];
   warnings: SourceWarningCode[];
-  /** The number of characters. */
+  /** The number of characters on the page. */
   length: number;
 }
 
@@ -62,7 +62,7 @@ export async function pdfReader(document: PDFDocumentProxy): Promise<PdfReader> 
   };
 }
 
-/** Transforms the file's coordinates, which annotations use, to the coordinates of the page as shown. */
+/** Converts the coordinates of the file, which annotations use, to the coordinates of the page as shown. */
 function shownPlace({ view, rotate }: PDFPageProxy): (x: number, y: number) => [number, number] {
   const [left = 0, bottom = 0, right = 0, top = 0] = view;
   switch (((rotate % 360) + 360) % 360) {
@@ -119,7 +119,7 @@ function taggedPage(root: TagNode, drawing: Drawing, { glyphs }: Direction, valu
   return read && { blocks: read.blocks, untold: read.untold };
 }
 
-/** A page with fewer shapes counts as empty, because an empty sheet may have some lines. */
+/** A page with fewer shapes than this and without pictures counts as empty, because an empty sheet may have some lines. */
 const manyShapes = 8;
 
 function showsSomething({ pictures, shapes }: Drawing): boolean {
@@ -139,7 +139,7 @@ function picturesBesideText({ pictures, glyphs, width, height }: Drawing): Pictu
   });
 }
 
-/** Recognized letters are drawn over the picture from which OCR read them. */
+/** Whether a letter is inside a picture. OCR draws the letters that it recognizes over the picture that contains them. */
 function isInside({ x, y }: { x: number; y: number }, box: Box): boolean {
   return x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height;
 }

@@ -13,8 +13,8 @@ import { notesOf, withNotes } from './notes.ts';
 import { pdfReader, type Page } from './pdf-page.ts';
 
 /**
- * @param bytes the bytes of the file. They are transferred, so the reader may take them over
- * @param options.onPage called with the number of pages read and the number of all pages
+ * @param bytes the bytes of the file. The caller can no longer use them afterwards
+ * @param options.onPage a function that is called with the number of pages that were read and the number of all pages
  * @param options.pages the pages to read, from 1 and in order; if absent, all pages are read
  * @returns the number of pages of the file
  * @throws Unreadable too_many_pages, too_large, file_corrupt, file_encrypted
@@ -24,7 +24,7 @@ export async function readPdf(
   into: SectionBuilder,
   { onPage, pages: wanted }: PageOptions,
 ): Promise<number> {
-  // pdf.js reports an encrypted part of a file as a broken part.
+  // If a part of a file is encrypted, pdf.js reports the part as broken.
   const broken = hasEncryptedParts(bytes) ? 'part_encrypted' : 'part_skipped';
   let isPageBroken = false;
   const warned = (message: string) => (isPageBroken ||= isBroken(message));
@@ -97,7 +97,7 @@ function withNoteMarks(blocks: readonly Block[], size: number): Block[] {
 
 type PlacedPicture = Page['pictures'][number];
 
-/** @returns whether the picture is at the same position on half of the pages. Then it is a logo or a background */
+/** @returns whether the picture is at the same position on at least half of the pages, and so is a logo or a background */
 function usualPictures(pages: readonly Page[]): (picture: PlacedPicture) => boolean {
   const keyOf = ({ x, y, width, height }: PlacedPicture) => [x, y, width, height].map(Math.round).join(' ');
   const counts = new Map<string, number>();

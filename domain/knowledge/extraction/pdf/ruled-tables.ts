@@ -1,11 +1,14 @@
-/** Tables whose cells are divided by drawn lines. */
+/** Finds tables whose cells are divided by drawn lines. */
 import type { Box } from './pdf-drawing.ts';
 import { lineOf, type Line, type Segment } from './letters/pdf-lines.ts';
 import type { Cell, Row } from './blocks.ts';
 
 /** Two lines meet if their distance, in points, is at most this number. */
 const slack = 3;
-/** The maximum number of lines. A page with more lines is a drawing, and a comparison of all pairs of its lines would take too long. */
+/**
+ * The maximum number of drawn lines on a page with tables. A page with more lines is a drawing, and comparing all pairs of its lines would
+ * take too long.
+ */
 const maxRules = 1_500;
 
 export interface RuledTable {
@@ -51,7 +54,7 @@ function connected(rules: readonly Box[]): Box[][] {
   return [...groups.values()];
 }
 
-/** @returns the distinct positions, from the smallest */
+/** @returns the distinct positions in ascending order */
 function distinct(places: readonly number[]): number[] {
   const found: number[] = [];
   for (const place of places.toSorted((a, b) => a - b))

@@ -1,4 +1,7 @@
-/** Reads the visible values of a page's annotations: form values, and text on the page. Comments are not visible. */
+/**
+ * Reads the visible values of a page's annotations: the values of form fields, and text that was added to the page. Comments are left out,
+ * because the page does not show them.
+ */
 import type { Line, Segment } from './letters/pdf-lines.ts';
 import { lineOf } from './letters/pdf-lines.ts';
 
@@ -27,7 +30,10 @@ export interface Annotation {
 
 const flags = { invisible: 1, hidden: 2, noView: 32 } as const;
 
-/** @param place maps the coordinates of the page to the coordinates of the text @returns the visible lines of each annotation, by its id */
+/**
+ * @param place a function that maps the coordinates of the page to the coordinates of the text
+ * @returns the visible lines of each annotation, by its id
+ */
 export function shownValues(
   annotations: readonly Annotation[],
   place: (x: number, y: number) => readonly [number, number],
@@ -87,8 +93,8 @@ function linesOfText(value: unknown): string[] {
 }
 
 /**
- * Adds the values of form fields to the text. A line of values is joined to the text line at the same height. If there is none, it is
- * inserted between the lines above and below.
+ * Adds the values of form fields to the text. A value is joined to the text line at the same height. If no line has this height, the value
+ * is inserted between the lines above and below it.
  */
 export function withValues(lines: readonly Line[], values: readonly Line[]): Line[] {
   const result = [...lines];

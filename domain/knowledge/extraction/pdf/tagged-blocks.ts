@@ -1,4 +1,4 @@
-/** Blocks of a page with structure information: headings, paragraphs, lists, tables, and pictures with alternative texts. */
+/** Builds the blocks of a page with structure information: headings, paragraphs, lists, tables, and pictures with alternative texts. */
 import type { Block, Cell, Row } from './blocks.ts';
 import type { Glyph, Picture } from './pdf-drawing.ts';
 import { linesOf, type Line } from './letters/pdf-lines.ts';
@@ -19,13 +19,13 @@ export interface TaggedPage {
   root: TagNode;
   glyphs: readonly Glyph[];
   pictures: readonly Picture[];
-  /** The visible lines of annotations, by the ids of pdf.js. */
+  /** The visible lines of annotations, by the ids that pdf.js gives to the annotations. */
   values: ReadonlyMap<string, Line[]>;
 }
 
 const inline = new Set('Span Link Reference Em Strong Quote Code NonStruct Private Lbl Sub Annot Form Ruby RB Warichu WT WP BibEntry Formula'.split(' ')); // prettier-ignore
 const notes = new Set(['Note', 'FENote']);
-/** Roles of small letters above other letters. The small letters show how to read the other letters. */
+/** The roles of small letters that are above other letters and show how to read them (ruby). */
 const readings = new Set(['RT', 'RP']);
 const headings = /^(?:H([1-6])?|Title)$/;
 
@@ -50,7 +50,8 @@ export function taggedBlocks(page: TaggedPage): { blocks: Block[]; untold: numbe
   const reader = new TagReader(byMark, page);
   reader.read(page.root);
   const rest = linesOf(own.filter(({ mark }) => mark === undefined || !named.has(mark)));
-  // The structure of the page does not contain all values of its form. Their place in the reading order is known only by their positions.
+  // If the structure lacks a value of the page's form, the structure is not used. The reading order of this value follows only from its
+  // position on the page.
   if ([...page.values.keys()].some((id) => !reader.used.has(id) && !reader.used.has(annotationPrefix + id)))
     return undefined;
   const blocks: Block[] = rest.length > 0 ? [...reader.blocks, { kind: 'lines', lines: rest }] : reader.blocks;
@@ -72,7 +73,7 @@ const leastPicture = 30;
 
 class TagReader {
   readonly blocks: Block[] = [];
-  /** The annotations and the marked content that the structure has used. */
+  /** The ids of the annotations and of the marked content that the structure has named so far. */
   readonly used = new Set<string>();
   /** The number of pictures without alternative text. */
   untold = 0;
@@ -118,7 +119,7 @@ class TagReader {
     if (readings.has(role)) return;
     if (notes.has(role)) this.#later.push(node);
     else if (inline.has(role)) for (const child of node.children ?? []) this.#child(child);
-    // The number or bullet of a list item is already in the line. So the first block of the item continues this line.
+    // The line already contains the number or bullet of the list item. So the first block of the item continues this line.
     else if (role === 'LBody' || (this.#isAtItem() && isParagraph(role)))
       for (const child of node.children ?? []) this.#child(child);
     else this.#block(node);
@@ -200,7 +201,7 @@ class TagReader {
   }
 }
 
-/** A frame around pictures is not a picture. */
+/** Whether the node contains pictures. Then the node is only a frame around them, and not a picture itself. */
 function hasFigure({ children = [] }: TagNode): boolean {
   return children.some((child) => child.role === 'Figure' || hasFigure(child));
 }

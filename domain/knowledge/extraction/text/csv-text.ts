@@ -1,15 +1,17 @@
-/** Tables as text (CSV): fields between commas, semicolons, tabs or bars. The first row is the header of the other rows. */
+/**
+ * Reads tables in CSV text. The fields are separated by commas, semicolons, tabs or bars. The first row is the header of the other rows.
+ */
 import { CsvError, parse } from 'csv-parse/sync';
 import type { SectionBuilder } from '../sections.ts';
 import { TableBuilder } from '../table.ts';
 
 const delimiters = [',', ';', '\t', '|'] as const;
-/** The number of characters at the beginning of the file from which the delimiter is detected. */
+/** The delimiter is detected from this number of characters at the beginning of the file. */
 const sample = 50_000;
 
 /** @throws Unreadable too_large */
 export function readCsv(text: string, into: SectionBuilder): void {
-  const [line = '', said] = /^sep=(.)\r?\n/i.exec(text) ?? []; // this line tells Excel the delimiter
+  const [line = '', said] = /^sep=(.)\r?\n/i.exec(text) ?? []; // in this line, the file names its delimiter for Excel
   const content = text.slice(line.length);
   const delimiter = said ?? delimiterOf(content.slice(0, sample));
   const table = new TableBuilder();
@@ -21,8 +23,8 @@ export function readCsv(text: string, into: SectionBuilder): void {
 }
 
 /**
- * @returns the delimiter of the file. A delimiter is better if more of the first rows have the same number of fields. If several delimiters
- * are equally good, the result is the one with the most fields
+ * @returns the delimiter of the file. It is the delimiter with which most of the first rows have the same number of fields. If several
+ * delimiters are equally good, it is the delimiter that gives the most fields
  */
 function delimiterOf(head: string): string {
   let best: { delimiter: string; score: number } = { delimiter: ',', score: 0 };
@@ -37,7 +39,7 @@ function delimiterOf(head: string): string {
   return best.delimiter;
 }
 
-/** A quote that is never closed would join all later rows to one field. So if a quote is never closed, quotes are ordinary characters. */
+/** If a quote is never closed, all quotes count as ordinary characters. Otherwise this quote would join all later rows to one field. */
 function rowsOf(text: string, delimiter: string): string[][] {
   const options = { delimiter, relax_column_count: true, skip_empty_lines: true, bom: true };
   try {

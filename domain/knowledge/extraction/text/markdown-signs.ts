@@ -1,4 +1,4 @@
-/** Detects Markdown in a text of unknown type by a heading, a code fence or a link. It reads the text once. */
+/** Detects whether a text of unknown type is Markdown: whether it has a heading, a code fence or a link. The text is read only once. */
 
 const lineSign = /^(?:#{1,6} \S|```|~~~)/m;
 const longestLabel = 200;
@@ -11,8 +11,8 @@ export function hasSignOfMarkdown(text: string): boolean {
 /** Whether the text has `[label](address)` on one line. The label has no `]` and the address no white space. */
 function hasLink(text: string): boolean {
   /**
-   * The end of the address that the last search found. An address that begins before this position has the same end, so no new search is
-   * needed.
+   * The end of the address that the last search found. A later address that begins before this position has the same end, so the text is
+   * not searched again.
    */
   let end = -1;
   for (let at = text.indexOf(']('); at >= 0; at = text.indexOf('](', at + 1)) {
@@ -25,7 +25,7 @@ function hasLink(text: string): boolean {
   return false;
 }
 
-/** Searches backwards, at most to the previous `]`, so that each character is read only once. */
+/** Searches backwards for the `[`, at most to the previous `]`, so that each character is read only once. */
 function hasLabelBefore(text: string, end: number): boolean {
   for (let at = end - 1; at >= 0 && end - at <= longestLabel + 1; at--) {
     const character = text[at];
@@ -35,7 +35,7 @@ function hasLabelBefore(text: string, end: number): boolean {
   return false;
 }
 
-/** @returns the position of the first `)` or white space; the end of the text if neither follows */
+/** @returns the position of the first `)` or white space; if neither follows, the end of the text */
 function endOfAddress(text: string, start: number): number {
   closing.lastIndex = start;
   return closing.exec(text)?.index ?? text.length;

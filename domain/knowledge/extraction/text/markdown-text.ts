@@ -10,10 +10,13 @@ const maxNesting = 10_000;
 const markdown = new MarkdownIt('default', { html: true, maxNesting });
 const { escapeHtml } = markdown.utils;
 
-/** State of the parser for one text. */
+/** The state of the parser while it reads one text. */
 interface TextEnv {
   elementNames: ReadonlySet<string>;
-  /** For each sign that ends a formula, the last line up to which a search has not found it. A search there would fail again. */
+  /**
+   * For each sign that ends a formula, the last line up to which a search has not found the sign. So these lines are not searched for the
+   * sign again.
+   */
   searchedTo: Map<string, number>;
 }
 const envOf = (state: { env: unknown }) => state.env as TextEnv;
@@ -30,7 +33,7 @@ export async function readMarkdown(text: string, into: SectionBuilder): Promise<
 /** Matches a line of front matter, in YAML or TOML. */
 const lineOfFrontMatter = /^(?:$|[ \t#}\]]|- |\[|[\w"'.-]+[ \t]*[:=])/;
 
-/** Separates front matter, between lines of `---` or `+++`, from the text. Readers see only its title. */
+/** Separates the front matter (metadata between two lines of `---` or `+++`) from the text. Readers see only the title in the metadata. */
 function withoutFrontMatter(text: string): { title: string; body: string } {
   const lines = /^(?:---|\+\+\+)[ \t]*$/m.test(text.slice(0, 10)) ? text.split('\n') : [];
   const [sign = ''] = (lines[0] ?? '').split(/\s/);
@@ -76,7 +79,7 @@ function beginsWithElement(line: string, names: ReadonlySet<string>): boolean {
   return name === undefined ? !line.startsWith('<?') : names.has(name.toLowerCase());
 }
 
-/** Tags whose names are not HTML elements are read as words. */
+/** A tag whose name is not an HTML element is read as plain words. */
 function withoutOtherTags(content: string, names: ReadonlySet<string>): string {
   return content.replace(/<(?:\?|\/?([a-z][^\s/>]*))/gi, (tag, name: string | undefined) =>
     name !== undefined && names.has(name.toLowerCase()) ? tag : `&lt;${tag.slice(1)}`,
@@ -87,12 +90,12 @@ markdown.renderer.rules['html_block'] = markdown.renderer.rules['html_inline'] =
   withoutOtherTags(tokens[at]?.content ?? '', envOf({ env }).elementNames);
 
 // In HTML, a picture with an empty alternative text is a decoration. In Markdown, it is a picture whose alternative text is missing. So the
-// HTML must have no alternative text.
+// HTML of such a picture must have no attribute `alt`.
 const image = markdown.renderer.rules['image'];
 markdown.renderer.rules['image'] = (tokens, at, options, env, renderer) =>
   tokens[at]?.content.trim() === '' ? '<img>' : (image?.(tokens, at, options, env, renderer) ?? '');
 
-/** Formulas keep their source form: characters in them do not mean emphasis. */
+/** Formulas keep their source form, because characters such as `*` in a formula do not mean emphasis. */
 markdown.inline.ruler.before('escape', 'formula', (state, silent) => {
   const [begin = '', end = ''] = signsAt(state.src, state.pos);
   if (begin === '') return false;
@@ -130,10 +133,13 @@ function endOfFormula(state: StateInline, begin: string, end: string): number {
   return -1;
 }
 
-/** For each sign that ends a formula, the position after which it does not occur. A search from there would fail again. */
+/**
+ * For each sign that ends a formula, a position after which the sign does not occur. So the text after this position is not searched for
+ * the sign again.
+ */
 const unended = new WeakMap<StateInline, Map<string, number>>();
 
-/** A formula over several lines. */
+/** Reads a formula that has several lines. */
 markdown.block.ruler.before(
   'fence',
   'formula',
@@ -157,12 +163,12 @@ markdown.block.ruler.before(
   { alt: ['paragraph', 'reference', 'blockquote', 'list'] },
 );
 
-// Lessons store `<` as `&lt;` (DEC-148), also in formulas.
+// Lessons store the character `<` as `&lt;`, even in formulas (DEC-148).
 const formula = (text: string): string => escapeHtml(text.replaceAll('&lt;', '<'));
 markdown.renderer.rules['formula'] = (tokens, at) => formula(tokens[at]?.content ?? '');
 markdown.renderer.rules['formula_block'] = (tokens, at) => `<p>${formula(tokens[at]?.content ?? '')}</p>\n`;
 
-/** The mark of a note: `[^1]`. */
+/** Reads the mark of a note, such as `[^1]`. */
 markdown.inline.ruler.before('link', 'note_mark', (state, silent) => {
   noteMark.lastIndex = state.pos;
   const [whole = '', label = ''] = noteMark.exec(state.src) ?? [];

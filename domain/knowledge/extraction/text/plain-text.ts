@@ -1,4 +1,4 @@
-/** Text files: their encoding, and whether they are HTML, Markdown or plain text. */
+/** Reads text files. The module detects the encoding of a file, and whether the file contains HTML, Markdown or plain text. */
 import { indexingRules } from '../../indexing/indexing.policy.ts';
 import { joinUnspaced } from '../line-breaks.policy.ts';
 import { hasSignOfMarkdown } from './markdown-signs.ts';
@@ -6,15 +6,15 @@ import type { SectionBuilder } from '../sections.ts';
 import { Unreadable } from '../unreadable.ts';
 
 /**
- * Decodes by the byte order mark, the zero bytes of UTF-16, valid UTF-8, or the page's own declaration. Otherwise it assumes Latin-1, as
- * browsers do.
+ * Decodes a text. A byte order mark, the zero bytes of UTF-16, valid UTF-8 or the page's own declaration show the encoding. Without such a
+ * sign, the function assumes Latin-1, as browsers do.
  * @throws Unreadable unsupported_type, too_large
  */
 export function decodeText(bytes: Uint8Array): string {
   const encoding = encodingOf(bytes);
   if (bytes.length > indexingRules.maxText * 4) throw new Unreadable('too_large'); // a character has at most four bytes
   const text = new TextDecoder(encoding).decode(bytes);
-  // The share of bytes that are not letters. Files of unknown formats contain many such bytes, but texts contain hardly any.
+  // The share of bytes that cannot occur in a text. Files of unknown formats contain many such bytes, but texts contain hardly any.
   if (encoding !== 'utf-16le' && encoding !== 'utf-16be' && countControls(bytes) * 100 > bytes.length)
     throw new Unreadable('unsupported_type');
   return text;
@@ -34,7 +34,10 @@ function encodingOf(bytes: Uint8Array): string {
   }
 }
 
-/** In UTF-16, one of the two bytes of each Latin letter is 0, always at the same position. @returns undefined for other texts */
+/**
+ * Detects UTF-16 by its zero bytes: in UTF-16, one of the two bytes of each Latin letter is 0, always at the same position. @returns
+ * undefined for other texts
+ */
 function unmarkedUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   const zeros = [0, 0];
   const head = bytes.subarray(0, 4_096);
@@ -44,7 +47,7 @@ function unmarkedUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   return odd > 0 ? 'utf-16le' : 'utf-16be';
 }
 
-/** @returns the encoding that a page declares in its first bytes, which browsers search too */
+/** @returns the encoding that a page declares in its first bytes. Browsers search the same bytes */
 function saidEncoding(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1_024)).toString('latin1');
   const pattern = head.startsWith('<?xml') ? /\bencoding\s*=\s*["']([\w:-]+)/i : /\bcharset\s*=\s*["']?([\w:-]+)/i;
@@ -63,7 +66,7 @@ function countControls(bytes: Uint8Array): number {
   return count;
 }
 
-/** Windows programs announce CSV with the last of these types. */
+/** Windows programs announce a CSV file with the last of these types. */
 const saidOfCsv = new Set(['text/csv', 'application/csv', 'text/tab-separated-values', 'application/vnd.ms-excel']);
 
 export type TextKind = 'html' | 'markdown' | 'csv' | 'plain' | 'other';
@@ -71,7 +74,7 @@ export type TextKind = 'html' | 'markdown' | 'csv' | 'plain' | 'other';
 /**
  * Returns the kind of the text. If no type is announced, HTML is recognized by its first element, and Markdown by a heading, a fence or a
  * link.
- * @param says the announced media type. If it announces plain text or a table, the text counts as this kind in any case
+ * @param says the announced media type. If the type is plain text or CSV, the function does not check the content
  */
 export function kindOfText(text: string, says: string | null): TextKind {
   if (says === 'text/plain') return 'plain';
@@ -85,8 +88,7 @@ export function kindOfText(text: string, says: string | null): TextKind {
 }
 
 /**
- * The minimum length of a full line. A longer line was broken because it was full. A shorter line is a line of a list, a poem or an
- * address.
+ * The minimum length of a full line. Programs break a line when it is full. A shorter line belongs to a list, a poem or an address.
  */
 const shortestFullLine = 50;
 /** The maximum length of a line. A longer line is a whole paragraph. */
@@ -94,7 +96,8 @@ const longestLine = 200;
 
 /**
  * Reads plain text. An empty line ends a paragraph. If lines were broken only because of their length, they are joined. Other lines stay
- * separate. @throws Unreadable too_large
+ * separate.
+ * @throws Unreadable too_large
  */
 export function readPlain(text: string, into: SectionBuilder): void {
   for (const paragraph of text.replace(/\r\n?/g, '\n').split(/\n[ \t]*(?:\n[ \t]*)+/)) {
@@ -120,7 +123,7 @@ function readLines(lines: readonly string[], into: SectionBuilder): void {
   end();
 }
 
-/** Whether each line was broken because the next word did not fit. */
+/** Whether every line was broken only because the next word did not fit into it. */
 function areOneParagraph(lines: readonly string[]): boolean {
   const widths = lines.map((line) => widthOf(line.trimEnd()));
   const room = widths.reduce((most, width) => Math.max(most, width), 0);
@@ -139,7 +142,10 @@ function widthOf(text: string): number {
   return text.length + (text.match(wide)?.length ?? 0);
 }
 
-/** Returns the width of the first word with the space before it. A line may break before any East Asian letter. */
+/**
+ * Returns the width of the first word and of the space before it. A line may break before any East Asian letter, so such a letter counts as
+ * a word.
+ */
 function widthOfFirstWord(line: string): number {
   const [word = ''] = /\S+/.exec(line) ?? [];
   const at = word.search(wide);

@@ -1,13 +1,16 @@
 /**
- * Subtitles of a video or sound. The module reads WebVTT or SubRip (SRT) into cues, and writes them as WebVTT. Packages for these formats
- * skip lines that they do not understand. This reader reports the first fault with its line, and returns no cues.
+ * Reads the subtitles of a video or sound recording. The module turns WebVTT or SubRip (SRT) into cues, and writes cues as WebVTT. Packages
+ * for these formats skip lines that they do not understand. This module reports the first fault with its line instead, and returns no cues.
  */
 import type { SectionBuilder, Seconds } from '../sections.ts';
 
 export interface Cue {
   fromMs: number;
   toMs: number;
-  /** The position of the cue on the picture, in the form of WebVTT, such as `line:0 align:start`. It is usually empty. */
+  /**
+   * The settings for the position of the cue on the picture, in the form of WebVTT, such as `line:0 align:start`. Usually a cue has no
+   * settings.
+   */
   settings: string;
   /** The lines of the cue in the form of WebVTT: with WebVTT tags, and `&amp;` instead of `&`. */
   text: string;
@@ -17,7 +20,7 @@ const subtitleRules = {
   maxCues: 20_000,
   /** The maximum number of characters in the lines of a cue. */
   maxCueText: 5_000,
-  /** The maximum time by which cues may end after the video, because players measure the length of a video differently. */
+  /** A cue may end later than the video by at most this time, because players measure the length of a video differently. */
   beyondEndMs: 1_000,
 } as const;
 
@@ -32,7 +35,7 @@ export type SubtitleProblem =
   | 'beyond_the_end'
   | 'text_too_long';
 
-/** The error for the first fault of a file. */
+/** The error that names the first fault of a file. */
 export class BadSubtitles extends Error {
   readonly problem: SubtitleProblem;
   /** From 1. */
@@ -47,7 +50,7 @@ export class BadSubtitles extends Error {
 
 /**
  * @param file the text of the file: WebVTT if it begins with the word WEBVTT, or else SRT
- * @param durationMs the duration of the video or sound; null if it is unknown
+ * @param durationMs the duration of the video or sound recording; null if the duration is unknown
  * @throws BadSubtitles
  */
 export function parseSubtitles(file: string, durationMs: number | null): Cue[] {
@@ -88,7 +91,7 @@ function endOfBlock(lines: readonly string[], from: number): number {
 
 /** @param first the first line of the block, counted from 1 @returns undefined for a cue without words, which some SRT files contain */
 function cueOf(block: readonly string[], first: number, isVtt: boolean): { cue: Cue; line: number } | undefined {
-  // A name or a number may be in the line before the times.
+  // The line before the times may contain a name or a number of the cue.
   const timesIndex = block[0]?.includes('-->') ? 0 : 1;
   const times = block[timesIndex];
   if (!times?.includes('-->')) throw new BadSubtitles('time_expected', first + Math.min(timesIndex, block.length - 1));
@@ -131,8 +134,8 @@ function checkOrder(
 }
 
 /**
- * Converts the words of an SRT cue. SRT has some HTML tags, and positions such as `{\an8}`. Only the tags for bold, italic and underlined
- * letters stay.
+ * Converts the words of an SRT cue to WebVTT. An SRT cue may contain some HTML tags, and positions such as `{\an8}`. Only the tags for
+ * bold, italic and underlined letters stay.
  */
 function fromSrt(text: string): string {
   return text
@@ -157,7 +160,10 @@ function clock(ms: number): string {
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', nbsp: ' ', lrm: '', rlm: '' };
 
-/** The words of a cue as people read them. The speaker is first. Readings of ruby text are in brackets after their letters. */
+/**
+ * Returns the words of a cue as people read them. The name of the speaker comes first. The reading of ruby text is in brackets after its
+ * letters.
+ */
 function plain(text: string): string {
   return text
     .replace(/<v(?:\.[^ <>]*)? ([^<>]+)>/g, '$1: ')
@@ -169,13 +175,13 @@ function plain(text: string): string {
     .trim();
 }
 
-/** The maximum length of a sentence for a citation, in characters and milliseconds. */
+/** The maximum length of a sentence that is cited, in characters and in milliseconds. */
 const longestSaid = { characters: 300, ms: 30_000 } as const;
 /** Words after a longer silence begin a new sentence. */
 const silenceMs = 5_000;
 const sentenceEnd = /[.!?…。！？؟।]["'”’»)\]]?$/u;
 
-/** Reads cues into sections: sentences with their time spans in seconds. @throws Unreadable too_large */
+/** Turns cues into sections of sentences, each with its time span in seconds. @throws Unreadable too_large */
 export function readCues(cues: readonly Cue[], into: SectionBuilder): void {
   let words = '';
   let fromMs = 0;

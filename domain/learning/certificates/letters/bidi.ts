@@ -2,10 +2,10 @@
 import bidiJs, { type Bidi } from 'bidi-js';
 import type { Direction } from '../../../language/bidi.policy.ts';
 
-/** The types of the package declare a module that contains the function, but the module itself is the function. */
+/** The package's type declarations say that the module contains the function. In fact, the module itself is the function. */
 const bidi = (bidiJs as unknown as () => Bidi)();
 
-/** @returns the embedding level of each UTF-16 unit: odd levels run from right to left */
+/** @returns the embedding level of each UTF-16 unit. Text with an odd level runs from right to left */
 export function levelsOf(text: string, direction: Direction): Uint8Array {
   return bidi.getEmbeddingLevels(text, direction).levels;
 }
@@ -18,7 +18,7 @@ const opening = new Set(['LRI', 'RLI', 'FSI']);
 
 /**
  * Rules P2 and P3: the first letter with a strong direction outside isolates decides the direction of the text.
- * @param otherwise the direction of a text without such a letter
+ * @param otherwise the direction that is returned if the text has no such letter
  */
 export function baseDirectionOf(text: string, otherwise: Direction): Direction {
   let depth = 0;

@@ -1,14 +1,19 @@
-/** Fonts inside a PDF. They are composite fonts: each code stands for a glyph, and for the characters that this glyph shows. */
+/**
+ * Embeds fonts into a PDF. The embedded fonts are composite fonts: each code stands for a glyph, and for the characters that this glyph
+ * shows.
+ */
 import type { LoadedFont } from './fonts.ts';
 import { subsetFont } from './subset.ts';
 
-/** A font of one PDF. */
+/** A font that is embedded in one PDF. */
 export interface EmbeddedFont {
   /** The name of the font in content streams. */
   readonly id: string;
   /**
-   * If a glyph shows different characters in different positions, it has several codes. So PDF readers extract exactly the written text.
-   * @param width the width of the glyph, in ems @returns the code of the glyph, counted from 1
+   * Returns the code of a glyph. A glyph that shows different characters in different positions has several codes, so that PDF readers
+   * extract exactly the written text.
+   * @param width the width of the glyph, in ems
+   * @returns the code of the glyph, counted from 1
    */
   codeOf(glyph: number, text: string, width: number): number;
 }
@@ -20,7 +25,7 @@ interface Code {
   width: number;
 }
 
-/** The fonts of one PDF. */
+/** The fonts that are embedded in one PDF. */
 export interface EmbeddedFonts {
   of(font: LoadedFont): EmbeddedFont;
   /** Writes all fonts. Call this function once, before the PDF ends. */
@@ -121,11 +126,11 @@ function descriptorOf(pdf: PDFKit.PDFDocument, font: LoadedFont, name: string, c
 function tableOf({ face, file }: LoadedFont, tag: string): DataView {
   const table = face.referenceTable(tag);
   if (!table) throw new Error(`The font ${file.path} has no table ${tag}`);
-  // This is a copy, because the table is in the memory of HarfBuzz, which moves when it grows.
+  // Copies the table, because the table is in the memory of HarfBuzz, and this memory moves when it grows.
   return new DataView(table.slice().buffer);
 }
 
-/** The map from codes to glyphs. Each code has two bytes, and the first code is 0. */
+/** Builds the map from codes to glyphs. Each code has two bytes, and the first code is 0. */
 function glyphMap(codes: readonly Code[]): Uint8Array {
   const map = Buffer.alloc(2 * (codes.length + 1));
   codes.forEach(({ glyph }, index) => map.writeUInt16BE(glyph, 2 * (index + 1)));

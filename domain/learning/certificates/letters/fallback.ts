@@ -1,4 +1,4 @@
-/** The font of each letter: the first font whose cmap has all code points of the letter (CERT-4). */
+/** Finds the font of each letter. This is the first font whose cmap has all code points of the letter (CERT-4). */
 import { familiesIn, isOfPictures, type Family, type HanForm, type Style } from './font-files.ts';
 import { hasLetter, loadFont, type LoadedFont } from './fonts.ts';
 
@@ -11,13 +11,15 @@ export interface FontSpan {
   isMissing: boolean;
 }
 
-/** This character replaces a letter that no font has. Every DejaVu font has this character. */
+/** The character that replaces a letter that no font has. Every DejaVu font has this character. */
 export const replacement = '\u25a1';
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** These characters change the look of other letters, and need no glyph of their own. */
+/** Matches characters that only change the look of other letters, and need no glyph of their own. */
 const ignorable = /\p{Default_Ignorable_Code_Point}/u;
-/** People expect a picture for these characters, although some text fonts also contain them. */
+/**
+ * Matches characters that must be drawn as emoji, because people expect a picture, although some text fonts also contain these characters.
+ */
 const emojiLike = /\p{Emoji_Presentation}|\p{Emoji}\ufe0f/u;
 
 /**

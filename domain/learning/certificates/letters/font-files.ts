@@ -1,11 +1,14 @@
-/** The font files of certificates. All come from npm packages; most are divided into slices by code points. */
+/**
+ * The font files of certificates. All files come from npm packages. Most fonts are divided into slices, and each slice contains some of the
+ * code points.
+ */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 const require = createRequire(import.meta.url);
 
-/** A font file with one weight, as HarfBuzz needs it. */
+/** A font file and one weight of this file. HarfBuzz loads a font in this form. */
 export interface FontFile {
   /** Identifies the file and its weight. Caches use it as their key. */
   readonly key: string;
@@ -18,7 +21,8 @@ export interface FontFile {
 export interface Family {
   readonly name: string;
   /**
-   * Returns the files that may contain a letter for a code point, with the best file first. Only the cmap of a file shows whether it does.
+   * Returns the files that may contain a letter for a code point, with the best file first. Only the cmap of a file shows whether the file
+   * really contains it.
    * @param codePoint a Unicode scalar value
    */
   filesFor(codePoint: number): readonly FontFile[];
@@ -29,7 +33,7 @@ export interface Family {
   readonly slices: readonly { file: FontFile; ranges?: readonly Range[] }[];
 }
 
-/** First and last code point. */
+/** The first and the last code point of a range. */
 export type Range = readonly [first: number, last: number];
 
 function wholeFont(packageName: string, file: string): Family {

@@ -23,7 +23,8 @@ interface LoadedFile {
 }
 
 /**
- * The maximum number of bytes of unpacked files in memory. All slices together have 40 MB, but the names of a club need only a few of them.
+ * The maximum number of bytes of unpacked font files in memory. All slices together have 40 MB, but the names of a club need only a few
+ * slices.
  */
 const keptBytes = 12 * 1_048_576;
 const loadedFiles = new LRUCache<string, LoadedFile>({

@@ -1,4 +1,4 @@
-/** Breaks text into lines by UAX #14, and by dictionary words in languages without spaces. */
+/** Breaks text into lines by the rules of UAX #14. In languages without spaces, it breaks text between the words of a dictionary. */
 import { createRequire } from 'node:module';
 import { shapeLine, type PreparedText } from './shaping.ts';
 
@@ -12,7 +12,7 @@ export interface Line {
   to: number;
 }
 
-/** Scripts in which only a dictionary finds the words. */
+/** Matches scripts that have no spaces, so that only a dictionary finds the words. */
 const withoutSpaces = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const words = new Intl.Segmenter('th', { granularity: 'word' });
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
@@ -29,7 +29,7 @@ function breaksIn(text: string): number[] {
 }
 
 /**
- * Fills lines one after another. A word that is longer than a line is broken between two letters.
+ * Breaks a text into lines. It fills one line after another. A word that is longer than a line is broken between two letters.
  * @param width the maximum width of a line, in ems
  */
 export function breakIntoLines(prepared: PreparedText, width: number): Line[] {

@@ -1,16 +1,18 @@
-/** Detects letters that certificates cannot print. It loads no font, and uses the code points of the fonts' cmaps (CERT-5). */
+/**
+ * Detects letters that certificates cannot print. It loads no font, but uses a stored list of the code points that the fonts have (CERT-5).
+ */
 import { printedCodePoints } from './printed-code-points.ts';
 
 /** The first and the last code point of each range, one after the other, in ascending order. */
 const bounds = readBounds(printedCodePoints);
 
-/** @param written the distances between consecutive bounds, in base 36 */
+/** @param written the distance of each bound from the bound before it, in base 36 */
 function readBounds(written: string): Uint32Array {
   let last = 0;
   return Uint32Array.from(written.split(' '), (distance) => (last += Number.parseInt(distance, 36)));
 }
 
-/** Characters that need no glyph. */
+/** Matches characters that need no glyph. */
 const invisible = /[\s\p{Default_Ignorable_Code_Point}\p{Cc}]/u;
 
 /** @returns whether a certificate shows a box for a letter of this text */

@@ -1,4 +1,4 @@
-/** The script of a letter, as an ISO 15924 tag for HarfBuzz, because a font has separate rules for each script. */
+/** Finds the script of a letter, as an ISO 15924 tag. HarfBuzz needs the script, because a font has separate rules for each script. */
 
 const scripts: readonly (readonly [tag: string, letters: RegExp])[] = [
   ['Latn', /\p{Script=Latin}/u],

@@ -30,7 +30,7 @@ interface Run extends FontSpan {
   level: number;
 }
 
-/** A text whose fonts and directions are determined. */
+/** A text for which the fonts and directions have already been found. */
 export interface PreparedText {
   text: string;
   language: string;
@@ -73,7 +73,7 @@ export function shapeLine(prepared: PreparedText, from: number, to: number): { g
   return { glyphs, width: x };
 }
 
-/** One shared buffer: HarfBuzz frees a buffer only during garbage collection of JavaScript. */
+/** All texts share one buffer, because HarfBuzz frees a buffer only when JavaScript collects garbage. */
 const buffer = new hb.Buffer();
 
 /** @returns the x coordinate of the end of the run, in ems */
@@ -117,8 +117,8 @@ interface Clustered {
 
 /**
  * Divides the characters of each cluster among the glyphs of the cluster. The glyphs in order then contain the whole text. Marks get no
- * characters, because the glyph of their letter has them. In right-to-left text, one glyph gets all characters in reverse order. The reason
- * is the way in which PDF readers read: they read a line from left to right, and then reverse right-to-left text character by character.
+ * characters, because the glyph of their letter has them. In right-to-left text, one glyph gets all characters in reverse order. PDF
+ * readers read a line from left to right, and then reverse right-to-left text character by character.
  * @param glyphs the glyphs from left to right
  */
 function textsOf(glyphs: readonly Clustered[], text: string, { start, end, level }: Run): string[] {
@@ -126,11 +126,11 @@ function textsOf(glyphs: readonly Clustered[], text: string, { start, end, level
   const isBackwards = level % 2 === 1;
   const starts = [...new Set(glyphs.map(({ cluster }) => cluster))].toSorted((one, other) => one - other);
   for (const [nth, cluster] of starts.entries()) {
-    // A run may begin with characters whose glyphs were dropped.
+    // The first characters of a run may have no glyphs, because the shaping dropped these glyphs.
     const letter = text.slice(nth === 0 ? start : cluster, starts[nth + 1] ?? end);
     const clusterGlyphs = [...glyphs.keys()].filter((index) => glyphs[index]?.cluster === cluster);
     const advancing = clusterGlyphs.filter((index) => (glyphs[index]?.xAdvance ?? 0) > 0);
-    // Uses form NFD, in which a vowel that surrounds its consonant consists of two characters.
+    // Uses form NFD, because a vowel that surrounds its consonant consists of two characters in this form.
     const clusterText = Array.from(advancing.length > Array.from(letter).length ? letter.normalize('NFD') : letter);
     const bearers = (advancing.length > 0 ? advancing : clusterGlyphs).slice(0, isBackwards ? 1 : clusterText.length);
     if (isBackwards) clusterText.reverse();

@@ -9,7 +9,7 @@ declare const WebAssembly: {
   Instance: new (module: object, imports: object) => { exports: unknown };
 };
 
-/** The functions of hb-subset that are called here. TypeScript sees both pointers and numbers as `number`. */
+/** The functions of hb-subset that this module calls. Both pointers and numbers have the type `number`. */
 interface SubsetModule {
   memory: { buffer: ArrayBuffer };
   _initialize(): void;
@@ -48,7 +48,7 @@ const writable = 2;
 const noHinting = 0x1;
 const retainGlyphIds = 0x2;
 const droppedTables = 3;
-/** Tables that a PDF replaces, because the PDF itself names, measures and orders the glyphs. */
+/** The tables of a font that a PDF does not need, because the PDF itself contains the names, widths and order of the glyphs. */
 const unneeded = [
   'GSUB',
   'GPOS',
@@ -67,7 +67,7 @@ const unneeded = [
 ];
 
 /**
- * @param glyphs the glyphs that remain, with the same numbers
+ * @param glyphs the numbers of the glyphs that the subset keeps. The glyphs keep these numbers
  * @returns a TrueType font of one weight
  * @throws Error if the font cannot be subset
  */

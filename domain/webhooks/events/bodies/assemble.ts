@@ -10,7 +10,7 @@ import { salesBodies } from './sales.ts';
 import { standingBodies } from './standing.ts';
 import { studentBodies } from './student.ts';
 
-/** The reader of the data of each event type. */
+/** The function that reads the data of each event type. */
 const dataOf: { [Type in EventType]?: DataReader<EventBodyOf<Type>['data']> } = {
   ...studentBodies,
   ...accessBodies,

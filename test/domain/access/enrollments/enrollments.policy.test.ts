@@ -8,20 +8,20 @@ const after = (ms: number) => new Date(now.getTime() + ms);
 describe('the status of an enrollment (EVT-6)', () => {
   const times = { startsAt: after(-dayMs), endsAt: null, revokedAt: null };
 
-  it('is active if the enrollment has no end, or until the instant of that end', () => {
+  it('is active without an end, and otherwise until the instant of the end', () => {
     expect(enrollmentStatus(times, now)).to.equal('active');
     expect(enrollmentStatus({ ...times, endsAt: after(1) }, now)).to.equal('active');
     expect(enrollmentStatus({ ...times, endsAt: now }, now)).to.equal('expired');
     expect(enrollmentStatus({ ...times, endsAt: after(-1) }, now)).to.equal('expired');
   });
 
-  it('is revoked after a revocation, even if the end of the enrollment has passed', () => {
+  it('is revoked after a revocation, even if the enrollment has also reached its end', () => {
     expect(enrollmentStatus({ ...times, revokedAt: now }, now)).to.equal('revoked');
     expect(enrollmentStatus({ ...times, endsAt: after(-1), revokedAt: now }, now)).to.equal('revoked');
   });
 });
 
-describe('a change of the end of an access (EVT-7)', () => {
+describe('a change to the end of an access (EVT-7)', () => {
   const [sooner, later] = [after(1), after(2)];
   for (const [before, to, fact] of [
     [sooner, later, 'access.extended'],
@@ -40,7 +40,7 @@ describe('the period of a new access', () => {
   const open = { accessDays: null };
   const cohort = { startsAt: after(dayMs), endsAt: after(3 * dayMs) };
 
-  it('is the requested period, even if this period has no end and the delivery has a limit of days', () => {
+  it('is the requested period, even if it has no end and the delivery has a limit of days', () => {
     const requested = { startsAt: after(5), endsAt: null };
     expect(periodOf(requested, { accessDays: 3 }, cohort, now)).to.deep.equal(requested);
     expect(periodOf({ endsAt: after(7) }, { accessDays: 3 }, undefined, now)).to.deep.equal({

@@ -89,7 +89,7 @@ describe('an import of students', () => {
       expect(await storedOf(club)).to.deep.equal([]);
     });
 
-    it('is woken if it has made no progress for the allowed time, and not earlier', async () => {
+    it('is woken only after it has made no progress for the allowed time', async () => {
       const importId = await begin(header + people(600));
       await step(importId);
       const source = await testDatabase();
@@ -259,7 +259,7 @@ describe('an import of students', () => {
   });
 
   describe('for existing students', () => {
-    it('grants access that has ended, was revoked or was bought, and skips students with active access', async () => {
+    it('grants new access if the old access ended, was revoked or was bought, or else skips the student', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id, { accessDays: 30 });
       const [has, ended, bought, revoked] = await Promise.all([1, 2, 3, 4].map(() => buildStudent(club.id)));
       const enroll = (student: typeof has, more: object) =>
@@ -306,7 +306,7 @@ describe('an import of students', () => {
     });
   });
 
-  it('gives its facts, invitations and wakes bulk priority', async () => {
+  it('gives bulk priority to its facts, its invitations and the wakes of these mails', async () => {
     await importFile(club, `${header}bulk@example.com,Bulk\n`, 'invite=true');
     const source = await testDatabase();
     const priorities = await source.query<unknown[]>(
@@ -362,7 +362,7 @@ describe('an import of students', () => {
       expect(await storedOf(club)).to.deep.equal([]);
     });
 
-    it('fails with file_missing if the store has lost the file', async () => {
+    it('fails with file_missing if the object store has lost the file', async () => {
       const importId = await begin(header + people(600));
       await step(importId);
       const { storage } = await importDeps();

@@ -25,7 +25,7 @@ describe('an import of students', () => {
       'a row with a quote near the end of a line that needs several reads': `real@example.com,Real ${'x'.repeat(400_000)},"\n${victim}"\n`,
     };
     for (const [what, row] of Object.entries(quoted)) {
-      it(`fails the import as row_too_long, and imports neither this row nor a later line: ${what}`, async () => {
+      it(`fails the import with row_too_long, and imports neither this row nor a later line: ${what}`, async () => {
         const record = await importFile(club, header + first + row + last);
         expect(record).to.include({ status: 'failed', error: 'row_too_long', created: 1, failed: 1, rows_done: 2 });
         expect(await shortReport(club, record.id)).to.deep.equal(['2 created', '3 failed row_too_long']);
@@ -46,7 +46,7 @@ describe('an import of students', () => {
       expect(await shortReport(club, record.id)).to.deep.equal(['2 created', '3 failed row_too_long', '4 created']);
     });
 
-    it('is not confused with a quoted row of 122 KB, which is imported', async () => {
+    it('differs from a quoted row of 122 KB, which the import accepts', async () => {
       const record = await importFile(club, `${header}real@example.com,Real,"${victim.repeat(4_500)}"\n${last}`);
       expect(record).to.include({ status: 'completed', created: 2, failed: 0 });
       expect(await emails()).to.deep.equal(['last@example.com', 'real@example.com']);

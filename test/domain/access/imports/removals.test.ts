@@ -48,7 +48,7 @@ describe('an open import of students', () => {
 
   describe('when a student is removed', () => {
     for (const status of ['uploading', 'pending']) {
-      it(`fails the rows of a student who was removed before the first row (import ${status})`, async () => {
+      it(`fails the rows of a student who was removed before the import read its first row (import ${status})`, async () => {
         const student = await buildStudent(club.id, person);
         const importId = await begin(
           `${header}a@example.com,A\n${row.toUpperCase()}b@example.com,B\n${row}`,
@@ -163,7 +163,7 @@ describe('an open import of students', () => {
       ['the row is alone in its batch', ''],
       ['the row is beside the row of a new student', 'new@example.com,N\n'],
     ] as const) {
-      it(`restarts a batch that waited for a removal, and fails the student’s row (${what})`, async () => {
+      it(`restarts a batch that waited for the removal of a student, and fails the student’s row (${what})`, async () => {
         const student = await buildStudent(club.id, person);
         const importId = await begin(`${header}${row}${more}`);
         const usual = await testDeps();
@@ -190,7 +190,7 @@ describe('an open import of students', () => {
       });
     }
 
-    it('does not create the student again, even if two imports of the same file are open', async () => {
+    it('does not create the removed student again, even if two imports of the same file are open', async () => {
       for (let round = 0; round < 5; round++) {
         club = await buildClub();
         const leaving = await Promise.all(

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { readHeader } from '../../../../domain/access/imports/header.ts';
 import { readRows, type FileRow } from '../../../../domain/access/imports/rows.ts';
 
-/** Reads a whole file as the import step does: in pieces of `pieceBytes` bytes, and with at most `most` rows of each piece. */
+/** Reads a whole file as the import step does: in pieces of `pieceBytes` bytes, and takes at most `most` rows from each piece. */
 function readFile(file: Buffer, { pieceBytes = 128 * 1_024, most = 500 } = {}): FileRow[] {
   const { format, end, nextRow } = readHeader(file.subarray(0, 65_536), file.length <= 65_536);
   const rows: FileRow[] = [];
@@ -23,7 +23,7 @@ function readFile(file: Buffer, { pieceBytes = 128 * 1_024, most = 500 } = {}): 
   return rows;
 }
 
-/** `2 ada@example.com Ada`, `3 email_invalid email`. */
+/** Writes a row as one line, for example `2 ada@example.com Ada` or `3 email_invalid email`. */
 const short = (row: FileRow) =>
   'person' in row
     ? `${row.row} ${row.person.email} ${row.person.name}`
@@ -175,7 +175,7 @@ describe('rows of an import file', () => {
     );
   });
 
-  it('returns the same rows for every size of the pieces, if each piece can contain the longest row', () => {
+  it('returns the same rows for every piece size, if each piece can contain the longest row', () => {
     const most = fc.integer({ min: 1, max: 4 });
     const pieceBytes = fc.integer({ min: 32, max: 200 });
     fc.assert(

@@ -14,7 +14,7 @@ describe('codes of registration links', () => {
     });
 });
 
-describe('a student’s claim of a registration link', () => {
+describe('the attempt of a student to use a registration link', () => {
   const now = new Date('2026-03-01T12:00:00.000Z');
   const live = { revokedAt: null, expiresAt: null, maxUses: null, uses: 0, gives: true };
   const codeOf = (state: typeof live | Record<string, unknown>) => {

@@ -89,7 +89,8 @@ describe('feed of answers', function () {
   };
 
   /**
-   * Runs the test with another feed. This feed does not poll: it reads only after a NOTIFY. @param work receives the index of the new feed
+   * Runs the test with a second feed. The second feed does not poll. It reads only after a NOTIFY. @param work receives the index of the
+   * new feed
    */
   const withoutPolls = (work: (feed: number) => Promise<void>) =>
     withoutTimersOf(1_000, async () => {
@@ -107,7 +108,7 @@ describe('feed of answers', function () {
       }
     });
 
-  it('sends each follower one contiguous piece, whenever followers attach and disconnect', async () => {
+  it('sends each follower one contiguous piece, even if followers attach and disconnect at any time', async () => {
     await fc.assert(
       fc.asyncProperty(acts, fc.boolean(), async (planned, isDeleted) => {
         const answerId = await buildCharge(asker, 1n, new Date());
@@ -257,7 +258,7 @@ describe('feed of answers', function () {
     expect(payloads).to.have.length(3);
   });
 
-  it('disconnects its followers when it stops, and does not report that the answer has ended', async () => {
+  it('disconnects its followers when the feed stops, and does not tell them that the answer has ended', async () => {
     const source = await testDatabase();
     const feed = createAnswerFeed({ source, databaseUrl: readConfig().database.url.reveal(), onFailure() {} });
     feeds.push(feed);
@@ -269,7 +270,7 @@ describe('feed of answers', function () {
     expect(await follower.over).to.equal(false);
   });
 
-  it('ends immediately and without words for an unknown answer', async () => {
+  it('ends the stream immediately and sends no words if the answer is unknown', async () => {
     const follower = follow(0, 'f0000000-0000-4000-8000-000000000000', 0);
     expect([await follower.over, follower.parts]).to.deep.equal([true, []]);
   });
@@ -280,7 +281,7 @@ function fail(): never {
 }
 
 /**
- * Counts the queries that the feeds send to this database through its pool.
+ * Counts the queries of all feeds that use the connection pool of this database.
  * @returns a function that returns the number of followers in each query
  */
 function looksAt(source: Awaited<ReturnType<typeof testDatabase>>): { stop: () => number[] } {

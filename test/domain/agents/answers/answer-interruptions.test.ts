@@ -22,7 +22,7 @@ describe('the step of an answer whose stream has begun', function () {
   };
   for (const [how, script] of Object.entries(breaks))
     for (let after = 1; after <= 8; after++)
-      it(`fails with the received words, one call and one charge if event ${after} is followed by ${how}`, async () => {
+      it(`ends as failed, keeps the received words and charges one call if ${how} follows event ${after}`, async () => {
         const { question } = await answer({ answer: deltas, ...script(after) });
         expect(await answerRow(question.answerId)).to.include({
           status: 'failed',
@@ -42,7 +42,7 @@ describe('the step of an answer whose stream has begun', function () {
       });
 
   for (let after = 1; after <= 8; after++)
-    it(`fails with model_silent and the received words if the stream stops sending after event ${after}`, async () => {
+    it(`fails with model_silent and keeps the received words if the stream is silent after event ${after}`, async () => {
       const { question } = await answer({ answer: deltas, silentAfter: after }, { patience: { silenceMs: 150 } });
       const ended = { status: 'failed', errorCode: 'model_silent', content: textAfter(after) };
       expect(await answerRow(question.answerId)).to.include(ended);
@@ -70,7 +70,7 @@ describe('the step of an answer whose stream has begun', function () {
     expect(content.length).to.be.within(1, 99);
   });
 
-  it('fails with the received words when the worker stops during the stream', async () => {
+  it('fails and keeps the received words when the worker stops during the stream', async () => {
     const stopping = new AbortController();
     const failpoint = async (name: string) => {
       if (name === 'answer_delta') setTimeout(() => stopping.abort(), 50);
@@ -81,8 +81,8 @@ describe('the step of an answer whose stream has begun', function () {
     expect(await answerRow(question.answerId)).to.include(ended);
   });
 
-  it('charges at most the size limit of an answer for the estimated words of a broken stream', async () => {
-    // The text has four characters per token, as in English. The estimate assumes three.
+  it('estimates the words of a broken stream, but charges no more than the size limit of an answer', async () => {
+    // The text has four characters per token, as in English. The estimate assumes three characters per token.
     const script = { answer: Array.from({ length: 20 }, () => 'words '), delayMs: 5, cutAfter: 22 };
     const { question } = await answer(script, { question: await buildQuestion({ maxTokens: 30 }) });
     const [call] = await callRows(question.answerId);

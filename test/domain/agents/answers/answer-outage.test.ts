@@ -21,7 +21,7 @@ describe('the step of an answer during an outage of Postgres', function () {
   const chunks = Array.from({ length: 80 }, (_, at) => `${at} \u{1F98A} `);
   const applicationName = 'club-outage';
 
-  /** Runs the step of an answer with 80 deltas, which takes about 4 s. It runs a callback after the first words are written. */
+  /** Runs the step of an answer with 80 deltas for about 4 s. Calls `happening` after the step has written the first words. */
   async function during(happening: (line: PostgresLine, question: TestQuestion) => Promise<void>): Promise<{
     step: AnswerStep;
     question: TestQuestion;
@@ -46,7 +46,7 @@ describe('the step of an answer during an outage of Postgres', function () {
     const stepping = take();
     await until('first words', { timeoutMs: 20 * second }, async () => (await logOf(question.answerId)) !== '');
     await happening(line, question);
-    // The step may throw if its last read fails, after everything is recorded. Temporal then repeats the step.
+    // The step records everything and then reads once more. The step may throw if this last read fails. Temporal then repeats the step.
     const step = await stepping.catch(take);
     log.close();
     await source.destroy();

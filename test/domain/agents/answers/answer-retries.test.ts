@@ -31,7 +31,7 @@ describe('the step of an answer whose stream has not begun', function () {
     ['a response that ends after the status', { endAfter: 0 }, 'model_unavailable'],
     ['an overload error as the first event', { errorAfter: 0 }, 'model_overloaded'],
   ] as const)
-    it(`calls again after 1 s and 4 s, then fails with ${code} and charges nothing, after ${what}`, async () => {
+    it(`calls again after 1 s and 4 s, then fails with ${code} and without a charge, after ${what}`, async () => {
       let now = Date.now();
       let { question, step: waiting } = await answer([script, script, script], { now });
       for (const [call, wait] of [
@@ -70,14 +70,14 @@ describe('the step of an answer whose stream has not begun', function () {
     expect(dueAt(waiting) - now).to.equal(30 * second);
   });
 
-  it('fails immediately if the time of Retry-After is later than the end of the two minutes', async () => {
+  it('fails immediately if the time of Retry-After is later than the limit of two minutes', async () => {
     const { question, step: ended } = await answer({ refuse: 429, retryAfterS: 121 });
     expect(ended).to.have.nested.property('outcome.error_code', 'model_overloaded');
     await expectSettled(question, 0);
   });
 
   for (const refuse of [400, 401, 403, 404, 413] as const)
-    it(`fails with model_rejected immediately and charges nothing, after the status ${refuse}`, async () => {
+    it(`fails immediately with model_rejected and without a charge after the status ${refuse}`, async () => {
       const { question, step: ended } = await answer({ refuse });
       expect(ended).to.have.nested.property('outcome.error_code', 'model_rejected');
       expect(model().requests).to.have.length(1);
@@ -91,7 +91,7 @@ describe('the step of an answer whose stream has not begun', function () {
     expect(waiting).to.include({ done: false, waitingFor: 'call', call: 2 });
   });
 
-  it('abandons a call without a response, does not charge the club for it, and calls again', async () => {
+  it('abandons a call without a response, does not charge the club for this call, and calls again', async () => {
     const patience = { silenceMs: 150 };
     const { question, step: waiting } = await answer([{ neverAnswer: true }, yes], { patience });
     await step(question.questionId, { now: dueAt(waiting) });
@@ -112,7 +112,7 @@ describe('the step of an answer whose stream has not begun', function () {
     await expectSettled(old, 0);
   });
 
-  it('calls again one second before the two minutes end, and fails when the two minutes have ended', async () => {
+  it('calls again one second before the limit of two minutes, and fails at that limit', async () => {
     const now = Date.now();
     const old = await buildQuestion({ acceptedAt: new Date(now - 119 * second) });
     const { step: ended } = await answer({ neverAnswer: true }, { question: old, now });

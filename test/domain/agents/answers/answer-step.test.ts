@@ -13,7 +13,7 @@ describe('the step of an answer', function () {
   const answering = useAnswering();
   const { answer, model, step } = answering;
 
-  it('records text, log, citations, call and charge, and returns only numbers', async () => {
+  it('stores the text, log, citations, call and charge in Postgres, and returns only numbers', async () => {
     const conversation = await buildConversation();
     const { id } = await buildSource(conversation.clubId);
     const script = {
@@ -94,7 +94,7 @@ describe('the step of an answer', function () {
     ['tool_use', 'failed'],
     ['pause_turn', 'failed'],
   ] as const)
-    it(`ends as ${status} with the words so far when the model stops with ${stopReason}`, async () => {
+    it(`ends the answer as ${status} with the received words when the model stops with ${stopReason}`, async () => {
       const isFailed = status === 'failed';
       const { question, step: ended } = await answer({ answer: ['Some ', 'words'], stopReason });
       expect(ended).to.have.nested.property('outcome.status', status);
@@ -120,7 +120,7 @@ describe('the step of an answer', function () {
     expect(await logOf(question.answerId)).to.equal('');
   });
 
-  it('releases the reserve of the question in the budget', async () => {
+  it('releases the amount that the question reserved in the budget', async () => {
     const question = await buildQuestion();
     expect(await monthOf(question.clubId)).to.deep.equal({ spent: 0, reserved: Number(reservedMicros) });
     await step(question.questionId);

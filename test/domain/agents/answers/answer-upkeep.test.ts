@@ -57,12 +57,12 @@ describe('upkeep of answers', function () {
     };
     const late = `looks_at = clock_timestamp() - interval '121 s'`;
 
-    it('wakes an answer that is overdue by two minutes, with its search attributes', async () => {
+    it('wakes an answer that is two minutes overdue, and starts its run with the search attributes', async () => {
       const question = await buildQuestion();
       expect(await isRescued(question, late)).to.deep.equal({ ClubId: question.clubId, AgentId: question.agentId });
     });
 
-    it('does not wake an answer that is leased, has ended, or is overdue by less', async () => {
+    it('does not wake an answer that is leased, has ended, or is overdue by less than two minutes', async () => {
       for (const columns of [
         `looks_at = clock_timestamp() - interval '100 s'`,
         `${late}, lease_until = clock_timestamp() + interval '10 s'`,
@@ -96,7 +96,7 @@ describe('upkeep of answers', function () {
       expect(await monthOf(clubId)).to.deep.equal({ spent: Number(call?.costMicros), reserved: 0 });
     });
 
-    it('prevents a call that has not begun, and releases the reserve', async () => {
+    it('prevents a call that has not begun, and releases the reserved budget', async () => {
       const question = await buildQuestion();
       const { db } = await testDeps();
       await db.transaction((tx) => eraseConversations(tx, [question.conversationId], 'student_removed', new Date()));
@@ -108,7 +108,7 @@ describe('upkeep of answers', function () {
       expect(await monthOf(question.clubId)).to.deep.equal({ spent: 0, reserved: 0 });
     });
 
-    describe('a deletion between the model request and the record of its stream', () => {
+    describe('a deletion between the model request and the record of the model’s stream', () => {
       /** A step whose conversation is deleted when the first event arrives. @param then the next action of the step */
       const deletedAtFirstEvent = async (question: TestQuestion, then: () => Promise<void> = async () => {}) => {
         const { db } = await testDeps();
@@ -133,7 +133,7 @@ describe('upkeep of answers', function () {
       it('charges the tokens that the model’s first event reported', async () => {
         const question = await buildQuestion();
         expect(await deletedAtFirstEvent(question)).to.have.nested.property('outcome.error_code', 'student_removed');
-        // Creates an answer without a deletion. Its stream ends after the first event.
+        // For comparison, creates an answer whose conversation is not deleted and whose stream ends after the first event.
         const { question: cut } = await answering.answer({ cutAfter: 1 });
         const [expectedCall] = await callRows(cut.answerId);
         const [call, ...others] = await callRows(question.answerId);
@@ -187,7 +187,7 @@ describe('upkeep of answers', function () {
         await expectSettled(question, 0);
       });
 
-      it('charges only for the later of two calls, because the cost of the earlier call is unknown', async () => {
+      it('charges only the later of two calls, because the cost of the earlier call is unknown', async () => {
         const question = await buildQuestion();
         const [early, late] = [haltAt('answer_called'), haltAt('answer_begun')];
         const stalled = answering.step(question.questionId, early);
@@ -226,7 +226,7 @@ describe('upkeep of answers', function () {
       };
     });
 
-    it('leaves no words, but charges the use, if it is committed just before the answer ends', async () => {
+    it('removes the words but charges the use, if the deletion commits just before the answer ends', async () => {
       const question = await buildQuestion();
       answering.model().next({ answer: ['One ', 'two'] });
       const deps = await answering.deps({

@@ -31,7 +31,7 @@ describe('rules of a generated answer', () => {
     expect([0, 1, 3, 4].map(estimatedTokens)).to.deep.equal([0, 1, 1, 2]);
   });
 
-  it('limit the times and calls of an answer', () => {
+  it('limit the waiting times and the number of model calls of an answer', () => {
     expect(answerRules).to.deep.equal({
       beginWithinMs: 120_000,
       calls: 3,
@@ -55,7 +55,7 @@ describe('rules of a generated answer', () => {
     expect(nextCallAt(3, 0, 10)).to.equal(undefined);
   });
 
-  it('make a wait as long as Retry-After if Retry-After is longer, but never shorten the wait', () => {
+  it('replace a wait by Retry-After only if Retry-After is longer', () => {
     expect(nextCallAt(1, 0, 0, 7 * second)).to.equal(7 * second);
     expect(nextCallAt(2, 0, 0, 2 * second)).to.equal(4 * second);
   });

@@ -245,7 +245,7 @@ describe('writer of answer logs', function () {
     });
   });
 
-  it('renews the lease while the answer is open, even without words, and stops when it is released', async () => {
+  it('renews the lease while the answer is open, even without words, until the answer is released', async () => {
     const { log } = await writer({ leaseMs: 1_000 });
     const answerId = await claimed();
     const source = await testDatabase();

@@ -11,8 +11,8 @@ const cleaned = (chunks: readonly string[]) => {
   return [...chunks.map((chunk) => cleaner.push(chunk)), cleaner.end()];
 };
 
-describe('text of an answer’s deltas', () => {
-  it('sends a character that is split over two chunks together with the second chunk', () => {
+describe('the cleaner of an answer’s text', () => {
+  it('holds back the first half of a split character, and returns it with the second chunk', () => {
     expect(cleaned(['a\ud83e', '\udd8ab'])).to.deep.equal(['a', '\u{1F98A}b', '']);
     expect(cleaned(['\ud83e', '', '\udd8a'])).to.deep.equal(['', '', '\u{1F98A}', '']);
   });
@@ -28,13 +28,13 @@ describe('text of an answer’s deltas', () => {
     expect(cleaned(['a\u0000b'])).to.deep.equal(['a\uFFFDb', '']);
   });
 
-  it('keeps the first half of a surrogate pair until the next chunk, but never keeps a second half', () => {
+  it('holds back the first half of a surrogate pair until the next chunk, but never a second half', () => {
     expect(cleaned(['\ud800', '\udc00'])).to.deep.equal(['', '\u{10000}', '']);
     expect(cleaned(['\udbff', '\udfff'])).to.deep.equal(['', '\u{10FFFF}', '']);
     expect(cleaned(['\ud7ff', '\udc00'])).to.deep.equal(['\ud7ff', '\uFFFD', '']);
   });
 
-  it('contains no images or tags, and ends with the text that the two filters held back', () => {
+  it('removes images and tags, and returns at the end the text that its two filters held back', () => {
     const text = createAnswerText();
     expect([text.push('a\u0000![b](c)!'), text.push('<i'), text.push('`\ud83e'), text.end()]).to.deep.equal([
       'a\uFFFD! [b](c)',
@@ -44,7 +44,7 @@ describe('text of an answer’s deltas', () => {
     ]);
   });
 
-  it('is the same valid text with the same length for any division into chunks', () => {
+  it('returns the same valid text with the same length for any division into chunks', () => {
     const unit = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 3 }),
       fc.constantFrom('\ud83e', '\udd8a', '\u0000', 'é'),

@@ -13,7 +13,7 @@ import { endAnswer } from '../../../toolkit/drive/answers.ts';
 
 const now = new Date('2026-03-10T12:00:00Z');
 const dollar = 1_000_000n;
-/** `professional` includes 5,000 cents. */
+/** The plan `professional` includes 5,000 cents. */
 const budget = 50n * dollar;
 
 const timeZone = async (clubId: string, name: string) =>
@@ -33,7 +33,7 @@ const outcomeOf = (asking: Promise<unknown>) =>
   );
 
 describe('the month of an AI budget (DEC-154)', () => {
-  // Postgres reads CET as an abbreviation without summer time. Node reads it as a zone with summer time.
+  // Postgres reads CET as an abbreviation without summer time. Node reads CET as a zone with summer time.
   const at = new Date('2026-03-31T22:30:00Z');
 
   it('follows Node’s rules for the time zone if Postgres has other rules', async () => {
@@ -64,7 +64,7 @@ describe('AI budget of a club and month', () => {
     asker = await buildAsker((await buildClub()).id);
   });
 
-  it('reserves the highest possible cost with the question, and replaces it with the real cost at the end', async () => {
+  it('reserves the highest possible cost for a question, and replaces it with the real cost at the end', async () => {
     const answer = await buildCharge(asker, 2n * dollar, now);
     expect(await standing(asker)).to.deep.equal({
       month: '2026-03-01',
@@ -103,7 +103,7 @@ describe('AI budget of a club and month', () => {
   });
 
   it('is renewed when a new month begins in the club’s time zone', async () => {
-    await timeZone(asker.clubId, 'America/Sao_Paulo'); // three hours behind UTC
+    await timeZone(asker.clubId, 'America/Sao_Paulo'); // the club’s time zone is three hours behind UTC
     const [before, after] = [new Date('2026-04-01T02:59:59Z'), new Date('2026-04-01T03:00:00Z')];
     await endAnswer(await buildCharge(asker, budget, before), { status: 'complete', cost: budget, at: before });
     expect(await outcomeOf(buildCharge(asker, 1n, before))).to.equal('club_budget_exhausted');
@@ -120,7 +120,7 @@ describe('AI budget of a club and month', () => {
     expect(await standing(asker, next)).to.include({ spent: 0n, reserved: 0n });
   });
 
-  it('does not change the other months when it reserves and charges', async () => {
+  it('changes no other month when it reserves and charges', async () => {
     const next = new Date('2026-04-01T00:00:01Z');
     const answer = await buildCharge(asker, dollar, now);
     await buildCharge(asker, 2n * dollar, next);
@@ -252,7 +252,7 @@ describe('AI budget of a club and month', () => {
   });
 });
 
-/** Creates a question and ends its answer immediately at no cost, so that only rows remain. */
+/** Creates a question and immediately ends its answer without cost, so that the budget reserves nothing. */
 async function freely(asker: Asker): Promise<void> {
   await endAnswer(await buildCharge(asker, 1n, now), { status: 'complete', cost: 0n, at: now });
 }
@@ -294,7 +294,7 @@ describe('a question to a club whose budget is completely reserved', () => {
           });
         return whileBudgetIsReserved(asker.clubId, own, limits);
       },
-      /** Resolves after the first try of each question was refused. */
+      /** Resolves when the first try of each question has been refused. */
       inLine: inLine.promise,
       refused: refused.promise,
       /** The highest number of simultaneous tries since the last call of this function. */
@@ -332,7 +332,7 @@ describe('a question to a club whose budget is completely reserved', () => {
     expect(await standing(asker)).to.deep.equal(before);
   });
 
-  it('waits in line after its first try, and only one of ten questions tries at a time', async () => {
+  it('waits in a queue after its first try, so that only one of ten questions tries at a time', async () => {
     const { ask, inLine, atOnce } = askers(1, 10);
     const questions = Array.from({ length: 10 }, () => ask());
     await inLine;

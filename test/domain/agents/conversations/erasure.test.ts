@@ -57,7 +57,7 @@ describe('deletion of a conversation during its answer', function () {
       expect(answering.model().requests.length).to.be.at.most(1);
     });
 
-  it('keeps no request id, whether the model answers or later refuses the request', async () => {
+  it('keeps no request id of the model, even if the model later answers or refuses the request', async () => {
     const { db } = await testDeps();
     for (const script of [{ answer: ['One'] }, { refuse: 529 }] as const) {
       const question = await buildQuestion();

@@ -15,7 +15,7 @@ describe('title of a conversation', () => {
     expect(titleOf('\n \t\n\u00a0\n  Which \t knot? \n')).to.equal('Which knot?');
   });
 
-  it('skips lines without visible characters, and separates words that only tags divide', () => {
+  it('skips lines without visible characters, and puts a space between words that only tags separate', () => {
     expect(titleOf('\u200b\u2060\n\u3164\n\u00ad\u202e\nWhich knot?')).to.equal('Which knot?');
     expect(titleOf('\u200b\n\u2800')).to.equal('…');
     expect(titleOf('Why <img/src=x>?')).to.equal('Why < img/src=x>?');
@@ -34,7 +34,7 @@ describe('title of a conversation', () => {
     expect(titleOf(`${'a'.repeat(119)}e\u0301\u0323`)).to.equal('a'.repeat(119));
   });
 
-  it('cuts a single character if it is longer than a title', () => {
+  it('cuts even a single character if that character is longer than a title', () => {
     expect(titleOf(`a${'\u0301'.repeat(500)}`)).to.equal(`\u00e1${'\u0301'.repeat(119)}`);
   });
 

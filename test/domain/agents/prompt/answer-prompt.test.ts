@@ -36,7 +36,7 @@ describe('prompt of an answer', function () {
     expect(wordsAsked()).to.deep.equal(['q1', 'a1', 'q4', 'a4', 'q6']);
   });
 
-  it('omits a refused turn, which the student still sees', async () => {
+  it('omits a refused turn that the student still sees', async () => {
     const conversation = await buildConversation();
     answering.model().next({ answer: ['I will not.'], stopReason: 'refusal' });
     const refused = await buildQuestion({ content: 'Something bad', acceptedAt: ago(5) }, conversation);
@@ -77,7 +77,7 @@ describe('prompt of an answer', function () {
     expect(requests).to.deep.equal([{ clubId, agentId, question: 'What is a pause?', limit: 12 }]);
   });
 
-  it('is not sent if an image cannot be read, and the answer can be tried again', async () => {
+  it('is not sent if an image cannot be read, and a later try can send the prompt', async () => {
     const question = await buildQuestion();
     const deps = await answering.deps();
     const { stepAnswer } = await import('../../../../domain/agents/answers/answer-step.ts');
@@ -98,7 +98,7 @@ describe('prompt of an answer', function () {
     expect(await callRows(question.answerId)).to.deep.equal([]);
   });
 
-  it('is cached from the second question on, and its cached tokens are counted', async () => {
+  it('is read from the model’s cache from the second question on, and the cached tokens are counted', async () => {
     const conversation = await buildConversation({ agent: { instructions: 'Be kind. '.repeat(600) } });
     const uses = [];
     for (const [place, content] of ['one?', 'two?'].entries()) {

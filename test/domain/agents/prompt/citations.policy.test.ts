@@ -92,7 +92,7 @@ describe('citations', () => {
     [0, 0, 1.5],
     [Number.NaN, 0, 1],
   ] as const) {
-    it(`are dropped for blocks that the prompt did not contain: ${start} to ${end} of result ${result}`, () => {
+    it(`are dropped if they name blocks that are not in the prompt: ${start} to ${end} of result ${result}`, () => {
       const { citations, dropped } = citationsOf([cite(result, start, end), cite(1, 0, 1)], results);
       expect(dropped).to.equal(1);
       expect(citations.map(({ citedText }) => citedText)).to.deep.equal(['Four.']);

@@ -11,7 +11,7 @@ const use = (usage: Partial<Parameters<typeof costOf>[1]>) => ({
 });
 
 describe('prices of models', () => {
-  it('match the price list for a million tokens of each kind, in millionths of a dollar', () => {
+  it('match the price list, in millionths of a dollar for a million tokens of each kind', () => {
     const million = 1_000_000;
     const cost = (usage: Parameters<typeof use>[0]) => costOf('claude-sonnet-5-5', use(usage), today);
     expect(cost({ input: million })).to.equal(2_000_000n);
@@ -42,7 +42,7 @@ describe('prices of models', () => {
     expect(costOfWriting(99_001)).to.equal(500n + 61_876n);
   });
 
-  it('give the highest cost of a call, which no use within the token limits exceeds', () => {
+  it('give the highest possible cost of a call, which no call within the token limits exceeds', () => {
     for (const model of pricedModels) {
       const worst = worstCost(model, 3_000, 500, today);
       for (const kind of ['input', 'cacheWrite', 'cacheRead'] as const)

@@ -56,7 +56,7 @@ describe('blocks of a prompt', () => {
     ]);
   });
 
-  it('mark the end of the system blocks and of the history for the cache', () => {
+  it('mark where the system blocks and the history end, so that the model’s service caches them', () => {
     const turn = (name: string) => ({ question: `${name}?`, answer: name });
     const first = of({ history: [turn('one')] });
     const second = of({ history: [turn('one'), turn('two')], question: 'Three?' });
@@ -93,7 +93,7 @@ describe('blocks of a prompt', () => {
     ]);
   });
 
-  it('replace text that is only white space, because the model’s service rejects it', () => {
+  it('replace blank text with a placeholder, because the model’s service rejects blank text', () => {
     const prompt = of({ question: ' \n', history: [{ question: '\t', answer: ' ' }], instructions: '  ' });
     expect(
       prompt.request.messages.map(({ content: blocks }) => (blocks as TextBlockParam[]).at(-1)?.text),
@@ -115,7 +115,7 @@ describe('blocks of a prompt', () => {
       ]);
     });
 
-    it('become one search result if they are neighbours in a source, in any order', () => {
+    it('become one search result if they are neighbours in one source, in any order', () => {
       const [a0, a1, a2, a3] = foundPassages({ title: 'A' }, [['a0'], ['a1'], ['a2'], ['a3']]);
       const [b0] = foundPassages({ title: 'B' }, [['b0']], { firstPosition: 4 });
       const [a9] = foundPassages({ id: a0?.sourceId ?? '', title: 'A' }, [['a9']], { firstPosition: 9 });
@@ -129,20 +129,20 @@ describe('blocks of a prompt', () => {
       expect(prompt.sent.map(({ blocks }) => blocks.map(({ page }) => page))).to.deep.equal([[1, 2, 3, 4], [1], [1]]);
     });
 
-    it('lose no text when a blank block is added to the block before it', () => {
+    it('keep all text when a blank block is joined to the block before it', () => {
       const passages = foundPassages({}, [['\n', 'One.', '\n\n', 'Two.', ' ']]);
       expect(of({ passages }).sent[0]?.blocks.map(({ text }) => text)).to.deep.equal(['One.\n\n', 'Two. ']);
       expect(of({ passages: foundPassages({}, [[' ']]) }).sent).to.deep.equal([]);
     });
 
-    it('are limited to twelve, and each is limited to the maximum length', () => {
+    it('are limited to twelve, and the text of each passage is cut at the maximum length', () => {
       const many = Array.from({ length: 14 }, (_, at) => foundPassages({}, [[`${at}`]])).flat();
       expect(of({ passages: many }).sent).to.have.length(12);
       const long = foundPassages({}, [['x'.repeat(500), 'y'.repeat(300), 'z'], ['w'.repeat(900)]]);
       expect(of({ passages: long }).sent[0]?.blocks.map(({ text }) => text.length)).to.deep.equal([500, 300, 800]);
     });
 
-    it('have a title that consists of source and headings, cut to the maximum length', () => {
+    it('have a title of source and headings, which is cut at the maximum length', () => {
       const [passage] = foundPassages({ title: 'Handbook' }, [['x']]);
       if (!passage) throw new Error('The passage is missing');
       const titleOf = (headings: string[]) => resultsOf(of({ passages: [{ ...passage, headings }] }))[0]?.title;
@@ -199,7 +199,7 @@ describe('blocks of a prompt', () => {
       'claude-opus-5-5': { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
       'claude-fable-5-1': { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
     })) {
-      it(`are sent exactly as this test lists them: ${model}`, () => {
+      it(`are equal to the settings that this test lists: ${model}`, () => {
         const { messages: _, system: __, ...rest } = of({ model }).request;
         expect(rest).to.deep.equal({ model, max_tokens: maxOutputTokens(model, 1_000), ...asked });
       });

@@ -40,7 +40,7 @@ describe('history of a prompt', () => {
     expect(turnsThatFit([turn(half, `${half}a`)])).to.have.length(0);
   });
 
-  it('stays within its limits, and drops only the oldest turns', () => {
+  it('stays within its limits, and drops the oldest turns first', () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 9_000, size: 'max' });
     fc.assert(
       fc.property(fc.array(fc.record({ question: text, answer: text }), { maxLength: 60 }), (newestFirst) => {
@@ -100,7 +100,7 @@ describe('estimated tokens of a prompt', () => {
     );
   });
 
-  it('count a token for three ASCII characters or two other bytes, and the maximum for unknown text', () => {
+  it('count one token for three ASCII characters or two other bytes, and the maximum for unknown text', () => {
     const nothing = likelyPromptTokens(parts);
     expect(nothing).to.equal(1_500 + 20 + 12 * 600);
     expect(likelyPromptTokens({ ...parts, question: 'abcdef' }) - nothing).to.equal(2);
@@ -110,7 +110,7 @@ describe('estimated tokens of a prompt', () => {
     expect(likelyPromptTokens({ ...parts, images: 2 }) - nothing).to.equal(2 * 5_000);
   });
 
-  it('reserve about four cents for a usual question, whose answer costs about one cent', () => {
+  it('reserve about four cents for a usual question, although its answer costs only about one cent', () => {
     const prompt = { instructions: 'a'.repeat(600), history: [], question: 'When is a knot a bend?', images: 0 };
     const terms = {
       id: '',

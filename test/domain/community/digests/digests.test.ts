@@ -471,7 +471,7 @@ describe('the sending of a digest (COMM-17)', () => {
     expect(await digest()).to.include({ pages: 1, recipients: 1 });
   });
 
-  it('reports its progress: the number of the page of members, and the number of settled mails', async () => {
+  it('reports its progress: the current page of members, and the number of settled mails', async () => {
     await deps.db.run(sql`
       WITH student AS (
         INSERT INTO students (id, club_id, name, email, opened_by, verified_at, created_at)

@@ -85,7 +85,7 @@ Unsubscribe: ${unsubscribeUrl}
     expect(html.split('&lt;script&gt;').length - 1).to.equal(8);
   });
 
-  it('links a post without a title by its text, and counts the posts that it omits', () => {
+  it('links a post without a title by its text, and counts the omitted posts', () => {
     const { subject, text, html } = mail(
       [
         space({

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { withoutAddresses } from '../../../../domain/community/digests/typed-addresses.ts';
 import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 
-describe('typed addresses in a mail', () => {
+describe('addresses that a person typed into a post', () => {
   it('are replaced by [link] if they match a pattern', () => {
     const pieces = [
       'http',

@@ -11,7 +11,7 @@ describe('a CSV file', () => {
       texts: ['Knot | Use | Minutes', 'Bowline | | 60', '| Mooring | 5'],
     },
     {
-      what: 'recognizes semicolons, also if numbers have decimal commas',
+      what: 'recognizes semicolons, even if numbers have decimal commas',
       csv: 'name;price\r\nSailing;1,5\r\nRowing;2,5',
       texts: ['name | price', 'Sailing | 1,5', 'Rowing | 2,5'],
     },
@@ -32,7 +32,7 @@ describe('a CSV file', () => {
       texts: ['a | b', '"open | 1', 'c | d'],
     },
     {
-      what: 'keeps rows that have fewer or more values',
+      what: 'keeps rows that have fewer or more values than the first row',
       csv: 'a,b\n1\n2,3,4',
       texts: ['a | b |', '1 | |', '2 | 3 | 4'],
     },

@@ -208,7 +208,7 @@ describe('reading text from documents', function () {
       it(`rejects ${what} as ${code}`, async () =>
         expect(await refusalOf(new Uint8Array(Buffer.from(bytes)))).to.equal(code));
 
-    it('rejects an archive that is not a document as unsupported_type', async () => {
+    it('rejects an archive as unsupported_type if the archive is not a document', async () => {
       expect(await refusalOf(zipOf([{ name: 'a.txt', content: 'text' }]))).to.equal('unsupported_type');
     });
 

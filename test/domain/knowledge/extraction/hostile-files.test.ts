@@ -47,7 +47,7 @@ async function watched<T>(work: () => Promise<T>): Promise<{ result: T; turns: n
 describe('reading hostile files', function () {
   this.timeout(120_000);
 
-  it('rejects an archive whose main part unpacks to 100 MB as too_large', async () => {
+  it('rejects an archive as too_large if its main part unpacks to 100 MB', async () => {
     const bomb = documentBomb(100);
     expect(await refusalOf(bareDocx(bomb))).to.equal('too_large');
     expect(await refusalOf(bareDocx(documentXml(['a']), [{ name: 'word/styles.xml', content: bomb }]))).to.equal(
@@ -73,7 +73,7 @@ describe('reading hostile files', function () {
     ]);
   });
 
-  it('rejects an archive whose small parts together unpack to too many bytes as too_large', async () => {
+  it('rejects an archive as too_large if its small parts together unpack to too many bytes', async () => {
     const part = { begin: '<w:a>', megabytes: 14, end: '</w:a>' };
     const parts = ['styles', 'numbering', 'footnotes', 'endnotes', 'settings'].map((name) => ({
       name: `word/${name}.xml`,
@@ -82,17 +82,17 @@ describe('reading hostile files', function () {
     expect(await refusalOf(bareDocx(documentXml(['a']), parts))).to.equal('too_large');
   });
 
-  it('rejects an archive that states a wrong unpacked size as file_corrupt', async () => {
+  it('rejects an archive as file_corrupt if it states a wrong unpacked size', async () => {
     const large = { name: 'word/styles.xml', content: { begin: '', megabytes: 100, end: '' }, says: 1_000 };
     expect(await refusalOf(bareDocx(documentXml(['a']), [large]))).to.equal('file_corrupt');
   });
 
-  it('rejects an archive of more than 10,000 entries as too_large', async () => {
+  it('rejects an archive as too_large if it has more than 10,000 entries', async () => {
     const entries = Array.from({ length: 10_001 }, (_, at) => ({ name: `x/${at}`, content: '' }));
     expect(await refusalOf(bareDocx(documentXml(['a']), entries))).to.equal('too_large');
   });
 
-  it('rejects an archive with an encrypted entry as file_encrypted', async () => {
+  it('rejects an archive as file_encrypted if an entry is encrypted', async () => {
     expect(await refusalOf(zipOf([{ name: 'word/document.xml', content: 'a', encrypted: true }]))).to.equal(
       'file_encrypted',
     );
@@ -122,7 +122,7 @@ describe('reading hostile files', function () {
     expect(await refusalOf(slides)).to.equal('file_corrupt');
   });
 
-  it('rejects a Word file whose parts are not XML as file_corrupt', async () => {
+  it('rejects a Word file as file_corrupt if its parts are not XML', async () => {
     expect(await refusalOf(bareDocx('no <xml'))).to.equal('file_corrupt');
   });
 
@@ -140,7 +140,7 @@ describe('reading hostile files', function () {
     expect(turns).to.be.above(20);
   });
 
-  it('stops at the time limit of the reading with took_too_long', async () => {
+  it('stops with took_too_long at the time limit for the reading', async () => {
     const read = async () => refusalOf(await book(400), { rules: { extractionMs: 300 } });
     // The time limit holds only for a thread that gets at least a quarter of the CPU time. For a slower thread the test reads the file again.
     const patiently = async (tries: number): Promise<string> =>
@@ -151,7 +151,7 @@ describe('reading hostile files', function () {
     expect(await patiently(10)).to.equal('took_too_long');
   });
 
-  it('stops at the memory limit of the reading with too_large', async () => {
+  it('stops with too_large at the memory limit for the reading', async () => {
     const nested = `<html>${'<p>word '.repeat(3_000_000)}`;
     expect(await refusalOf(nested, { rules: { maxHeapMb: 64 } })).to.equal('too_large');
   });

@@ -94,7 +94,7 @@ describe('the reader of HTML files', () => {
       ]);
     });
 
-    it('joins two rows of headers by column', async () => {
+    it('joins the two headers of each column if a table has two rows of headers', async () => {
       const html =
         '<table><thead><tr><th rowspan=2>Course<th colspan=2>Price<tr><th>EUR<th>USD</thead><tr><td>Sailing<td>90<td>100</table>';
       const { sections } = await readAs('html', html);
@@ -200,7 +200,7 @@ describe('the reader of HTML files', () => {
     });
   });
 
-  describe('hidden content, which is left out with a warning', () => {
+  describe('hidden content, which is omitted with a warning', () => {
     const hidden = (count: number) => [`hidden_left_out ${count}`];
     each([
       ...[

@@ -58,12 +58,12 @@ describe('the reader of Markdown', () => {
 
   describe('visible content', () => {
     each([
-      { what: 'includes the notes, with marks that are separate from numbers', markdown: 'About 45[^1] km[^b].\n\n[^1]: Since *1990*.\n\n[^b]: https://example.com', texts: ['About 45 [1] km [b].', '[1]: Since 1990.', '[b]: https://example.com'] },
+      { what: 'includes the notes, and separates the marks of the notes from numbers', markdown: 'About 45[^1] km[^b].\n\n[^1]: Since *1990*.\n\n[^b]: https://example.com', texts: ['About 45 [1] km [b].', '[1]: Since 1990.', '[b]: https://example.com'] },
       { what: 'includes the numbers of lists', markdown: '3. a\n4. b\n\ntext\n\n5. c\n   1. d\n\n0) e', texts: ['3. a', '4. b', 'text', '5. c', '1. d', '0. e'] },
       { what: 'includes the boxes of task lists', markdown: '- [x] done\n- [ ] open', texts: ['[x] done', '[ ] open'] },
       { what: 'includes text that is struck out, with a mark', markdown: '~~100~~ 90', texts: ['~~100~~ 90'] },
-      { what: 'joins lines of Chinese, Japanese and Thai without blanks, and of Korean with blanks', markdown: '漢字\n漢字。\nかな\n\nไทย\nไทย\n\n한국\n어\n\none\ntwo  \nthree', texts: ['漢字漢字。かな', 'ไทยไทย', '한국 어', 'one two three'] },
-      { what: 'recognizes emphasis beside East Asian full stops', markdown: '**重要。**次は**「結」**です。 a**b.**c', texts: ['重要。次は「結」です。 a**b.**c'] },
+      { what: 'has no blank between joined Chinese, Japanese and Thai lines, but has one between Korean lines', markdown: '漢字\n漢字。\nかな\n\nไทย\nไทย\n\n한국\n어\n\none\ntwo  \nthree', texts: ['漢字漢字。かな', 'ไทยไทย', '한국 어', 'one two three'] },
+      { what: 'contains no signs of emphasis beside East Asian full stops', markdown: '**重要。**次は**「結」**です。 a**b.**c', texts: ['重要。次は「結」です。 a**b.**c'] },
     ]); // prettier-ignore
 
     it('includes the alternative texts of pictures, with a warning for pictures without an alternative text', async () => {

@@ -146,7 +146,7 @@ describe('numbered paragraphs of a Word file', () => {
     expect(await read(body, restarts(1))).to.deep.equal(['1. a', '[1] b', '1) c', '[2] d', '2. e', '[1] f']);
   });
 
-  it('may be headings that get their numbers from a style, also without a gap or in Chinese', async () => {
+  it('may be headings that get their numbers from a style, even in Chinese or without a gap', async () => {
     const numbering =
       abstract(
         0,

@@ -117,7 +117,7 @@ describe('the visible content of a PDF page', function () {
       ]);
     });
 
-    it('join the lines of a cell if the other cells are aligned to its foot or middle', async () => {
+    it('join the lines of a cell if the other cells are aligned to the bottom or the middle', async () => {
       const head = [
         ['Knot', 50, 700],
         ['Use', 200, 700],
@@ -291,7 +291,7 @@ describe('the visible content of a PDF page', function () {
       expect([on.lines.at(-1), on.warnings]).to.deep.equal(['A secret', []]);
     });
 
-    it('causes a warning for letters without a mapping, which the text omits', async () => {
+    it('causes a warning for letters that the file maps to no character, which the text omits', async () => {
       const font = '<< /Type /Font /Subtype /Type0 /BaseFont /Own /Encoding /Identity-H /DescendantFonts [101 0 R] >>';
       const descendant = '<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Own /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /FontDescriptor 102 0 R /DW 500 >>'; // prettier-ignore
       const descriptor = '<< /Type /FontDescriptor /FontName /Own /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 /CapHeight 700 /StemV 80 >>'; // prettier-ignore

@@ -100,11 +100,11 @@ describe('reading text from PDF', function () {
     expect([read.pageCount, read.passages.map(({ page }) => page)]).to.deep.equal([4, [3]]);
   });
 
-  it('rejects a PDF that contains only images as no_text', async () => {
+  it('rejects a PDF as no_text if the PDF contains only images', async () => {
     expect(await refusalOf(await pdfOf(3, (pdf) => pdf.image(png, 50, 50, { width: 300 })))).to.equal('no_text');
   });
 
-  it('rejects a PDF with a user password as file_encrypted, and reads a PDF with an owner password', async () => {
+  it('rejects a PDF as file_encrypted if it has a user password, but reads a PDF with an owner password', async () => {
     const draw = (pdf: PDFKit.PDFDocument) => pdf.fontSize(10).text('A bowline holds.');
     expect(await refusalOf(await pdfOf(1, draw, { userPassword: 'secret', pdfVersion: '1.7' }))).to.equal(
       'file_encrypted',
@@ -113,7 +113,7 @@ describe('reading text from PDF', function () {
     expect(read.passages.map(({ text }) => text)).to.deep.equal(['A bowline holds.']);
   });
 
-  it('rejects a file that has only the first line of a PDF as file_corrupt', async () => {
+  it('rejects a file as file_corrupt if it has only the first line of a PDF', async () => {
     expect(await refusalOf(`%PDF-1.7\n${'x'.repeat(5_000)}`)).to.equal('file_corrupt');
   });
 
@@ -127,7 +127,7 @@ describe('reading text from PDF', function () {
     }
   });
 
-  it('rejects a PDF of more than 2,000 pages as too_many_pages', async () => {
+  it('rejects a PDF as too_many_pages if it has more than 2,000 pages', async () => {
     expect(await refusalOf(await pdfOf(2_001, (pdf) => pdf.text('x')))).to.equal('too_many_pages');
   });
 });

@@ -58,7 +58,7 @@ describe('reading slides', () => {
     expect(await blocksOf(over)).to.deep.equal(['one', 'upon']);
   });
 
-  it('omits number, date and footer of a slide, but reads fields and line breaks inside a text', async () => {
+  it('omits the number, date and footer of a slide, but reads fields and line breaks inside a text', async () => {
     const furniture = ['sldNum', 'dt', 'ftr', 'hdr'].map((type) =>
       shape(p(run('7')), { place: `<p:ph type="${type}"/>` }),
     );
@@ -66,7 +66,7 @@ describe('reading slides', () => {
     expect(await blocksOf(furniture.join('') + shape(p(contents)))).to.deep.equal(['Slide 7 of 9']);
   });
 
-  it('reads raised and lowered letters that are set at the text or in the style of its paragraph', async () => {
+  it('reads letters that the text, or the style of its paragraph, raises or lowers', async () => {
     expect(
       await blocksOf(
         shape(p(run('10') + run('3', ' baseline="30000"') + run(' H') + run('2', ' baseline="-25000"') + run('O'))),
@@ -83,7 +83,7 @@ describe('reading slides', () => {
     expect(await blocksOf(shape(p(run('a', '', '<a:latin typeface="Symbol"/>'))))).to.deep.equal(['α']);
   });
 
-  it('reads equations once, inside a text and as a whole shape', async () => {
+  it('reads an equation only once, both inside a text and as a shape of its own', async () => {
     const equation =
       '<a14:m><m:oMathPara><m:oMath><m:sSup><m:e><m:r><m:t>x</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup></m:oMath></m:oMathPara></a14:m>';
     const either = (choice: string, fallback: string) =>
@@ -148,7 +148,7 @@ describe('reading slides', () => {
     const table = (rows: string[], properties = '') =>
       frame(`<a:tbl><a:tblPr${properties}/>${rows.map((cells) => `<a:tr>${cells}</a:tr>`).join('')}</a:tbl>`);
 
-    it('keep the column of each cell, also beside empty, wide and high cells', async () => {
+    it('keep the column of each cell, even beside empty, wide and high cells', async () => {
       const rows = [
         cell('Day') + cell('Morning') + cell('Evening'),
         cell('Monday', ' rowSpan="2"') + cell('') + cell('Sail'),
@@ -196,7 +196,7 @@ describe('reading slides', () => {
       ]); // prettier-ignore
     });
 
-    it('show percentages, dates and multi-level categories like PowerPoint', async () => {
+    it('show percentages, dates and multi-level categories as PowerPoint shows them', async () => {
       expect(await readChart(chart(series('Share', ['a'], ['0.256'], '0.0%')))).to.deep.equal([
         'a',
         '| Share',

@@ -62,7 +62,7 @@ describe('subtitles', () => {
     ]);
   });
 
-  it('can have the format SRT, and lose its positions and fonts but no letters', () => {
+  it('can have the format SRT, and then lose their positions and fonts but no letters', () => {
     const file =
       '1\r\n00:00:01,000 --> 00:00:02,500\r\n{\\an8}<font color="red">A & <i>b</i> < c</font>\r\n\r\n2\r\n00:00:03,5 --> 00:00:04,000\r\n\r\n' +
       '3\r\n00:00:05,000 --> 00:00:06,000\r\nlong --> short\r\n';

@@ -82,7 +82,7 @@ describe('a table in a file', () => {
     });
   });
 
-  it('uses the first row as header if no row is marked and all its cells have letters', () => {
+  it('uses the first row as header if no row is marked and every cell of the first row has letters', () => {
     expect(read([['Knot', 'Minutes'], ['Bowline', '2']]).at(-1)?.header).to.equal('Knot | Minutes'); // prettier-ignore
     expect(read([['Knot', '12'], ['Bowline', '2']]).at(-1)?.header).to.equal(undefined); // prettier-ignore
     expect(read([['Knot', ''], ['Bowline', '2']]).at(-1)?.header).to.equal(undefined); // prettier-ignore

@@ -41,7 +41,7 @@ describe('reading a Word file', function () {
         '_rels/.rels': relationsXml({ r: ['officeDocument', '/word/document2.xml'] }),
         'word/document2.xml': document,
       },
-      'a target in another case than the name of the part': {
+      'a target in a different case than the name of the part': {
         '_rels/.rels': relationsXml({ r: ['officeDocument', 'Word/Document.XML'] }),
         'word/document.xml': document,
       },
@@ -64,7 +64,7 @@ describe('reading a Word file', function () {
         expect(shortly(await readHere(packageOf(parts)))).to.deep.equal([{ headings: [], blocks: ['Tides'] }]);
       });
 
-    it('are read with strict namespaces and unusual prefixes', async () => {
+    it('are read even if they use strict namespaces and unusual prefixes', async () => {
       const strict = documentXml(['Tides']).replace(/http:[^"]*/, 'http://purl.oclc.org/ooxml/wordprocessingml/main');
       expect(shortly(await readHere(bareDocx(strict)))[0]?.blocks).to.deep.equal(['Tides']);
       const prefixed = documentXml(['Tides']).replaceAll('w:', 'x1:').replace('xmlns:w=', 'xmlns:x1=');
@@ -182,7 +182,7 @@ describe('reading a Word file', function () {
       expect(warnings).to.deep.equal([{ code: 'hidden_left_out', count: 1, pages: [] }]);
     });
 
-    it('are read inside the cell that contains them, and do not include frames around paragraphs', async () => {
+    it('are read as text if a cell contains them, and frames around paragraphs are not read as tables', async () => {
       const inner = table(row(cell('Port') + cell('Red')) + row(cell('Starboard') + cell('Green')));
       const outer =
         row(cell('Sign') + cell('Meaning')) + row(cell('Lights') + `<w:tc>${para('Sides:')}${inner}</w:tc>`);
@@ -352,7 +352,7 @@ describe('reading a Word file', function () {
       endnotes: note('endnote', 1, 'By the club.'),
     };
 
-    it('are read once, after their paragraph or at the end, with marks that are separate from numbers', async () => {
+    it('are read once, after their paragraph or at the end, and their marks are separated from numbers', async () => {
       const body =
         p(run('It holds 300') + refer('footnote', 1) + run(' litres') + refer('endnote', 1) + run('.')) +
         para('Next.') +
@@ -393,7 +393,7 @@ describe('reading a Word file', function () {
     const old = (contents: string) =>
       `<w:pict><v:shape><v:textbox><w:txbxContent>${contents}</w:txbxContent></v:textbox></v:shape></w:pict>`;
 
-    it('are replaced by marked alternative texts, and cause a warning if this text is missing', async () => {
+    it('are replaced by marked alternative texts, and cause a warning if the alternative text is missing', async () => {
       expect(await textOf(run('See') + picture('descr="A reef&#xA;knot">') + run('here.'))).to.equal(
         'See [Picture: A reef knot] here.',
       );

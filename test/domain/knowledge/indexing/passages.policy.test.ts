@@ -99,7 +99,7 @@ describe('cutting sections into passages', () => {
     );
   });
 
-  it('makes blocks of one line that are not empty, and that together are the trimmed text', () => {
+  it('makes non-empty blocks of one line, and all blocks together equal the trimmed text', () => {
     fc.assert(
       fc.property(builtSections, (sections) => {
         for (const { blocks, text: whole } of cut(sections)) {
@@ -260,7 +260,7 @@ describe('cutting sections into passages', () => {
     expect(cut([section(first, second)]).map((passage) => passage.text)).to.deep.equal([first, second]);
   });
 
-  it('joins a short rest to the previous passage, or divides the text of the two evenly', () => {
+  it('joins a short rest to the previous passage, or divides the two texts evenly', () => {
     const joined = cut([section(sentences(8, 1), 'So it is.')]);
     expect(joined.map((passage) => passage.text)).to.deep.equal([`${sentences(8, 1)}\n\nSo it is.`]);
     const shared = cut([section(sentences(13, 1))]);

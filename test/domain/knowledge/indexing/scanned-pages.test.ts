@@ -73,7 +73,7 @@ describe('indexing of scanned pages', function () {
     ]);
   });
 
-  it('keeps the pages as pictures without OCR, and is due again in an hour', async () => {
+  it('keeps scanned pages as pictures if there is no OCR, and is due again in an hour', async () => {
     const source = await buildFileSource(await scannedPdf([1], 1));
     const began = Date.now();
     expect(await stepSource(source)).to.deep.equal({ done: true, outcome: 'failed', error: 'no_text' });
@@ -177,7 +177,7 @@ describe('indexing of scanned pages', function () {
     expect(outcomes).to.deep.equal(['read']);
   });
 
-  it('starts no program when the time is nearly over', async () => {
+  it('starts no program when hardly any time remains for the OCR', async () => {
     const source = await buildFileSource(await scannedPdf([1, 2], 2));
     const { row } = await indexed(source, 'read', { rules: { timeMs: ocrRules.leastMs - 1 } });
     expect(row.warnings).to.deep.equal([warned('page_is_a_picture', 1, 2), warned('ocr_failed', 1, 2)]);

@@ -1,4 +1,4 @@
-/** Tests the lease on a source, also if the source changes or is removed while it is claimed. */
+/** Tests the lease on a source, even if the source changes or is removed while a step has the lease. */
 import { withWords } from '../../../../domain/knowledge/indexing/passage-words.policy.ts';
 import { once } from 'node:events';
 import { expect } from 'chai';
@@ -109,7 +109,7 @@ describe('the claim of a source', function () {
     expect(await sourceRow(source)).to.include({ status: 'pending', errorCode: null });
   });
 
-  it('ends as gone, without passages, if the source was deleted before or during the claim', async () => {
+  it('ends with the outcome gone, without passages, if the source was deleted before or during the claim', async () => {
     const source = await buildLessonSource('Text.');
     const outcomes: string[] = [];
     const step = await stepSource(source, {

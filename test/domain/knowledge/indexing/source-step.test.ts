@@ -88,7 +88,7 @@ describe('indexing', function () {
       expect(await sourceRow(source)).to.include({ status: 'ready', passageCount: 0 });
     });
 
-    it('replaces the passages of a changed lesson in one commit, and keeps the old ones until this commit', async () => {
+    it('replaces the passages of a changed lesson in one commit, and keeps the old passages until then', async () => {
       const source = await buildLessonSource(sentences(30, 1));
       await stepSource(source);
       const before = await textsOf(source);
@@ -132,7 +132,7 @@ describe('indexing', function () {
       { what: 'of over 100 MB', build: () => buildFileSource('x', { sizeBytes: 104_857_601 }), code: 'too_large' },
     ];
     for (const { what, build, code } of refused)
-      it(`fails without a second try, with ${code}, for a file ${what}`, async () => {
+      it(`fails with ${code} and without a second try for a file ${what}`, async () => {
         const source = await build();
         expect(await stepSource(source)).to.deep.equal(failed(code));
         const row = { status: 'failed', errorCode: code, attempts: 1, looksAt: null, leaseUntil: null };
@@ -144,7 +144,7 @@ describe('indexing', function () {
       const rules = { extractionMs: 200, maxHeapMb: 512, maxBuffersMb: 512 };
       const briefly: Partial<IndexingDeps> = { extract: (read, options) => extract(read, { ...options, rules }) };
       let step = await stepSource(source, briefly);
-      // On a busy machine the thread may not get enough CPU time. The file then has no fault and is tried again.
+      // On a busy machine the thread may not get enough CPU time. In that case the file is not at fault, and the step is tried again.
       while (!step.done) step = await stepSource(source, briefly, { now: step.at });
       expect(step).to.deep.equal(failed('took_too_long'));
     });

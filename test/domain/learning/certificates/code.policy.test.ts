@@ -83,7 +83,7 @@ describe('certificate codes', () => {
     );
   });
 
-  it('reveal every swap of two characters, also of neighbours', () => {
+  it('reveal every swap of two characters, even of neighbours', () => {
     fc.assert(
       fc.property(code, position, position, (original, at, other) => {
         const swapped = changed(original, { [at]: original.charAt(other), [other]: original.charAt(at) });
@@ -131,7 +131,7 @@ describe('certificate codes', () => {
     );
   });
 
-  it('are found only by a part of at least four characters, the length of a printed group', () => {
+  it('are found by a part of the code only if the part has at least four characters', () => {
     const parts = {
       k7qm: 'K7QM',
       'k7qm-4': 'K7QM4',

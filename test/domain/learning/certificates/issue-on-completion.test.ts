@@ -23,7 +23,7 @@ async function certificatesOf(clubId: string) {
 }
 
 describe('certificates on course completion', () => {
-  it('are issued, and raise a fact, if the course has certificates switched on', async () => {
+  it('are issued and record a fact if the course has certificates switched on', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id, { name: 'Żaneta Öz' });
     const course = await buildCourse(club.id, { certificateOnCompletion: true, hours: 9, title: 'Knots' });

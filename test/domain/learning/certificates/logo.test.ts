@@ -91,7 +91,7 @@ describe('the logo on certificates (DEC-186)', function () {
       expect(bytes.length).to.be.below(120 * 1_024);
     });
 
-  it('shows the paper through transparent parts of a logo, and white parts of an opaque logo', async () => {
+  it('shows the paper through transparent parts of a logo, but shows the white parts of an opaque logo', async () => {
     const holeOf = async (isOpaque: boolean) => {
       await chooseLook(club, { logo_media_id: await buildLogo(club, await square(isOpaque).png().toBuffer()) });
       return printedColor(await print(), middle);

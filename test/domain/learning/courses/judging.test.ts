@@ -1,6 +1,6 @@
 /**
- * Tests the run that completes a course for students who send no request (DEC-153). The tests check the causes of the run, and for which
- * students it completes the course.
+ * Tests the run that completes a course for students who send no request (DEC-153). The tests check what starts the run, and for which
+ * students the run completes the course.
  */
 import { expect } from 'chai';
 import {
@@ -321,14 +321,14 @@ describe('an access that is restored or extended', () => {
       ),
   };
   for (const [how, give] of Object.entries(returns))
-    it(`completes the course if the student lacks no lesson of the course (access ${how})`, async () => {
+    it(`completes the course if the student has completed all lessons of the course (access ${how})`, async () => {
       await startWithout();
       expect(await wakesBy(club.id, give)).to.include(run());
       expect(await judge(course.id)).to.deep.equal(judged);
       await expectCompleted(true);
     });
 
-  it('completes the course if the access is extended after it has ended', async () => {
+  it('completes the course if access that has already ended is extended', async () => {
     await start();
     const source = await testDatabase();
     await source.query(`UPDATE enrollments SET ends_at = now() - interval '1 second' WHERE id = $1`, [
@@ -342,7 +342,7 @@ describe('an access that is restored or extended', () => {
     await expectCompleted(true);
   });
 
-  it('makes one run wait until the later access of one or two students begins', async () => {
+  it('makes one run wait until the access of each student with later access has begun', async () => {
     await startWithout();
     const [tomorrow, later] = [1, 2].map((days) => new Date(Math.floor(Date.now() / 1_000) * 1_000 + days * dayMs));
     const other = await buildLearner(course);

@@ -58,7 +58,7 @@ describe('the daily limits of mails (DEC-65)', () => {
 });
 
 describe('the limits of guesses at codes (DEC-61)', () => {
-  it('allow five tries for a code, and one try after twenty wrong codes in a day', () => {
+  it('allow five tries for a code, but only one try after twenty wrong codes in a day', () => {
     expect([codeTries, wrongCodesADay]).to.deep.equal([5, 20]);
     expect([0, 1, 20, 21].map(triesNeeded)).to.deep.equal([1, 1, 1, 5]);
   });

@@ -67,7 +67,7 @@ describe('a compiled and rendered e-mail', () => {
     );
   });
 
-  it('states the direction of the document, and of each block or list that has the other direction', async () => {
+  it('states the direction of the document, and of each block or list that has the opposite direction', async () => {
     const blocks: EmailBlock[] = [
       { kind: 'heading', text: '{{student_first_name}} קשר' },
       { kind: 'text', text: 'Ahoy\n\n- קשר\n- Bowline\n   - x\n\nשלום **{{student_name}}**' },
@@ -87,7 +87,7 @@ describe('a compiled and rendered e-mail', () => {
     expect(inArabic).to.not.contain('text-align:left');
   });
 
-  it('has the tracking addresses of the copy in the links of the HTML, and one tracking pixel', async () => {
+  it('has, in its HTML, the tracking address of each link and one tracking pixel', async () => {
     const { html } = await rendered([
       { kind: 'text', text: '[a](https://example.com/?x=1&y=2) [m](mailto:crew@example.com)' },
       { kind: 'button', text: 'Begin', url: 'https://example.com/?n={{student_name}}' },

@@ -37,7 +37,7 @@ describe('contentProblems (CAMP-4)', () => {
     expect(problems({ subject: 'Knots', blocks: [] })).to.deep.equal(['$.blocks missing_field']);
   });
 
-  it('names fields that belong to another kind of block', () => {
+  it('names fields that belong to a different kind of block', () => {
     expect(
       problems(withBlocks({ kind: 'divider', text: 'x' }, { kind: 'text', text: 'x', level: 2, alt: 'y' })),
     ).to.deep.equal([

@@ -50,7 +50,7 @@ describe('reports of SES (CAMP-15)', () => {
   const mailId = newId();
   const at = new Date('2026-03-02T09:15:00.123Z');
 
-  it('name the mail by tag, header or Message-ID, and the id of SES', () => {
+  it('identify the mail by tag, header or Message-ID, and contain the id that SES gave the mail', () => {
     for (const by of ['tag', 'header', 'message-id'] as const)
       expect(readSesReport(sesReport('Delivery', at, { mailId, providerId: 'ses-1', by }), now)).to.deep.equal({
         kind: 'delivered',

@@ -48,7 +48,7 @@ describe('the outcome of a bulk mail’s hand-over (CAMP-6)', () => {
     { kind: 'refused', permanent: false, reply },
     { kind: 'not_sent', reply },
   ] as const)
-    it(`is a longer wait after each of five answers ${answer.kind}, and then a failure`, () => {
+    it(`is a longer wait after each of five outcomes “${answer.kind}”, and a failure after the sixth`, () => {
       const outcomes = [1, 2, 3, 4, 5, 6].map((attempt) => outcomeOf(answer, attempt));
       const waits = [1, 5, 15, 60, 240].map((minutes) => ({
         status: 'pending',

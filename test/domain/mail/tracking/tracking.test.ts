@@ -78,7 +78,7 @@ describe('visits of machines (CAMP-13)', () => {
 });
 
 describe('clicks of machines (CAMP-13)', () => {
-  it('include all clicks on different links of a mail within 2 seconds, also the first click', () => {
+  it('include all clicks on different links of a mail within 2 seconds, even the first click', () => {
     const first: KnownClick = { linkId: 'one', machine: false, at: 0, lastAt: 0 };
     const two = { linkId: 'two', machine: false };
     expect(judgeClick([first], { ...two, at: burstMs })).to.deep.equal({ machine: true, turned: [first] });
@@ -94,7 +94,7 @@ describe('clicks of machines (CAMP-13)', () => {
     });
   });
 
-  it('exclude exactly the links for which no other link was clicked at nearly the same time', () => {
+  it('exclude a click exactly if no other link was clicked at nearly the same time', () => {
     const clicks = fc.array(
       fc.record({
         linkId: fc.constantFrom('one', 'two', 'three'),

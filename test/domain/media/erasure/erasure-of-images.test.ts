@@ -108,7 +108,7 @@ describe('erasure of images for agents', () => {
       expect(await filesOf(club)).to.deep.equal([shown.id]);
     });
 
-    it('keeps an image that a question shows after the round selected it, and refuses an erased image', async () => {
+    it('keeps an image that a question begins to show after the round selected the image for erasure', async () => {
       const [first, second] = [await readyImage(), await readyImage()];
       const outcomes: string[] = [];
       const meanwhile = await beforeErasing(first.id, async () => {

@@ -129,7 +129,7 @@ describe('erasure of files', () => {
     });
   });
 
-  it('does not happen if the process of a completion dies before its commit', async () => {
+  it('does not happen if the process that completes the upload dies before its commit', async () => {
     const died = () => Promise.reject(new Error('The process died.'));
     const { db, ...others } = await mediaDeps();
     const source = new Proxy(db.source, {
@@ -175,7 +175,7 @@ describe('erasure of files', () => {
       expect(await leftOf(club, media.id)).to.deep.equal(['failed upload_expired', []]);
     });
 
-    it('keeps a file that became ready after the round selected it', async () => {
+    it('keeps a file that became ready after the round selected the file for erasure', async () => {
       const first = await reserve({ club }, notes);
       const { media } = await uploadBytes({ club }, notes);
       const completing_ = await beforeErasing(first.media.id, () => completed({ clubId: club.id }, media.id));

@@ -305,7 +305,7 @@ describe('an office file whose main part has an unusual name', () => {
       'another case': [docxType, packed({ ...named, ...relation('Word/Document2.XML'), ...document })],
       'no relations': [docxType, packed({ ...named, ...document })],
       'broken relations': [docxType, packed({ ...named, '_rels/.rels': '<Relationships>', ...document })],
-      'usual names in another case': [docxType, packed({ '[content_types].xml': '', 'Word/Document.XML': '' })],
+      'usual names in a different case': [docxType, packed({ '[content_types].xml': '', 'Word/Document.XML': '' })],
       'the strict relation': [
         docxType,
         packed({
@@ -355,8 +355,12 @@ describe('an office file whose main part has an unusual name', () => {
       'a document inside': packed({ 'a.docx': 'x', 'b.txt': 'x' }),
       'no types of contents': packed({ ...relation('word/document2.xml'), ...document }),
       'a part that is missing': packed({ ...named, ...relation('word/document2.xml') }),
-      'a part of another type': packed({ ...types({}), ...relation('word/document2.xml'), ...document }),
-      'a relation of another kind': packed({ ...types({}), ...relation('word/document2.xml', 'image'), ...document }),
+      'a part of a different type': packed({ ...types({}), ...relation('word/document2.xml'), ...document }),
+      'a relation of a different kind': packed({
+        ...types({}),
+        ...relation('word/document2.xml', 'image'),
+        ...document,
+      }),
       'a template': packed({ ...types({ 'word/document2.xml': 'wordprocessingml.template.main+xml' }), ...document }),
       macros: packed({
         '[Content_Types].xml': contentTypesXml({ 'word/document2.xml': 'x' }).replace(
@@ -372,7 +376,7 @@ describe('an office file whose main part has an unusual name', () => {
     }
   });
 
-  it('counts as a plain archive if its list of types exceeds a megabyte or the size that it states', async () => {
+  it('counts as a plain archive if its list of types is larger than a megabyte or than its stated size', async () => {
     const long = contentTypesXml({ 'word/document2.xml': word }) + ' '.repeat(megabyte);
     const bomb = { begin: contentTypesXml({ 'word/document2.xml': word }), megabytes: 100, end: '' };
     const entries = [{ name: 'word/document2.xml', content: '' }];
@@ -422,12 +426,12 @@ describe('audio and video', () => {
     expect(await measures(mp3(), 'audio/mpeg')).to.deep.equal({ mime: 'audio/mpeg', kind: 'audio', durationMs: 1_045 });
   });
 
-  it('refuse a video that was not announced as a video, because the plan must include videos', async () => {
+  it('are refused if the content is a video but the announced type is not, because plans limit videos', async () => {
     for (const announced of ['audio/mp4', pdfType, 'image/png', 'text/plain'])
       expect(await measures(await video('mp4'), announced), announced).to.deep.equal({ error: 'content_not_allowed' });
   });
 
-  it('refuse playlists, cut files and files without streams', async () => {
+  it('are refused for playlists, cut files and files without streams', async () => {
     const whole = await video('mp4');
     const others = {
       'an HLS playlist': Buffer.from('#EXTM3U\n#EXT-X-VERSION:3\n#EXTINF:9,\nhttp://169.254.169.254/latest\n'),
@@ -442,7 +446,7 @@ describe('audio and video', () => {
   });
 });
 
-describe('an image in another format than PNG, JPEG, GIF and WEBP', () => {
+describe('an image in a different format than PNG, JPEG, GIF and WEBP', () => {
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"/>';
 
   it('is detected as SVG by its root element, but counts as a text if it was announced as a text', async () => {
@@ -490,7 +494,7 @@ describe('the identification of a file', () => {
   it('ends at the limits of the heap and of the buffers of its thread', async () => {
     const bytes = png(40, 30);
     const store = storeOf(bytes);
-    // The time is long enough for a measurement of the memory.
+    // This time limit is long enough to measure the memory.
     const read: typeof store.read = (...given) => sleep(500).then(() => store.read(...given));
     for (const changed of [{ maxHeapMb: 10 }, { maxBuffersMb: 0 }]) {
       const threads = identificationThreads({ ...identificationRules, ...changed });
@@ -522,7 +526,7 @@ describe('the identification of a file', () => {
     expect(await identified({ read: async () => undefined as never }, png(), 'image/png')).to.equal(undefined);
   });
 
-  it('gets two permits on up to three cores, three permits on four cores, and four permits above', () => {
+  it('gets two permits on up to three cores, three permits on four cores, and four permits on more cores', () => {
     expect([1, 2, 3, 4, 64].map(mediaPermits)).to.deep.equal([2, 2, 2, 3, 4]);
   });
 });

@@ -134,7 +134,7 @@ describe('an image with wrong data', () => {
     expect(imageTypeOf(Buffer.from('RIFF\0\0\0\0WAVE', 'latin1'))).to.equal(undefined);
   });
 
-  it('is not a simple WebP image of a real encoder, whether lossy or lossless', () => {
+  it('is none of the simple WebP images that encoders write, lossy or lossless', () => {
     const simple = (name: string, data: string) => {
       const bytes = Buffer.from(`RIFF____WEBP${name}____${'\0'.repeat(data.length / 2)}`, 'latin1');
       bytes.writeUInt32LE(bytes.length - 8, 4);

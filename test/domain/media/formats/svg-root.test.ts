@@ -4,7 +4,10 @@ import { identifyContent } from '../../../../domain/media/formats/file-content.t
 import { beginsAsSvg } from '../../../../domain/media/formats/svg-root.ts';
 import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 
-/** A regular expression with the same result as the detection. A comment ends at the first `-->`. The time of this expression is not linear, so it is only for small inputs. */
+/**
+ * A regular expression with the same result as the detection. A comment ends at the first `-->`. The time of this expression is not linear,
+ * so the expression is only for small inputs.
+ */
 const asPattern =
   /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->)[\s\S])*-->\s*)*(?:<!DOCTYPE[^>[]*>\s*)?(?:<!--(?:(?!-->)[\s\S])*-->\s*)*<svg[\s>]/;
 

@@ -46,7 +46,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
     expect(externalIdOf('external', 'https://nós.example.org/')).to.equal('https://xn--ns-5ja.example.org/');
   });
 
-  it('refuse addresses of other hosts, and pages without a video, for a video site', () => {
+  it('refuse, for a video site, addresses of other hosts and pages without a video', () => {
     const hostile = [
       `https://www.youtube.com.evil.example/watch?v=${id}`,
       `https://evil.example/watch?v=${id}`,

@@ -197,7 +197,7 @@ describe('an upload that has arrived (MED-16)', () => {
       });
     });
 
-    it('fails and erases hostile files by their content, for any announced type', async () => {
+    it('fails and erases hostile files because of their content, whatever type was announced', async () => {
       const hostile: Record<string, Buffer> = {
         'an archive of many entries': archiveOfManyEntries(),
         'a JPEG of many segments': jpegOfManySegments(),
@@ -275,7 +275,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await processedFile(id)).to.deep.equal({ done: true, outcome: 'ready' });
     });
 
-    it('fails a file whose size in the store has changed since its arrival, after seven tries', async () => {
+    it('fails a file after seven tries if its size in the store has changed since its arrival', async () => {
       const files = {
         size: async () => image.bytes.length - 1,
         stream: async () => toStream(image.bytes.subarray(1)),

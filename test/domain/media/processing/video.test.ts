@@ -101,7 +101,7 @@ describe('a video of the library (MED-24)', () => {
     expect(await processOldFiles((await depsWith()).db, new Date(Date.now() + 24 * 60 * minute))).to.equal(0);
   });
 
-  it('stays as uploaded without ffmpeg, and gets its renditions an hour later', async () => {
+  it('stays as uploaded if ffmpeg is missing, and gets its renditions an hour later', async () => {
     const id = await readyVideo(large);
     const deps = await depsWith({ ffmpeg: ffmpegAt('/there/is/none') });
     const now = new Date();
@@ -183,7 +183,7 @@ describe('a video of the library (MED-24)', () => {
     ]);
   });
 
-  it('keeps one set of renditions if a worker died before the record, and counts one fault', async () => {
+  it('keeps one set of renditions if a worker died before it recorded them, and counts one fault', async () => {
     const id = await readyVideo(large);
     const dead = Promise.withResolvers<never>();
     const rendered = Promise.withResolvers<void>();
@@ -201,7 +201,7 @@ describe('a video of the library (MED-24)', () => {
     expect(await keysOf(club)).to.have.members([id, `${id}.3-thumbnail-1`, `${id}.3-video-1`]);
   });
 
-  it('has at most 720 lines and even sizes, in landscape or portrait, with limits by its duration', () => {
+  it('has limits by its duration, at most 720 lines, and even sizes in landscape or portrait', () => {
     const sizes = [
       [1_920, 1_080],
       [1_080, 1_920],

@@ -100,7 +100,7 @@ describe('agent images', () => {
       expect(await readImages(await testObjectStore(), new Queries(source.manager), newId())).to.deep.equal([]);
     });
 
-    it('are presented by question with signed addresses, until the student is removed', async () => {
+    it('are shown with their question by signed addresses, until the student is removed', async () => {
       const [first, second] = [await imageOf(student), await imageOf(student)];
       const questions = [
         await questionWith([first.id, second.id]),

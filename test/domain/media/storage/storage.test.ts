@@ -130,7 +130,7 @@ describe('the storage of a club', function () {
       );
     });
 
-    it('fits into an active add-on, and not into an unpaid add-on', async () => {
+    it('can use the storage of an active add-on, but not of an unpaid add-on', async () => {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter'));
       await buildAddOn(clubId, { kind: 'storage', adds: megabyte });
@@ -146,7 +146,7 @@ describe('the storage of a club', function () {
       expect((await usage()).limit_bytes).to.equal(included('starter') + megabyte);
     });
 
-    it('cannot use bytes that another transaction has released but not committed', async () => {
+    it('cannot use bytes whose release by another transaction is not committed', async () => {
       await buildPlan(clubId, 'starter');
       const id = await reserveFile(clubId, 100);
       await buildStored(clubId, included('starter') - 100);
@@ -160,7 +160,7 @@ describe('the storage of a club', function () {
     });
   });
 
-  describe('the address of a removed file (MED-21)', () => {
+  describe('the storage for the upload address of a removed file (MED-21)', () => {
     const minute = hour / 60;
     const eraseAt = async (minutes: number) => eraseDue(await bucketless(), new Date(now.getTime() + minutes * minute));
     const reserve = (bytes: number) => ending(reserveFile(clubId, bytes));
@@ -169,7 +169,7 @@ describe('the storage of a club', function () {
       await buildStored(clubId, included('starter') - 100);
     });
 
-    it('occupies the bytes of its reservation until five minutes after the address expires', async () => {
+    it('stays in use until five minutes after the address expires', async () => {
       await removeMedia(await bucketless(), clubId, await reserveFile(clubId, 60), now);
       expect(await reserve(41)).to.equal('limit_reached');
       await eraseAt(19.9);
@@ -178,7 +178,7 @@ describe('the storage of a club', function () {
       expect(await reserve(100)).to.not.equal('limit_reached');
     });
 
-    it('occupies its bytes only once if the bucket fails during the deletion', async () => {
+    it('is counted only once if the bucket fails during the deletion', async () => {
       const id = await reserveFile(clubId, 60);
       const away = await bucketless(() => Promise.reject(new Error('The store is away.')));
       await removeMedia(away, clubId, id, now);
@@ -186,7 +186,7 @@ describe('the storage of a club', function () {
       expect(await reserve(40)).to.not.equal('limit_reached');
     });
 
-    it('occupies its reserved size after the bytes of a ready or failed file are erased', async () => {
+    it('has the reserved size after the bytes of a ready or failed file are erased', async () => {
       const [ready, failed] = [await reserveFile(clubId, 60), await reserveFile(clubId, 30)];
       expect(await settle(clubId, ready, 60)).to.equal('ready');
       expect(await settle(clubId, failed, 200)).to.equal('storage_full');
@@ -197,7 +197,7 @@ describe('the storage of a club', function () {
       expect(await reserve(10)).to.not.equal('limit_reached');
     });
 
-    it('occupies the size of its own content after two files exchanged their contents (MED-18)', async () => {
+    it('has the size that the removed file had after an exchange of contents (MED-18)', async () => {
       const [one, other] = [await reserveFile(clubId, 60), await reserveFile(clubId, 30)];
       for (const [id, bytes] of [
         [one, 60],
@@ -212,7 +212,7 @@ describe('the storage of a club', function () {
       expect(await reserve(10)).to.not.equal('limit_reached');
     });
 
-    it('counts as one of a library’s 200 open uploads (too_many_uploads)', async () => {
+    it('belongs to one of a library’s 200 open uploads (too_many_uploads)', async () => {
       const { maxLibraryAddresses } = mediaRules;
       const source = await testDatabase();
       const id = await reserveFile(clubId, 1);
@@ -240,7 +240,7 @@ describe('the storage of a club', function () {
       expect(await ending(reserveFile(clubId, 40))).to.not.equal('limit_reached');
     });
 
-    it('fails with storage_full if a larger file has no room, and then counts only the address of the file', async () => {
+    it('fails with storage_full if a larger file has no room, and keeps only the reserved storage', async () => {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter') - 100);
       const [small, large] = [await reserveFile(clubId, 10), await reserveFile(clubId, 40)];

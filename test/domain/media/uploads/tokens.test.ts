@@ -16,7 +16,7 @@ describe('tokens of resumable uploads (MED-26)', () => {
     expect(readUploadToken(vault, token, expiresAt)).to.equal(undefined);
   });
 
-  it('are refused with a changed, missing or extra character, or with another key', () => {
+  it('are refused if a character is changed, missing or added, or if the key is different', () => {
     for (let at = 0; at < token.length; at++) {
       const other = token[at] === 'A' ? 'B' : 'A';
       const changed = token.slice(0, at) + other + token.slice(at + 1);

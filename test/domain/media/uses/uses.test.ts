@@ -56,7 +56,7 @@ describe('setUses (MED-14)', () => {
     expect(await used()).to.deep.equal([]);
   });
 
-  it('refuses unknown, foreign and removed files and student images with not_found, and changes nothing', async () => {
+  it('answers not_found for student images and for unknown, foreign and removed files, and changes nothing', async () => {
     const { id } = await buildMedia(club.id);
     await set([id]);
     const removed = (await buildMedia(club.id)).id;

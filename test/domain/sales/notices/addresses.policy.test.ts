@@ -48,7 +48,7 @@ describe('addresses in the body of a notice', () => {
     );
   });
 
-  it('are read up to a length of 254 characters, also with white space around them', () => {
+  it('are read up to a length of 254 characters, even with white space around them', () => {
     expect([readAddress(` ${long(254)}\n`), readAddress(long(255)), readAddress('ada')]).to.deep.equal([
       long(254),
       undefined,

@@ -95,7 +95,7 @@ describe('the reading of a notice', () => {
     expect(refused).to.have.property('code', 'not_found');
   });
 
-  it('refuses an address with the Kelvin sign, because it checks addresses before it lower-cases them', () => {
+  it('refuses an address with the Kelvin sign, because the check precedes the change to lower case', () => {
     expect(readAddress('\u212Aay@example.com')).to.equal(undefined);
     expect(readAddress('ada@\u212Anots.example')).to.equal(undefined);
     expect(readAddress(' Kay@Example.com ')).to.equal('kay@example.com');

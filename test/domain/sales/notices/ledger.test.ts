@@ -100,7 +100,7 @@ describe('a sale', () => {
     expect((await accessOf(shop))[0]?.revokedReason).to.equal('refund');
   });
 
-  it('records facts with the platform’s times, also for late and unordered notices (EVT-22)', async () => {
+  it('records facts with the platform’s times, even for late and unordered notices (EVT-22)', async () => {
     const shop = await buildShop();
     await sell(
       shop,
@@ -184,7 +184,7 @@ describe('a sale', () => {
       }
     });
 
-    it('loses its access after the total of the refunds in the notices has reached the price', async () => {
+    it('loses its access when its notices have refunded the whole price', async () => {
       const shop = await buildShop();
       await sell(shop, purchaseNotice(shop, 'paid'));
       for (const refunded of [1_000, 4_899, 900]) await sell(shop, refund(shop, { refunded_amount: refunded }));

@@ -71,7 +71,7 @@ describe('a notice that cannot be applied', () => {
     expect((await factTypes(shop.club.id)).filter((type) => type === 'purchase.paid')).to.have.length(1);
   });
 
-  it('fails with proof_refused without a valid signature if its connection has a secret', async () => {
+  it('fails with proof_refused if its signature is not valid and its connection has a secret', async () => {
     const shop = await buildShop();
     const guarded = await buildSalesConnection(shop.club.id, 'generic', 'a key');
     const body = purchaseNotice(shop, 'paid');
@@ -97,7 +97,7 @@ describe('the bytes of a stored notice', () => {
     return id;
   };
 
-  it('are accepted with a byte-order mark, also for a refund', async () => {
+  it('are accepted with a byte-order mark, even in a refund', async () => {
     const shop = await buildShop();
     const paid = purchaseNotice(shop, 'paid', euros('marked'));
     for (const body of [paid, { ...paid, event: 'purchase.refunded' }]) {
@@ -138,7 +138,7 @@ describe('the bytes of a stored notice', () => {
     });
   }
 
-  it('fail as bad_shape if a number is too large for a double, and the error shows its path', async () => {
+  it('fail as bad_shape if a number is too large for a double, and the error names the path of the number', async () => {
     const shop = await buildShop();
     const text = JSON.stringify(
       purchaseNotice(shop, 'paid', { purchase: { id: '1', amount: 4_900, currency: 'EUR' } }),

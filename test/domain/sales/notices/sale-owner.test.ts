@@ -130,7 +130,7 @@ describe('a notice of an existing sale', () => {
     expect(body.data[0].error).to.deep.equal({ code: 'sale_mismatch' });
   });
 
-  it('belongs to the sale if only the product or only the buyer differs', async () => {
+  it('is applied to the sale if only the product or only the buyer differs', async () => {
     const shop = await buildShop();
     const product = await buildProduct(shop.club.id);
     await sell(shop, purchaseNotice(shop, 'paid'));

@@ -20,7 +20,7 @@ describe('currencies by ISO 4217', () => {
       expect(decimalsOf(code), code).to.equal(undefined);
   });
 
-  it('have smaller units, even if their amounts were formerly rounded to whole units', () => {
+  it('have at least one decimal, even if the project formerly rounded their amounts to whole units', () => {
     for (const code of Object.keys(formerDecimals)) expect(decimalsOf(code), code).to.be.greaterThan(0);
   });
 

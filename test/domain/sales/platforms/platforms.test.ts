@@ -6,7 +6,7 @@ import { salesPlatforms } from '../../../../entities/sales/values.ts';
 import { NoticeRefusal } from '../../../../domain/sales/notices/refusal.ts';
 import { hotmartCancellation, hotmartPurchase, kiwifyOrder } from '../../../toolkit/builders/platform-notices.ts';
 
-/** Returns the notice with another value at a path. The value undefined removes the field. */
+/** Returns the notice with a different value at a path. The value undefined removes the field. */
 function changed(notice: Record<string, unknown>, path: string, value: unknown): Record<string, unknown> {
   const copy = structuredClone(notice);
   const names = path.split('.');
@@ -61,14 +61,14 @@ describe('hotmart notices, 2.0.0', () => {
     });
   }
 
-  it('read PURCHASE_DELAYED as late if it has a recurrence and a subscription, and ignore it otherwise', () => {
+  it('read PURCHASE_DELAYED as a late payment if it has a subscription, and otherwise ignore it', () => {
     const delayed = changed(hotmartPurchase('PURCHASE_DELAYED'), 'data.purchase.recurrence_number', 3);
     expect(only(parse(delayed))).to.include({ kind: 'late', subscriptionId: 'I9OT62C3', key: 'recurrence 3' });
     expect(only(parse(hotmartPurchase('PURCHASE_DELAYED')))).to.include({ key: 'HP16015479281022' });
     expect(parse(changed(delayed, 'data.subscription', undefined))).to.deep.equal([]);
   });
 
-  it('read SUBSCRIPTION_CANCELLATION as canceled, with access until the next charge', () => {
+  it('read SUBSCRIPTION_CANCELLATION as a cancellation that keeps access until the next charge', () => {
     expect(parse(hotmartCancellation)).to.deep.equal([
       {
         kind: 'canceled',

@@ -67,7 +67,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(await outcomesOf(delivery)).to.deep.equal([{ number: 1, fence: 1, outcome: null }]);
     });
 
-    it('lets one of two concurrent steps post, while the other step waits for the lease', async () => {
+    it('lets one of two concurrent steps send the request, while the other step waits for the lease', async () => {
       const answer = Promise.withResolvers<Answer>();
       const { receiver, delivery } = await dueAt(answer.promise);
       const both = [attempt(delivery), attempt(delivery)];
@@ -80,7 +80,7 @@ describe('the claim and the record of a webhook attempt (ENG-2)', () => {
       expect(await outcomesOf(delivery)).to.deep.equal([{ number: 1, fence: 1, outcome: 'succeeded' }]);
     });
 
-    it('lets one of twenty concurrent steps post', async () => {
+    it('lets only one of twenty concurrent steps send the request', async () => {
       const { receiver, delivery } = await dueAt({ status: 200, delayMs: 300 });
       await Promise.all(Array.from({ length: 20 }, () => attempt(delivery)));
       expect(receiver.requests).to.have.length(1);

@@ -35,7 +35,7 @@ describe('a step of a webhook delivery', () => {
     attemptDelivery(delivering().deps(changes), delivery.id, now);
 
   describe('request', () => {
-    it('posts the event’s body with the event id as webhook-id, signed for standardwebhooks', async () => {
+    it('posts the event’s body with the event id as webhook-id and a signature for standardwebhooks', async () => {
       const { receiver, delivery } = await dueAt();
       await attempt(delivery);
       const [request] = receiver.requests;
@@ -336,7 +336,7 @@ describe('a step of a webhook delivery', () => {
       });
     }
 
-    it('cancels a delivery as expired after 30 days, and attempts it one millisecond earlier', async () => {
+    it('cancels a delivery as expired after 30 days, but still attempts it one millisecond before', async () => {
       const { receiver, delivery } = await dueAt();
       const created = (await deliveryRow(delivery.id)).createdAt.getTime();
       const another = await buildWebhookDelivery(delivery, new Date(created));

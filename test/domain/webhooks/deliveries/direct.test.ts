@@ -157,7 +157,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
     });
   });
 
-  describe('a direct attempt without a record', () => {
+  describe('a direct attempt that was not recorded', () => {
     const handOver = (db = deps.db) => handOverLost(db, new Date(now));
     const loseClaim = async () => {
       await endLease(delivery.id);

@@ -171,7 +171,7 @@ describe('the response to a webhook attempt', () => {
       });
     }
 
-    it('decides the outcome also if the status is 503 and the body never ends', async () => {
+    it('decides the outcome even if the status is 503 and the body never ends', async () => {
       const receiver = await receiverThat(writeThen(chunked(503), (socket) => drip(socket, '1\r\nx\r\n')));
       const { responseExcerpt, ...answer } = await resultOf(receiver.port, within);
       expect(answer).to.deep.equal({ outcome: 'http_error', responseStatus: 503 });

@@ -21,10 +21,10 @@ async function timesOut(posting: () => Promise<AttemptAnswer>, errorCode: string
 }
 
 /**
- * Measures how much memory `work` keeps in use. The function collects garbage before each measurement. It uses the smallest of the later
- * measurements, because temporary buffers come and go. A garbage collection can last more than 100 ms in a process with a large heap. It
- * could delay a phase such as connecting beyond the time limit of the phase.
- * @param work the work, which calls `begin` after such phases. The measurements start only then
+ * Measures how much memory `work` keeps in use. The function collects garbage before each measurement. The function uses the smallest of
+ * the later measurements, because temporary buffers come and go. A garbage collection can last more than 100 ms in a process with a large
+ * heap. Such a collection could delay a phase such as connecting beyond the time limit of the phase.
+ * @param work the work, which calls `begin` after such phases and thereby starts the measurements
  * @returns the growth of the memory in use during `work`, in bytes
  */
 async function memoryGrowthDuring(work: (begin: () => void) => Promise<void>): Promise<number> {

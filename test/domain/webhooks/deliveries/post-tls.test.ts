@@ -21,7 +21,7 @@ describe('TLS of a webhook attempt', () => {
     const cases: readonly (readonly [string, () => Promise<Certificate>, string])[] = [
       ['is expired', () => authority().issue(['receiver.test'], { expired: true }), 'CERT_HAS_EXPIRED'],
       ['is self-signed', () => selfSigned('receiver.test'), 'DEPTH_ZERO_SELF_SIGNED_CERT'],
-      ['is for another name', () => authority().issue(['another.test']), 'ERR_TLS_CERT_ALTNAME_INVALID'],
+      ['is for a different name', () => authority().issue(['another.test']), 'ERR_TLS_CERT_ALTNAME_INVALID'],
       [
         'is for the subdomains of the receiver',
         () => authority().issue(['*.receiver.test']),
@@ -31,7 +31,7 @@ describe('TLS of a webhook attempt', () => {
       [
         'comes from an untrusted authority that has the name of a trusted authority',
         async () => (await makeAuthority()).issue(['receiver.test']),
-        // The untrusted authority has the name of the trusted authority, but another key.
+        // The untrusted authority has the name of the trusted authority, but a different key.
         'CERT_SIGNATURE_FAILURE',
       ],
     ];
@@ -118,7 +118,7 @@ describe('TLS of a webhook attempt', () => {
       { what: 'and closes', end: true },
       { what: 'and waits', end: false },
     ]) {
-      it(`causes a tls_error if it uses another protocol ${what}`, async () => {
+      it(`causes a tls_error if it uses a different protocol ${what}`, async () => {
         for (const greeting of ['HTTP/1.1 400 Bad Request\r\n\r\n', 'SSH-2.0-OpenSSH_9.6\r\n', '\0'.repeat(100)]) {
           const plain = tracked(
             await startTcpReceiver((socket) => {

@@ -253,7 +253,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
       });
     }
 
-    it('is not handed over while the record of its success is uncommitted, or after the commit', async () => {
+    it('is not handed over before or after the commit of its recorded success', async () => {
       await inOrder(
         (db) => succeeds(db),
         async () => expect(await handOverLost(deps.db, now)).to.equal(0),

@@ -14,7 +14,8 @@ import { untilWaitingForLocks, withOpenTransaction } from '../../../toolkit/driv
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
 /**
- * The common statement never waits for a lock, so a lock cannot stop it in a test. A trigger of this file stops it between its reads and
+ * The common statement never waits for a lock, so a lock cannot stop the statement in a test. A trigger of this file stops the statement
+ * between its reads and
  * its locks.
  */
 describe('a delivery that changes during the common statement of successes (HOOK-19)', () => {

@@ -410,7 +410,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
     });
   });
 
-  it('use one generic query plan, which scans no partition fully and no partition out of range', async () => {
+  it('are written with one generic query plan, which scans no whole partition and no needless partition', async () => {
     const customPlans: number[] = [];
     const steps: string[] = [];
     const scalars: Record<string, string> = { uuid: `'${newId()}'`, 'timestamp with time zone': 'now()' };
@@ -551,8 +551,8 @@ describe('recorded successes of a process (HOOK-19)', () => {
     };
 
     /**
-     * Returns the state after a record, without ids. It also omits the columns that the record of a single success always writes, but the
-     * common statement does not.
+     * Returns the state after a record, without ids. It also omits the columns that the record of a single success always writes and the
+     * common statement never writes.
      */
     const stateAfterRecord = async (one: InFlight) => {
       const { delivery, attempts, endpoint } = await everythingOf(one);

@@ -255,7 +255,7 @@ describe('the record of a webhook attempt', () => {
       });
     });
 
-    it('keeps its admitted delivery if another attempt, claimed before the arming, fails', async () => {
+    it('keeps its admitted delivery if an attempt fails that was claimed before the breaker armed', async () => {
       const claim = await claimed(delivery, now);
       const admitted = await due();
       await probing(admitted);
@@ -273,13 +273,13 @@ describe('the record of a webhook attempt', () => {
       });
     });
 
-    it('is woken to admit another delivery if the admitted delivery fails in an earlier attempt', async () => {
+    it('is woken to admit another delivery if an earlier attempt of the admitted delivery fails', async () => {
       const claim = await claimed(delivery, now);
       await probing(delivery);
       expect(await gateAfter(() => fails(claim))).to.deep.equal({ ...untouched(), called: true });
     });
 
-    it('cancels the admission of a delivery if a resend fails, because a new hold begins', async () => {
+    it('withdraws the admission of a delivery if a resend fails, because a new hold begins', async () => {
       await probing(await due());
       await resend();
       const claim = await claimed(delivery, now);

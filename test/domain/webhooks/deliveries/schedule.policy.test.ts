@@ -13,7 +13,7 @@ const waits = [5_000, 300_000, 1_800_000, 2 * hour, 5 * hour, 10 * hour, 10 * ho
 const jitters = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const attempts = fc.integer({ min: 1, max: 7 });
 
-describe('eight attempts and the waits between them (DEL-3)', () => {
+describe('the schedule of eight attempts (DEL-3)', () => {
   for (const [index, wait] of waits.entries()) {
     it(`waits ${wait / 1_000} s after attempt ${index + 1}, plus or minus 10 % jitter`, () => {
       expect(waitAfterAttempt(index + 1, { jitter: 0 })).to.equal(Math.round(wait * 0.9));
@@ -143,7 +143,7 @@ describe('the value of Retry-After (DEL-2)', () => {
     expect(honouredRetryAfter(429, 'Wed, 06 Nov 2030 08:49:37 GMT', now + 1_000)).to.equal(36);
   });
 
-  it('is ignored or a whole number of seconds up to 10 hours, whatever the header contains', () => {
+  it('is ignored or is a whole number of seconds up to 10 hours, for any text in the header', () => {
     fc.assert(
       fc.property(fc.constantFrom(429, 503), fc.string(), (status, header) => {
         const seconds = honouredRetryAfter(status, header, now) ?? 0;

@@ -80,7 +80,7 @@ describe('a webhook signature (AUTH-9, SIG-1, SIG-2)', () => {
     );
   });
 
-  it('throws an error without a secret and for a damaged secret', () => {
+  it('cannot be made without a secret or with a damaged secret', () => {
     const damaged = [
       [],
       [''],

@@ -85,7 +85,7 @@ describe('the circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
     expect(isThrottled(afterFailures(5))).to.equal(true);
   });
 
-  it('doubles the hold up to 1 hour for any number of armings', () => {
+  it('doubles the hold each time it arms, up to 1 hour', () => {
     const minutes = [1, 2, 4, 8, 16, 32, 60, 60, 60];
     expect(minutes.map((_, index) => holdAfterArming(index + 1) / minute)).to.deep.equal(minutes);
     expect(holdAfterArming(32_767)).to.equal(hour);
@@ -102,7 +102,7 @@ describe('the circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
     });
   });
 
-  it('arms again with each failed probe: holds of 1, 2, 4 … 60 minutes', () => {
+  it('arms again with each failed probe, with holds of 1, 2, 4 … 60 minutes', () => {
     const holds = [5, 6, 7, 8, 9, 10, 11, 12].map((failures) => {
       const recordedAt = now.getTime() + (failures - 1) * 1_000;
       return ((afterFailures(failures).holdUntil?.getTime() ?? 0) - recordedAt) / minute;

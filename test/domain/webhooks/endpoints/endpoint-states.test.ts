@@ -147,7 +147,7 @@ describe('the effect of an endpoint’s state on its deliveries', () => {
       expect(await attempt(await due())).to.deep.equal({ done: true, outcome: 'succeeded' });
     });
 
-    it('ignores a failed attempt from before the disable, and does not arm the breaker', async () => {
+    it('does not arm the breaker after a failed attempt from before the endpoint was disabled', async () => {
       const failing = await delivering().receiver(() => ({ status: 500 }));
       subscription = await buildSubscription(failing.url);
       await alter('webhook_endpoints', subscription.endpoint.id, {

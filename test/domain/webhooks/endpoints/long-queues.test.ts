@@ -121,7 +121,7 @@ describe('an endpoint with a long queue', function () {
   });
 });
 
-describe('a step at an endpoint, or a change of the endpoint', () => {
+describe('an endpoint after a step of a delivery, or after a change of its status', () => {
   const delivering = useDeliveries();
   const failing = { consecutive_failures: 4, failing_since: new Date() };
   const due = async (respond: () => { status: number }) => {
@@ -130,14 +130,14 @@ describe('a step at an endpoint, or a change of the endpoint', () => {
   };
   const step = (id: string) => attemptDelivery(delivering().deps(), id, Date.now());
 
-  it('restarts the release with one delivery when the breaker arms', async () => {
+  it('starts again with the release of one delivery after its breaker arms', async () => {
     const delivery = await due(() => ({ status: 500 }));
     await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, release_page: 64 });
     await step(delivery.id);
     expect(await endpointRow(delivery.endpoint.id)).to.include({ breakerStep: 1, releasePage: 0 });
   });
 
-  it('makes the gate due immediately after a success, so that the sweeper finds a lost gate', () =>
+  it('has a gate that is due immediately after a success, so that the sweeper finds a lost gate', () =>
     withClockStopped(async (now) => {
       const delivery = await due(() => ({ status: 200 }));
       const holdUntil = new Date(now + 60 * minute);
@@ -149,7 +149,7 @@ describe('a step at an endpoint, or a change of the endpoint', () => {
       expect(row.gateLooksAt?.getTime()).to.equal(now);
     }));
 
-  it('resets a throttled endpoint without recorded failures (a state from older versions)', async () => {
+  it('is no longer throttled after a success, even without recorded failures (a state of older versions)', async () => {
     const delivery = await due(() => ({ status: 200 }));
     const oldState = { consecutive_failures: 0, breaker_step: 3, admitted_delivery_id: delivery.id };
     await alter('webhook_endpoints', delivery.endpoint.id, oldState);
@@ -157,7 +157,7 @@ describe('a step at an endpoint, or a change of the endpoint', () => {
     expect(await endpointRow(delivery.endpoint.id)).to.include({ breakerStep: 0, admittedDeliveryId: null });
   });
 
-  it('keeps the breaker step at 16 and the hold at one hour after any further failure', () =>
+  it('keeps its breaker at step 16 and its hold at one hour after any further failure', () =>
     withClockStopped(async (now) => {
       const delivery = await due(() => ({ status: 500 }));
       await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, breaker_step: 16 });
@@ -168,7 +168,7 @@ describe('a step at an endpoint, or a change of the endpoint', () => {
       expect(row.holdUntil?.getTime()).to.equal(now + 60 * minute);
     }));
 
-  it('releases a parked recovery when the endpoint is enabled, even if the recovery was interrupted', async () => {
+  it('releases a parked recovery when it is enabled, even if the recovery was interrupted', async () => {
     const delivery = await due(() => ({ status: 200 }));
     const deps = await testDeps();
     await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, status: 'paused', breaker_step: 3 });
@@ -178,14 +178,14 @@ describe('a step at an endpoint, or a change of the endpoint', () => {
     expect(await step(delivery.id)).to.deep.equal({ done: true, outcome: 'succeeded' });
   });
 
-  it('ends a purged delivery although an attempt is requested (a state from older versions)', async () => {
+  it('makes no requested attempt of a purged delivery (a state of older versions)', async () => {
     const delivery = await due(() => ({ status: 200 }));
     const oldState = { status: 'succeeded', payload_purged_at: new Date(), requested: 'manual' };
     await alter('webhook_deliveries', delivery.id, oldState);
     expect(await step(delivery.id)).to.deep.equal({ done: true, outcome: 'succeeded' });
   });
 
-  it('restarts the release with one delivery when the endpoint is closed', async () => {
+  it('starts again with the release of one delivery after it is closed', async () => {
     const { db, vault } = await testDeps();
     const { clubId, endpoint } = await buildSubscription(url);
     await alter('webhook_endpoints', endpoint.id, { release_page: 64 });

@@ -90,7 +90,7 @@ describe('the cancellation of an endpoint’s queue', () => {
     });
   });
 
-  it('does not touch the queues of other endpoints', async () => {
+  it('does not change the queues of other endpoints', async () => {
     const { db } = await testDeps();
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const other = { ...subscription, endpoint: await buildEndpoint(subscription.clubId, 'https://93.184.216.34/') };
@@ -111,7 +111,7 @@ describe('the cancellation of an endpoint’s queue', () => {
     expect(receiver.requests).to.have.length(0);
   });
 
-  it('makes a concurrent fan-out wait, so that it creates no delivery', async () => {
+  it('makes a concurrent fan-out wait, so that the fan-out creates no delivery', async () => {
     const { db } = await testDeps();
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const fact = factAbout(subscription, 'student.updated');
@@ -141,7 +141,7 @@ describe('the cancellation of an endpoint’s queue', () => {
       expect((await attemptRows(delivery.id)).map(({ outcome }) => outcome)).to.deep.equal(['succeeded']);
     });
 
-    it('leaves the delivery canceled and the endpoint unchanged after its failure', async () => {
+    it('leaves the delivery canceled and the endpoint unchanged if the attempt fails', async () => {
       const { delivery, finish } = await inFlight();
       await disable(delivery);
       const before = await endpointRow(delivery.endpoint.id);

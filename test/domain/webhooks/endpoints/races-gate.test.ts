@@ -90,7 +90,7 @@ describe('an endpoint’s gate during concurrent changes', () => {
     });
   });
 
-  it('admits one delivery in two concurrent steps of the gate', async () => {
+  it('admits only one delivery, even if two steps of the gate run at the same time', async () => {
     const list = await deliveries(3);
     const now = Date.now();
     await throttle(now + minute);
@@ -258,7 +258,7 @@ describe('an endpoint’s gate during concurrent changes', () => {
     expect((await stepOf(admitted, accepted, now + 2 * minute)).posted).to.equal(1);
   });
 
-  it('doubles the hold once for forty failures in flight', async () => {
+  it('doubles the hold only once after forty failures of attempts that were in flight together', async () => {
     const list = await deliveries(40);
     const now = Date.now();
     await throttle(now);

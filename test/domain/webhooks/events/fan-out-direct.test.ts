@@ -207,7 +207,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
         { what: 'with the lane', lane: fakeLane() },
         { what: 'without the lane', lane: undefined },
       ]) {
-        it(`leaves out the direct delivery in a second fan-out (${what})`, async () => {
+        it(`starts no run for the direct delivery in a second fan-out (${what})`, async () => {
           const before = await deliveriesOf(fact);
           expect(await fanOutNow([fact], lane ? { lane } : {})).to.deep.equal(first);
           expect(await deliveriesOf(fact)).to.deep.equal(before);
@@ -245,7 +245,7 @@ describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(lane.startedAttempts).to.have.length(2);
     });
 
-    it('is deleted without a subscribed endpoint if a lane exists, and otherwise stays for the relay', async () => {
+    it('is deleted if no endpoint subscribes but a lane exists, and stays for the relay without a lane', async () => {
       const facts = [await recordFor(subscription, 'access.granted'), await recordFor(subscription, 'access.granted')];
       expect((await fanOutNow(facts.slice(0, 1), {})).map(inShort)).to.deep.equal([0]);
       expect(await waiting(facts)).to.deep.equal([true, true]);

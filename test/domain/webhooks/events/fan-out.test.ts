@@ -130,7 +130,7 @@ describe('the fan-out of a fact', () => {
         expect((await fanOutFacts(db, [good], new Date())).map(inShort)).to.deep.equal([1]);
       });
 
-      it('finds the endpoints of each fact by its club and type, and returns them in the order of the facts', async () => {
+      it('finds the endpoints of each fact by its club and type, in the order of the facts', async () => {
         const [one, other] = [await buildSubscription(url), await buildSubscription(url, ['student.created'])];
         const facts = [
           updateOf(one),

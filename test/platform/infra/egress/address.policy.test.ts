@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 import { classifyAddress, isAllowed } from '../../../../platform/infra/egress/address.policy.ts';
 
 const addresses: readonly (readonly [string, string])[] = [
-  // IPv4: the first and the last address of each range.
+  // The first and the last IPv4 address of each range.
   ['0.0.0.0', 'unspecified'],
   ['0.255.255.255', 'unspecified'],
   ['1.0.0.0', 'public'],
@@ -90,7 +90,7 @@ const addresses: readonly (readonly [string, string])[] = [
   ['2002:808:808::1', '6to4'],
   ['2001::7f00:1', 'teredo'],
   ['2001:0:4136:e378:8000:63bf:3fff:fdd2', 'teredo'],
-  // Cloud metadata services, at every known address.
+  // All known addresses of cloud metadata services.
   ['169.254.169.254', 'cloudMetadata'],
   ['169.254.170.2', 'cloudMetadata'],
   ['100.100.100.200', 'cloudMetadata'],
@@ -124,7 +124,7 @@ describe('classification of addresses (only public addresses are allowed)', () =
     });
   }
 
-  it('finds no public IPv6 address outside 2000::/3', () => {
+  it('considers no IPv6 address outside 2000::/3 public', () => {
     const parts = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 });
     fc.assert(
       fc.property(parts, (words) => {
@@ -134,7 +134,7 @@ describe('classification of addresses (only public addresses are allowed)', () =
     );
   });
 
-  it('finds no public address among the IPv6 forms of IPv4 addresses', () => {
+  it('considers no IPv6 form of an IPv4 address public', () => {
     const prefixes = ['::ffff:', '::', '64:ff9b::', '::ffff:0:'];
     fc.assert(
       fc.property(fc.ipV4(), fc.constantFrom(...prefixes), (v4, prefix) => {

@@ -23,7 +23,7 @@ import {
 
 const secrets = [newSecret()];
 const ok = respondWith('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
-/** Limits of connections whose idle limit is so long that a slow machine cannot reach it. */
+/** Limits for connections. The idle limit is so long that even a slow machine does not reach the limit during a test. */
 const patient = { ...connectionLimits, idleMs: 60_000, ageMs: 60_000 };
 const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -70,7 +70,7 @@ describe('the pool of connections to receivers', () => {
       ...(signal && { signal }),
     });
 
-  it('allows all simultaneous attempts of a process, on both lanes', () => {
+  it('has enough connections for all simultaneous attempts of a process on both lanes', () => {
     const direct = 900; // The maximum of WEBHOOK_DIRECT_ATTEMPTS.
     const ofRuns = slots.webhooks.activities + slots.webhooks.workflowTasks;
     expect(connectionLimits.open).to.be.at.least(direct + ofRuns);
@@ -110,7 +110,7 @@ describe('the pool of connections to receivers', () => {
       expect(receiver.connections()).to.equal(opened);
     });
 
-  it('reuses a connection only for its own host name, not for other names of the same address', async () => {
+  it('reuses a connection only for its own host name, not for a different name of the same address', async () => {
     const receiver = await receiverThat(ok);
     const resolve: Resolve = async () => ['127.0.0.1'];
     const egress = createEgress({ allowedNetworks: ['127.0.0.0/8'], extraCa: authority.certificate, resolve });
@@ -121,7 +121,7 @@ describe('the pool of connections to receivers', () => {
     expect(receiver.connections()).to.equal(2);
   });
 
-  it('does not reuse a connection that was idle too long, is too old, or has an unread response', async () => {
+  it('does not reuse a connection that was idle too long, is too old, or still has an unread response', async () => {
     const receiver = await receiverThat(ok);
     const idle = connectionsWith({ idleMs: 100 });
     await post(idle, receiver);
@@ -133,7 +133,7 @@ describe('the pool of connections to receivers', () => {
     await post(old, receiver);
     await after(1_050);
     await post(old, receiver);
-    expect(receiver.connections(), 'old, but reused before the limit').to.equal(3);
+    expect(receiver.connections(), 'an old connection that was reused before the age limit').to.equal(3);
     await post(old, receiver);
     expect(receiver.connections(), 'old').to.equal(4);
 
@@ -146,7 +146,7 @@ describe('the pool of connections to receivers', () => {
     expect(talkative.connections(), 'not read to its end').to.equal(2);
   });
 
-  it('closes a connection if the connection or keep-alive header of the receiver requests it', async () => {
+  it('closes a connection if the receiver’s connection header or keep-alive header requires this', async () => {
     for (const header of ['connection: close', 'keep-alive: timeout=1']) {
       const receiver = await receiverThat(respondWith(`HTTP/1.1 200 OK\r\n${header}\r\ncontent-length: 0\r\n\r\n`));
       const connections = connectionsWith();
@@ -156,7 +156,7 @@ describe('the pool of connections to receivers', () => {
     }
   });
 
-  it('closes a connection that receives an unrequested second response, and ignores that response', async () => {
+  it('closes a connection when the receiver sends a response without a request, and ignores this response', async () => {
     const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
     const uninvited = 'HTTP/1.1 500 Oops\r\ncontent-length: 3\r\n\r\nbad';
     const receiver = await receiverThat((socket, _request, number) =>
@@ -182,7 +182,7 @@ describe('the pool of connections to receivers', () => {
     expect(receiver.requests[2]).to.deep.equal(receiver.requests[1]);
   });
 
-  it('repeats the request over a new connection, and not over another idle connection', async () => {
+  it('repeats a failed request over a new connection, not over a second idle connection', async () => {
     const receiver = await receiverThat((socket, request, number) => {
       if (number <= 2 || receiver.connections() > 2) ok(socket, request, number);
       else socket.destroy();
@@ -223,7 +223,7 @@ describe('the pool of connections to receivers', () => {
     expect(nonsense.requests, 'nonsense').to.have.length(2);
   });
 
-  it('opens a new connection if the idle connection has ended, and sends the request only once', async () => {
+  it('opens a new connection if the idle connection has already ended, and sends the request only once', async () => {
     const receiver = await receiverThat((socket, request, number) => {
       if (number > 1) socket.destroy();
       else {
@@ -238,7 +238,7 @@ describe('the pool of connections to receivers', () => {
     expect(receiver.requests, 'The request was not sent a second time.').to.have.length(2);
   });
 
-  it('does not end the next request on a connection if the finished request is aborted', async () => {
+  it('continues a request if the abort signal of an earlier, finished request fires', async () => {
     const receiver = await receiverThat(
       respondWith('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'),
     );
@@ -255,7 +255,7 @@ describe('the pool of connections to receivers', () => {
     expect((await next).outcome).to.equal('succeeded');
   });
 
-  it('does not repeat a request on a new connection that replaces a closed connection', async () => {
+  it('does not repeat a request that fails on a new connection', async () => {
     const receiver = await receiverThat((socket, _request, number) => {
       if (number === 1) socket.write('HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
       else socket.destroy();
@@ -266,7 +266,7 @@ describe('the pool of connections to receivers', () => {
     expect(receiver.requests).to.have.length(2);
   });
 
-  it('closes an idle connection at the limit of open connections, and throws if all are busy', async () => {
+  it('closes an idle connection at the limit of open connections, and throws if all connections are busy', async () => {
     const [first, second] = [await receiverThat(ok), await receiverThat(ok)];
     const hanging = await receiverThat(() => {});
     const connections = connectionsWith({ open: 2 });
@@ -333,7 +333,7 @@ describe('the pool of connections to receivers', () => {
     expect(alive.connections()).to.equal(1);
   });
 
-  it('finishes the request in flight on close, leaves no connection open, and rejects the next request', async () => {
+  it('finishes the running request when the pool is closed, and then leaves no connection open', async () => {
     const closing = Promise.withResolvers<void>();
     const receiver = await receiverThat((socket) => {
       socket.on('close', () => closing.resolve());

@@ -15,7 +15,7 @@ const everyNameIsPublic: Resolve = async () => ['93.184.215.14'];
 const loopback = ['127.0.0.0/8'];
 const noContent = respondWith('HTTP/1.1 204 No Content\r\n\r\n');
 
-/** URLs with a host that is a non-public address in some spelling. */
+/** URLs whose host is a non-public address, in many spellings. */
 const literals = [
   'https://0.0.0.0/',
   'https://0/',
@@ -98,7 +98,7 @@ const literals = [
   'https://a.b.localhost./',
 ];
 
-/** URLs that are refused for their form, before name resolution. */
+/** URLs that the service refuses for their form, before it resolves a name. */
 const malformed = [
   '',
   'example.com',
@@ -216,7 +216,7 @@ describe('registration of a URL, which must be https and resolve to the public i
     expect(message).to.match(/has 2420 characters/);
   });
 
-  it('displays an allowed address such as 127.1 in its usual form, 127.0.0.1', async () => {
+  it('displays an allowed address in its usual form, for example 127.1 as 127.0.0.1', async () => {
     const { checkUrl } = createEgress({ allowedNetworks: loopback });
     expect(await checkUrl('https://127.1:8443/hook')).to.equal('https://127.0.0.1:8443/hook');
   });
@@ -247,7 +247,7 @@ describe('registration of a URL, which must be https and resolve to the public i
     });
   }
 
-  it('returns the same message for an unknown name and for a name in a private network', async () => {
+  it('is refused with the same message for an unknown name and for a name in a private network', async () => {
     const missing = createEgress({ allowedNetworks: [], resolve: async () => [] });
     const internal = createEgress({ allowedNetworks: [], resolve: async () => ['10.0.0.1'] });
     const messages = await Promise.all(
@@ -279,7 +279,7 @@ describe('registration of a URL, which must be https and resolve to the public i
     }
   });
 
-  it('accepts addresses in the networks that the operator allows', async () => {
+  it('accepts private addresses in the networks that the operator allows', async () => {
     const { checkUrl } = createEgress({ allowedNetworks: loopback, resolve: async () => ['127.0.0.1'] });
     await checkUrl('https://127.0.0.1:8443/');
     await checkUrl('https://localhost:8443/');
@@ -291,7 +291,7 @@ describe('registration of a URL, which must be https and resolve to the public i
 });
 
 describe('fetching a text over the guarded egress (CAMP-15)', () => {
-  it('returns the body of a 200, fails for any other status, and never contacts a non-public address', async () => {
+  it('returns the body of a 200, fails for any other status, and never connects to a non-public address', async () => {
     const authority = await makeAuthority();
     const answers = ['200 OK', '404 Not Found', '302 Found\r\nLocation: https://receiver.test/'];
     const receiver = await startReceiver(await authority.issue(['receiver.test']), (socket, _, number) =>
@@ -325,7 +325,7 @@ describe('the address check on each connection (DEL-7)', () => {
     authority = await makeAuthority();
   });
 
-  it('refuses each spelling of an address that the registration refuses', async () => {
+  it('refuses each spelling of an address that a registration refuses, too', async () => {
     const egress = createEgress({ allowedNetworks: [], resolve: everyNameIsPublic });
     for (const url of literals) {
       expect(await attempt(egress, url), url).to.include({ outcome: 'address_refused', errorCode: 'ADDRESS_REFUSED' });
@@ -339,7 +339,7 @@ describe('the address check on each connection (DEL-7)', () => {
     await egress.close();
   });
 
-  it('refuses a name that later resolves to another address, without a connection', async () => {
+  it('opens no connection if the name now resolves to a different, private address', async () => {
     const receiver = await startReceiver(await authority.issue(['receiver.test']), noContent);
     const answers = [['127.0.0.1'], ['127.0.0.1'], ['127.0.0.2']];
     const resolve: Resolve = async () => answers.shift() ?? [];
@@ -360,7 +360,7 @@ describe('the address check on each connection (DEL-7)', () => {
     ['127.0.0.1', '10.0.0.1'],
     ['10.0.0.1', '127.0.0.1'],
   ])
-    it(`refuses a name with the addresses ${addresses.join(' and ')}, without a connection`, async () => {
+    it(`opens no connection to a name with the addresses ${addresses.join(' and ')}`, async () => {
       const receiver = await startReceiver(await authority.issue(['receiver.test']), noContent);
       const egress = createEgress({
         allowedNetworks: loopback,
@@ -373,7 +373,7 @@ describe('the address check on each connection (DEL-7)', () => {
       await receiver.stop();
     });
 
-  it('checks the address to which the socket connects, and so refuses 0.0.0.0 as loopback', async () => {
+  it('checks the address to which the socket connects, and refuses 0.0.0.0, which connects to this machine', async () => {
     const receiver = await startReceiver(await authority.issue(['0.0.0.0']), noContent);
     const egress = createEgress({ allowedNetworks: ['0.0.0.0/32'], extraCa: authority.certificate });
     expect((await attempt(egress, `https://0.0.0.0:${receiver.port}/`)).outcome).to.equal('address_refused');
@@ -410,7 +410,7 @@ describe('the address check on each connection (DEL-7)', () => {
 });
 
 describe('name resolution', () => {
-  it('asks the name server for IPv4 and IPv6 on each resolution', async () => {
+  it('asks the name server for IPv4 and IPv6 addresses at each resolution', async () => {
     const answers: Record<string, readonly string[]> = { 'receiver.test': ['93.184.215.14', '2606:4700::1111'] };
     const server = await startNameServer((name) => answers[name]);
     const resolve = dnsResolver([server.address]);
@@ -445,7 +445,8 @@ describe('name resolution', () => {
     order.push('healthy');
     await Promise.all(silent);
     expect(order).to.deep.equal(['healthy', ...names.map(() => 'ETIMEOUT')]);
-    // The resolver asks twice for each of IPv4 and IPv6, with timeouts of 2 s and 4 s. It gives up before the attempt's limit of 15 s.
+    // The resolver asks twice for IPv4 and twice for IPv6, with timeouts of 2 s and 4 s. The resolver therefore fails before the attempt
+    // reaches its limit of 15 s.
     const questionCounts = names.map((name) => server.questions.filter((question) => question === name).length);
     expect(questionCounts).to.deep.equal(names.map(() => 4));
     server.stop();

@@ -4,7 +4,7 @@ import { ResponseHead } from '../../../../platform/infra/egress/response-head.ts
 
 const rules = { interimResponses: 3, headBytes: 200 };
 
-/** The bytes that reach the parser if the input arrives in pieces that end at these positions. */
+/** Returns the bytes that reach the parser if the input arrives in pieces. The pieces end at these positions. */
 function parsed(bytes: string, ends: readonly number[] = [], head = new ResponseHead(rules)): string {
   head.begin();
   const cuts = [0, ...ends.map((end) => end % (bytes.length + 1)).toSorted((one, other) => one - other), bytes.length];
@@ -28,7 +28,7 @@ const body = fc.constantFrom('', 'ok', 'HTTP/1.1 100 Continue\r\n\r\n', 'a\r\n b
 const cuts = fc.array(fc.nat({ max: 500 }), { maxLength: 12 });
 
 describe('the response head that reaches the HTTP parser', () => {
-  it('loses its informational (1xx) responses and nothing else, however the input is split', () => {
+  it('lacks only the informational (1xx) responses of the input, however the input is split', () => {
     fc.assert(
       fc.property(fc.array(interim, { maxLength: 3 }), plainHead, body, cuts, (interims, { text }, rest, ends) => {
         expect(parsed(interims.join('') + text + rest, ends)).to.equal(withReturns(text) + rest);
@@ -46,7 +46,7 @@ describe('the response head that reaches the HTTP parser', () => {
     );
   });
 
-  it('is filtered again for each request on a connection', () => {
+  it('is filtered anew for each response on a connection', () => {
     const head = new ResponseHead(rules);
     for (let count = 0; count < 5; count++)
       expect(parsed('HTTP/1.1 100 X\r\n\r\nHTTP/1.1 204 X\r\n\r\n', [], head)).to.equal('HTTP/1.1 204 X\r\n\r\n');
@@ -57,7 +57,7 @@ describe('the response head that reaches the HTTP parser', () => {
       expect(parsed(`${bytes}!`), bytes).to.equal(`${bytes}!`);
   });
 
-  it('throws after too many interim responses, and for a response that is too large', () => {
+  it('causes an error after too many interim responses, or if the head is too large', () => {
     const overflow = (bytes: string) => () => parsed(bytes);
     expect(overflow('HTTP/1.1 100 X\r\n\r\n'.repeat(4))).to.throw('Headers Overflow Error');
     expect(overflow(`HTTP/1.1 100 X\r\nx: ${'y'.repeat(200)}`)).to.throw('Headers Overflow Error');

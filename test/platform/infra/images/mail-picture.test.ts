@@ -1,4 +1,4 @@
-/** Tests the pictures of images for e-mails, and which images have no such picture (DEC-157). */
+/** Tests how images are converted to pictures for e-mails, and which images cannot be converted (DEC-157). */
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { makeMailPicture, type MailPicture } from '../../../../platform/infra/images/mail-picture.ts';
@@ -34,11 +34,15 @@ describe('the picture of an image for e-mails', () => {
     ['a PNG of 16 bits', plain(60, 40, 4).toColourspace('rgb16').png().toBuffer(), ['image/png', 60, 40, false]],
     ['an AVIF', plain(60, 40).avif().toBuffer(), ['image/jpeg', 60, 40, false]],
     ['a PNG of 49 megapixels', plain(7_000, 7_000).png().toBuffer(), ['image/jpeg', 1_200, 1_200, false]],
-    ['a drawing with a view box alone', svg('viewBox="0 0 48 24"'), ['image/png', 48, 24, false]],
-    ['a drawing in percent', svg('width="100%" height="100%" viewBox="0 0 48 24"'), ['image/png', 48, 24, false]],
-    ['a drawing in centimeters', svg('width="2.54cm" height="2.54cm"'), ['image/png', 72, 72, false]],
+    ['a drawing that has a view box but no width and height', svg('viewBox="0 0 48 24"'), ['image/png', 48, 24, false]],
     [
-      'a drawing without a size, which takes the size of its shapes',
+      'a drawing whose size is in percent',
+      svg('width="100%" height="100%" viewBox="0 0 48 24"'),
+      ['image/png', 48, 24, false],
+    ],
+    ['a drawing whose size is in centimeters', svg('width="2.54cm" height="2.54cm"'), ['image/png', 72, 72, false]],
+    [
+      'a drawing without a size, which gets the size of its shapes',
       svg('', '<rect width="30" height="20"/>'),
       ['image/png', 30, 20, false],
     ],
@@ -106,7 +110,7 @@ describe('the picture of an image for e-mails', () => {
     });
   });
 
-  it('is the first frame if all frames together have too many bytes', async () => {
+  it('is only the first frame of an animation if all frames together have too many bytes', async () => {
     const gif = await gifOf({ width: 80, height: 40, pictures: 3 });
     expect(shapeOf(await makeMailPicture(gif, { bounds: { mostBytes: 250 } }))).to.deep.equal([
       'image/png',
@@ -116,7 +120,7 @@ describe('the picture of an image for e-mails', () => {
     ]);
   });
 
-  it('has fewer colors if a transparent picture has too many bytes', async () => {
+  it('is reduced to fewer colors if it is transparent and has too many bytes', async () => {
     const result = await makeMailPicture(await noise(200, 200, 4).png().toBuffer(), { bounds: { mostBytes: 100_000 } });
     expect(shapeOf(result)).to.deep.equal(['image/png', 200, 200, false]);
     expect((await sharp(typeof result === 'string' ? undefined : result.bytes).metadata()).isPalette).to.equal(true);

@@ -27,7 +27,7 @@ const fontNamed = (name: string) =>
 describe('rendering the first page of a PDF', function () {
   this.timeout(20_000);
 
-  it('renders only the first of several pages, as JPEG, dark text on white', async () => {
+  it('renders only the first of several pages, as a JPEG with dark text on white', async () => {
     const bytes = await pdf('Knots', 'Bends');
     expect(await draw(bytes)).to.include({ type: 'image/jpeg', width: 495, height: 640 });
     const { darkest, brightest } = await range(bytes);
@@ -36,13 +36,13 @@ describe('rendering the first page of a PDF', function () {
     expect((await range(await pdf('', 'Bends'))).darkest).to.equal(255);
   });
 
-  it('rotates the page as the PDF states, and fills the picture box for any page size', async () => {
+  it('rotates the page as the PDF states, and makes a page of any size as large as the box allows', async () => {
     expect(await sizeOf(rawPage('/MediaBox [0 0 300 600] /Rotate 90', ''))).to.equal('image/jpeg 640 × 320');
     expect(await sizeOf(rawPage('/MediaBox [0 0 14000 7]', ''))).to.equal('image/jpeg 640 × 1');
     expect(await sizeOf(rawPage('/MediaBox [0 0 1000000000 1000000000]', ''))).to.equal('image/jpeg 640 × 640');
   });
 
-  it('renders words whose font is neither in the file nor on the machine', async () => {
+  it('renders words even if their font is neither in the file nor on the machine', async () => {
     const page = rawPage(`/MediaBox [0 0 200 100] ${fontNamed('NoSuchFont')}`, 'BT /F 40 Tf 20 40 Td (Knots) Tj ET');
     expect((await range(page)).darkest).to.be.below(100);
   });
@@ -57,7 +57,10 @@ describe('rendering the first page of a PDF', function () {
   for (const [what, bytes] of [
     ['is none', Buffer.from('%PDF-1.7\n%%EOF')],
     ['has no page', rawPdf(catalog, '<< /Type /Pages /Kids [] /Count 0 >>')],
-    ['has pages that are their own parents', rawPdf(catalog, '<< /Type /Pages /Kids [2 0 R] /Count 1 >>')],
+    [
+      'has a page tree in which pages are their own parents',
+      rawPdf(catalog, '<< /Type /Pages /Kids [2 0 R] /Count 1 >>'),
+    ],
     ['needs a password', pdfWith({ userPassword: 'knot', pdfVersion: '1.7' }, 'Knots')],
     ['breaks off', pdf('Knots').then((whole) => whole.subarray(0, 300))],
   ] as const)
@@ -65,20 +68,20 @@ describe('rendering the first page of a PDF', function () {
       expect(await draw(await bytes)).to.equal(undefined);
     });
 
-  it('returns nothing if a page takes too much CPU time, but throws if only the time limit passes', async () => {
+  it('returns nothing if a page exceeds the CPU limit, but throws if only the wall-clock limit passes', async () => {
     const late = await draw(endlessPdf(), { workMs: 300, cpuSeconds: 600 }).catch((error: Error) => error.message);
     expect(late, 'clock').to.equal('The picture process did not end within 300 ms');
     expect(await draw(endlessPdf(), { workMs: 60_000, cpuSeconds: 1 }), 'CPU').to.equal(undefined);
   });
 
-  it('returns nothing for a file that does not fit into the memory limit, or exceeds it while rendering', async () => {
+  it('returns nothing if the file itself or its rendering exceeds the memory limit', async () => {
     const large = Buffer.concat([await pdf('Knots'), Buffer.alloc(40_000_000, ' ')]);
     expect(await draw(large, { maxWasmMb: 32 })).to.equal(undefined);
     expect(await draw(large)).to.include({ width: 495 });
     expect(await draw(growingPdf())).to.equal(undefined);
   });
 
-  it('ends when its signal aborts, and rethrows the errors of its input', async () => {
+  it('ends when its abort signal fires, and throws the error of an input that cannot be read', async () => {
     const stop = new AbortController();
     const drawing = draw(endlessPdf(), { workMs: 600_000, cpuSeconds: 600 }, stop).catch((error: unknown) => error);
     setImmediate(() => stop.abort(new Error('stopped')));

@@ -1,4 +1,4 @@
-/** Images in printed documents (DEC-186). */
+/** Tests how images are converted for printed documents (DEC-186). */
 import { inflateSync } from 'node:zlib';
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
@@ -15,7 +15,7 @@ const make = (
 
 describe('the picture of an image for documents', function () {
   this.timeout(20_000);
-  it('fits into its box, with the orientation applied', async () => {
+  it('fits into its box, and is turned as the orientation tag of the image states', async () => {
     const turned = await plain(300, 1_200).withMetadata({ orientation: 6 }).jpeg().toBuffer();
     expect(await make(turned)).to.include({ width: 400, height: 100, coding: 'jpeg' });
   });
@@ -36,7 +36,7 @@ describe('the picture of an image for documents', function () {
       expect(picture?.alpha.length).to.equal(0);
     });
 
-  it('stores colours and transparency separately, with white for invisible pixels', async () => {
+  it('stores colours and transparency separately, and stores white for invisible pixels', async () => {
     const field = await plain(20, 10, 4).png().toBuffer();
     const image = sharp({ create: { width: 40, height: 10, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 0 } } });
     const picture = await make(
@@ -71,7 +71,7 @@ describe('the picture of an image for documents', function () {
       expect(await make(bytes)).to.equal(undefined);
     });
 
-  it('ends when its signal aborts', async () => {
+  it('is no longer computed when its abort signal fires', async () => {
     const reason = new Error('The document is not needed any more.');
     const failure = await make(await plain(40, 30).png().toBuffer(), { signal: AbortSignal.abort(reason) }).catch(
       (error: unknown) => error,

@@ -11,7 +11,7 @@ const picture = (width: number, height: number, channels: 3 | 4 = 3) =>
 const shrink = async (bytes: Buffer, box: Box = { width: 1_200 }) => (await shrinkImage(bytes, [box]))?.[0];
 
 describe('shrinking an image', () => {
-  it('applies the orientation, limits the width to 1,200 pixels, and removes camera and location data', async () => {
+  it('turns the image upright, limits its width to 1,200 pixels, and removes camera and location data', async () => {
     const original = await picture(3_000, 1_500)
       .withExif({ IFD0: { Artist: 'Ada Example' }, IFD3: { GPSLatitude: '51/1 30/1 0/1' } })
       .withMetadata({ orientation: 6 })
@@ -28,13 +28,13 @@ describe('shrinking an image', () => {
     });
   });
 
-  it('never enlarges an image, and keeps PNG for a transparent image', async () => {
+  it('never enlarges an image, and keeps a transparent image in the format PNG', async () => {
     const result = await shrink(await picture(40, 30, 4).webp().toBuffer());
     expect(result?.type).to.equal('image/png');
     expect(await sharp(result?.bytes).metadata()).to.include({ width: 40, height: 30, format: 'png' });
   });
 
-  it('makes versions for several boxes in one call, each with its dimensions', async () => {
+  it('makes a version for each of several boxes in one call, and returns the dimensions of each version', async () => {
     const original = await picture(900, 600).jpeg().toBuffer();
     const result = await shrinkImage(original, [
       { width: 1_600, height: 1_600 },
@@ -77,7 +77,7 @@ describe('shrinking an image', () => {
     const expectClose = (color: readonly number[], expected: readonly number[]) => {
       for (const [at, value] of color.entries()) expect(value, String(color)).to.be.closeTo(expected[at] ?? 0, 4);
     };
-    /** An AVIF whose color header differs from the colors with which it was encoded. */
+    /** An AVIF file whose header names other colors than its encoding uses. */
     const avifSaying = async (image: Sharp, bitdepth: 8 | 10, primaries: number, transfer: number) => {
       const deep = bitdepth > 8 ? image.toColourspace('rgb16') : image;
       const bytes = await deep.avif({ bitdepth, lossless: true }).toBuffer();
@@ -131,7 +131,7 @@ describe('shrinking an image', () => {
       expectClose(await shownOf(Buffer.concat(pieces)), [230, 230, 230]);
     });
 
-    it('returns nothing or a picture, but never throws, if the header of an AVIF is broken', async () => {
+    it('returns a picture or nothing, but does not throw, if the header of an AVIF file is broken', async () => {
       const bytes = await avifSaying(gray(148), 8, 9, 16);
       for (const name of ['meta', 'iprp', 'ipco', 'ipma', 'pitm', 'nclx']) {
         const broken = Buffer.from(bytes);

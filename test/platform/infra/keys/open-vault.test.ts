@@ -61,7 +61,7 @@ describe('the key vault at process start', () => {
   const namesItsKey = (vault: Vault) => vault.seal('', '').length === 5 + 12 + 16;
 
   describe('the lasting key for address hashes', () => {
-    it('stays the same during a complete change of the master key, so each suppression still applies', async () => {
+    it('stays the same during a change of the master key, so that each suppression still applies', async () => {
       const { clubId, email } = await hashedUnder(one);
       const hash = addressKeyOf(createVault(one), email);
       const suppressed = `${newId()}@example.com`;
@@ -75,7 +75,7 @@ describe('the key vault at process start', () => {
       expect(found.total).to.equal(1);
     });
 
-    it('gives one hash to one address, even while processes have different master keys', async () => {
+    it('gives an address the same hash in all processes, even while their master keys differ', async () => {
       const { clubId } = await hashedUnder(one);
       const email = `${newId()}@example.com`;
       const vaults = [
@@ -88,7 +88,7 @@ describe('the key vault at process start', () => {
       expect(rows).to.have.length(1);
     });
 
-    it('fills in missing hashes', async () => {
+    it('is used to fill in missing hashes', async () => {
       const { id, email } = await hashedUnder(one);
       await readVault(db, keysOf(one));
       await db.run(sql`UPDATE students SET email_key = NULL WHERE id = ${id}`);
@@ -97,13 +97,13 @@ describe('the key vault at process start', () => {
       expect(row?.key).to.deep.equal(addressKeyOf(createVault(one), email));
     });
 
-    it('is derived from the students of an older release, whichever key is current', async () => {
+    it('is derived from the key that made the hashes of existing students, whichever key is current', async () => {
       const { email } = await hashedUnder(two);
       const vault = await readVault(db, keysOf(one, three, two));
       expect(addressKeyOf(vault, email)).to.deep.equal(addressKeyOf(createVault(two), email));
     });
 
-    it('comes from the key of the newest students if the key changed before a lasting key existed', async () => {
+    it('is derived from the newest students’ key if the master key changed before a lasting key existed', async () => {
       await hashedUnder(three);
       const { email } = await hashedUnder(one);
       expect(addressKeyOf(await readVault(db, keysOf(one)), email)).to.deep.equal(
@@ -111,7 +111,7 @@ describe('the key vault at process start', () => {
       );
     });
 
-    it('is chosen by one process if several processes with all keys start at the same time', async () => {
+    it('is chosen by only one process if several processes with all keys start at the same time', async () => {
       const vaults = await Promise.all(
         [keysOf(one, two), keysOf(two, one), keysOf(one, two)].map((keys) => readVault(db, keys)),
       );
@@ -119,7 +119,7 @@ describe('the key vault at process start', () => {
       expect(await sealedValues(db)).to.have.length(1);
     });
 
-    it('is not chosen from several keys if no student shows which key hashed the suppressions', async () => {
+    it('is not chosen if there are several keys and no student shows which key hashed the suppressions', async () => {
       const { clubId } = await hashedUnder(one);
       await addSuppression({ db, vault: createVault(one) }, clubId, 'gone@example.com', new Date());
       await db.run(sql`UPDATE students SET email_key = NULL`);
@@ -132,7 +132,7 @@ describe('the key vault at process start', () => {
   });
 
   describe('key ids in sealed values', () => {
-    it('are written only with several keys or after a reseal, when no old release reads the values', async () => {
+    it('are written only with several keys or after a reseal, because no old release reads the values then', async () => {
       await buildClub();
       expect(namesItsKey(await readVault(db, keysOf(one)))).to.equal(false);
       expect(namesItsKey(await readVault(db, keysOf(one, two)))).to.equal(true);
@@ -150,7 +150,7 @@ describe('the key vault at process start', () => {
   });
 
   describe('reported problems', () => {
-    it('name each column that has values under a key that is not given', async () => {
+    it('name each column that has values under a key that the process does not have', async () => {
       await hashedUnder(one);
       await buildSealedValues(await readVault(db, keysOf(one, three)));
       await reseals(keysOf(one, three));
@@ -171,7 +171,7 @@ describe('the key vault at process start', () => {
       expect(await problemsOf(keysOf(two, one))).to.deep.equal([]);
     });
 
-    it('count the values under a missing key', async () => {
+    it('state how many values are under a missing key', async () => {
       await hashedUnder(two);
       await readVault(db, keysOf(two));
       for (let count = 0; count < 6; count++) await buildSealedValues(createVault(one, { namesKeys: true }));
@@ -181,7 +181,7 @@ describe('the key vault at process start', () => {
       );
     });
 
-    it('name the columns with hashes of students that none of the given keys made', async () => {
+    it('name the columns of students whose hashes were made with none of the given keys', async () => {
       await hashedUnder(three);
       expect(await problemsOf(keysOf(one, two))).to.deep.equal([
         '  - students.email_key: addresses are hashed with another key. Add that to MASTER_KEYS_OLD.',
@@ -189,7 +189,7 @@ describe('the key vault at process start', () => {
       expect(await sealedValues(db)).to.deep.equal([]);
     });
 
-    it('name the columns whose newest values no given key opens, if no student has a hash', async () => {
+    it('name each column if no given key opens its newest values and no student has a hash', async () => {
       await buildSealedValues(sealingUnnamed(one, { seemsNamed: true }));
       await db.run(sql`UPDATE students SET email_key = NULL`);
       const rows = Object.groupBy(await sealedValues(db), ({ column }) => column);
@@ -212,7 +212,7 @@ describe('the key vault at process start', () => {
       );
     });
 
-    it('name no column whose newest values no given key opens, if values of another column open', async () => {
+    it('do not name a column that no given key opens if a given key opens a different column', async () => {
       await buildSealedValues(sealingUnnamed(one, { seemsNamed: false }));
       for (let count = 0; count < 3; count++) await buildSealedValues(sealingUnnamed(three, { seemsNamed: false }));
       await db.run(sql`UPDATE students SET email_key = NULL`);
@@ -227,7 +227,7 @@ describe('the key vault at process start', () => {
       expect(await problemsOf(keysOf(one))).to.deep.equal([]);
     });
 
-    it('do not include values of an old release that only by chance begin like a key id', async () => {
+    it('ignore values of an old release that begin like a key id only by chance', async () => {
       await hashedUnder(one);
       const vault = await readVault(db, keysOf(one));
       const { endpointId } = await buildSealedValues(vault);
@@ -242,8 +242,8 @@ describe('the key vault at process start', () => {
 
   describe('the check of thousands of old values that begin like a key id', () => {
     /**
-     * Creates old values without a key id. Their random nonces begin like key ids, and all of them differ. They are stored before the
-     * values of real keys.
+     * Creates old values without a key id. Their random nonces begin like key ids, each like a different one. The table stores these values
+     * before the values of real keys.
      */
     const fill = async (vault: Vault, count: number) => {
       const { clubId } = await buildSealedValues(vault);
@@ -268,7 +268,7 @@ describe('the key vault at process start', () => {
       expect(looks.filter((text) => text.includes('FROM sales_notices'))).to.have.length(3);
     });
 
-    it('finds values of a missing key even if they come after these old values', async () => {
+    it('finds values of a missing key even if the table stores them after these old values', async () => {
       await hashedUnder(one);
       await fill(await readVault(db, keysOf(one)), 2_100);
       const { clubId } = await buildSealedValues(createVault(two, { namesKeys: true }));
@@ -288,7 +288,7 @@ describe('the key vault at process start', () => {
     });
   });
 
-  it('can be checked before a start, without a change to the database', async () => {
+  it('can be checked before a process starts, and the check does not change the database', async () => {
     await hashedUnder(one);
     const { database } = await testConfig();
     expect(await keyMistakes({ database, ...keysOf(one) })).to.deep.equal([]);
@@ -301,7 +301,7 @@ describe('the key vault at process start', () => {
     expect(await keyMistakes({ database: nowhere, ...keysOf(two) }), 'told by others').to.deep.equal([]);
   });
 
-  it('stops a process with a missing key before it serves, and names the ids of the given keys', async () => {
+  it('stops a process that lacks a key before it serves, and names the ids of the given keys', async () => {
     await hashedUnder(one);
     await readVault(db, keysOf(one, three));
     const keys = { masterKey: two, formerMasterKeys: [three] };
@@ -322,7 +322,7 @@ function sealedWith(key: Secret<Buffer>, nonce: Buffer, context: string): Buffer
   return Buffer.concat([nonce, cipher.getAuthTag(), text]);
 }
 
-/** Seals texts like a release that wrote no key ids, with nonces that do or do not begin like a key id. */
+/** Seals texts as a release did that wrote no key ids. The caller chooses whether the nonces begin like a key id. */
 function sealingUnnamed(key: Secret<Buffer>, { seemsNamed }: { seemsNamed: boolean }): Vault {
   const vault = createVault(key);
   return {

@@ -41,7 +41,7 @@ describe('reseal', () => {
     for (const { column, sealed } of await sealedValues(db))
       expect(sealed.subarray(0, 5), column).to.deep.equal(changed.headers[0]);
   };
-  /** Also creates a value that belongs to the service itself: the lasting key. */
+  /** Also creates the lasting key, which is a sealed value of the service itself. */
   const buildAll = async (vault: Vault) => {
     const values = await buildSealedValues(vault);
     await db.run(sql`INSERT INTO vault_secrets (name, sealed) VALUES ('lasting key', ${vault.seal('lasting', 'lasting key')})
@@ -49,7 +49,7 @@ describe('reseal', () => {
     return values;
   };
 
-  it('seals each kind of value again: it opens only under the new key, and its text is unchanged', async () => {
+  it('seals each kind of value with the new key: only that key opens the value, and the text is unchanged', async () => {
     await buildAll(old);
     const texts = await readSealedValues(db, old);
     const columns = new Set((await sealedValues(db)).map(({ column }) => column));
@@ -59,13 +59,13 @@ describe('reseal', () => {
     await expectAllUnderCurrent();
   });
 
-  it('reseals values of releases without key ids, even if the key did not change', async () => {
+  it('reseals values of releases that wrote no key ids, even if the key did not change', async () => {
     await buildAll(changed);
     expect(await endsWith(createVault(now, { namesKeys: true }))).to.deep.equal({ ...nothing, resealed: 8 });
     await expectAllUnderCurrent();
   });
 
-  it('keeps values under the current key, so a second run does nothing', async () => {
+  it('skips values that are under the current key, so a second run changes nothing', async () => {
     await buildAll(old);
     await buildAll(changing);
     expect(await endsWith()).to.deep.equal({ ...nothing, resealed: 8 });
@@ -74,7 +74,7 @@ describe('reseal', () => {
     expect(await sealedValues(db)).to.deep.equal(sealed);
   });
 
-  it('reports unreadable values and continues: altered values, and values of a missing key', async () => {
+  it('reports altered values and values of a missing key as unreadable, and continues', async () => {
     const { endpointId } = await buildAll(old);
     await buildSealedValues(createVault(new Secret(randomBytes(32)), { namesKeys: true }));
     await db.run(sql`UPDATE webhook_endpoints SET secret = secret || 'x'::bytea WHERE id = ${endpointId}`);
@@ -90,7 +90,7 @@ describe('reseal', () => {
       .with.length(8);
   });
 
-  /** Reseals while the transaction of `work` is open. The transaction commits before the second pass, and its locked rows are then free. */
+  /** Reseals while the transaction of `work` is open. The transaction commits before the second pass, which can then lock the rows. */
   const resealBeside = async (work: Parameters<typeof withOpenTransaction>[0]) => {
     const [passed, committed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let resealing: ReturnType<typeof endsWith> | undefined;
@@ -151,7 +151,7 @@ describe('reseal', () => {
     ]);
   });
 
-  it('repeats after a pause until a pass finds no value under the former key', async () => {
+  it('repeats its pass after a pause until a pass finds no value under the former key', async () => {
     await buildAll(old);
     let pauses = 0;
     const pause = async () => {
@@ -173,7 +173,7 @@ describe('reseal', () => {
     });
   });
 
-  it('keeps a rotation that runs during the first pass, and then seals the secrets of that rotation', async () => {
+  it('keeps the secrets of a rotation that commits during the first pass, and seals them again later', async () => {
     const { clubId, endpointId } = await buildAll(old);
     const texts = await readSealedValues(db, old);
     let secret = '';
@@ -190,7 +190,7 @@ describe('reseal', () => {
     });
   });
 
-  it('does not undo a rotation that happens between its read and its write', async () => {
+  it('does not overwrite a secret that is rotated between the read and the write of the reseal', async () => {
     const { clubId, endpointId } = await buildAll(old);
     let secret: string | undefined;
     const rotating = observing(db, async (statement) => {
@@ -209,7 +209,7 @@ describe('reseal', () => {
     expect(ended).to.deep.equal({ ...nothing, resealed: 6 });
   });
 
-  it('seals each value once in two simultaneous runs', async () => {
+  it('seals each value only once if two runs work simultaneously', async () => {
     for (let count = 0; count < 4; count++) await buildAll(old);
     const texts = await readSealedValues(db, old);
     const [one, two] = await Promise.all([endsWith(), endsWith()]);
@@ -233,13 +233,13 @@ describe('reseal', () => {
       kills += 1;
       expect(await readSealedValues(db, changing)).to.deep.equal(texts);
     }
-    // Each run executed one statement more than the previous run, and skipped the finished values.
+    // Each run executed one statement more than the run before, and skipped the values that were already resealed.
     expect(kills).to.be.greaterThan(10);
     expect(resealed).to.equal(0);
     expect(await readSealedValues(db, changed)).to.deep.equal(texts);
   });
 
-  it('finds the remaining values by index, without reading finished values', async () => {
+  it('finds the remaining values through an index, and reads no value that is already resealed', async () => {
     await buildAll(old);
     await db.run(sql`INSERT INTO sales_notices (id, club_id, connection_id, platform, body, proof, received_at, next_attempt_at)
       SELECT gen_random_uuid(), club_id, connection_id, platform, body, ${changing.headers[0]}::bytea || proof, received_at, next_attempt_at
@@ -260,7 +260,7 @@ describe('reseal', () => {
     }
   });
 
-  it('keeps every text through any sequence of changes to values and keys (generated)', async () => {
+  it('changes no text, in any generated sequence of changes to values and keys', async () => {
     const keys = Array.from({ length: 3 }, () => new Secret(randomBytes(32)));
     const act = fc.record({
       act: fc.constantFrom('write', 'rotate', 'promote', 'reseal', 'kill', 'drop'),
@@ -338,7 +338,7 @@ function killedOnly(error: unknown): void {
   if (!(error instanceof Killed)) throw error;
 }
 
-/** A database whose client fails after this number of statements. */
+/** A database whose connection fails after this number of statements. */
 function endingAt(db: Database, statements: number): Database {
   let remaining = statements;
   return observing(db, () => {

@@ -43,7 +43,7 @@ describe('the connection to the model', () => {
       expect(model.closedByClient()).to.equal(0);
     });
 
-  it('is closed after a complete answer if the response never ends', async () => {
+  it('is closed after a complete answer if the server never ends its response', async () => {
     expect(await answered({ silentAfter: eventsOfAnAnswer })).to.deep.equal(all);
     expect(model.closedByClient()).to.equal(0);
     await until('the end', { timeoutMs: 10_000 }, async () => model.closedByClient() === 1);

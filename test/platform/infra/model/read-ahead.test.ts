@@ -4,7 +4,7 @@ import { readAhead } from '../../../../platform/infra/model/read-ahead.ts';
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('readAhead', () => {
-  it('delivers all items that arrived before the stream failed, then the error', async () => {
+  it('delivers all items that arrived before the stream failed, and then throws the error', async () => {
     async function* source() {
       yield* [1, 2, 3];
       throw new Error('cut');
@@ -52,7 +52,7 @@ describe('readAhead', () => {
     expect(leaves).to.equal(1);
   });
 
-  it('throws undefined if the source throws undefined', async () => {
+  it('throws the value undefined if the source throws undefined', async () => {
     async function* source(): AsyncGenerator<number> {
       yield* [];
       throw undefined;

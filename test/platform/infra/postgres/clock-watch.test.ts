@@ -41,7 +41,7 @@ describe('the clock of a process compared with the clock of Postgres (DEC-99)', 
     });
   }
 
-  it('is right within 60 s, keeps its state while Postgres is unavailable, and logs each wrong state', async () => {
+  it('counts as right within 60 s of Postgres’s clock, and keeps its state while Postgres is unavailable', async () => {
     const { postgres, db } = postgresAt();
     const lines: { level: number; msg: string; offset_seconds: number }[] = [];
     const log = pino({ base: null }, { write: (line) => void lines.push(JSON.parse(line) as (typeof lines)[0]) });
@@ -69,7 +69,7 @@ describe('the clock of a process compared with the clock of Postgres (DEC-99)', 
     ]);
   });
 
-  it('stops the start of a process whose clock is an hour off, with the reason', async function () {
+  it('ends a starting process with an explanation if the two clocks differ by an hour', async function () {
     this.timeout(60_000);
     const preloads = ['./test/run/shifted-clock.mjs', './platform/load.mjs'].flatMap((file) => ['--import', file]);
     await testDatabase();

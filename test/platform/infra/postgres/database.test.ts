@@ -7,7 +7,7 @@ import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { until } from '../../../toolkit/drive/until.ts';
 
-/** Runs a transaction that Postgres aborts with this SQLSTATE in its first `times` tries. */
+/** Runs a transaction. Postgres aborts its first `times` tries with this SQLSTATE. */
 async function ended(sqlState: string, times: number): Promise<{ tries: number; outcome: unknown }> {
   const { db } = await testDeps();
   let tries = 0;
@@ -70,7 +70,7 @@ describe('Database.transaction', () => {
     expect(row?.name).to.not.equal('half');
   });
 
-  it('notifies the relay once after a commit with facts or wakes, and not after other commits (ENG-14)', async () => {
+  it('notifies the relay once after a commit with facts or wakes, but not after other commits (ENG-14)', async () => {
     const { source } = (await testDeps()).db;
     let calls = 0;
     const db = new Database(source, { notify: () => void (calls += 1) });
@@ -86,7 +86,7 @@ describe('Database.transaction', () => {
 });
 
 describe('violates', () => {
-  it('recognizes a violated constraint by its name only', async () => {
+  it('recognizes an error of Postgres only if the error names this constraint', async () => {
     const source = await testDatabase();
     const club = await buildClub();
     const error: unknown = await source

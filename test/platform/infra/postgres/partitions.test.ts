@@ -100,7 +100,7 @@ describe('partitions', () => {
     });
   }
 
-  describe('for rows in the default partition', () => {
+  describe('while the default partition has rows', () => {
     for (const table of [byId, byTime]) {
       it(`are created, and the rows move to the new partitions (${table.name})`, async () => {
         for (const at of [now - 400 * day, now, now + 1, now + 7 * day]) await insert(table, at);
@@ -114,7 +114,7 @@ describe('partitions', () => {
       });
     }
 
-    it('leave a row in the default partition if its time is later than all new partitions', async () => {
+    it('leave a row in the default partition if the row’s time is later than all new partitions', async () => {
       await insert(byId, now + 3_650 * day);
       expect(await preparePartitions(db, byId, now)).to.deep.equal({ made: 5, moved: 0 });
       expect(await placesOf(byId)).to.deep.equal(['parts_by_id_default']);
@@ -133,7 +133,7 @@ describe('partitions', () => {
       expect(await preparePartitions(db, byId, now)).to.deep.equal({ made: 5, moved: 1 });
     });
 
-    it('stay, and a later try drops them', async () => {
+    it('are not dropped, but a later try drops them', async () => {
       await preparePartitions(db, byId, now);
       const names = ['parts_by_id_20261123', 'parts_by_id_20261130'];
       await withOpenTransaction(
@@ -149,7 +149,7 @@ describe('partitions', () => {
     });
   });
 
-  it('are created once by four simultaneous processes', async () => {
+  it('are created only once, even by four simultaneous processes', async () => {
     for (let nth = 0; nth < 10; nth++) await insert(byTime, now + nth);
     const results = await Promise.all(Array.from({ length: 4 }, () => preparePartitions(db, byTime, now)));
     expect(results.reduce((sum, one) => sum + one.moved, 0)).to.equal(10);
@@ -158,7 +158,7 @@ describe('partitions', () => {
     expect(new Set(await placesOf(byTime))).to.deep.equal(new Set(['parts_by_time_20261126']));
   });
 
-  it('receive a row that was committed while their creation waited for the writer of the row', async () => {
+  it('also receive a row whose transaction commits while the creation of the partitions waits for it', async () => {
     let prepared: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(
       (tx) => tx.manager.query(`INSERT INTO parts_by_time (at) VALUES ($1)`, [new Date(now)]),

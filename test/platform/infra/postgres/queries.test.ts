@@ -79,7 +79,7 @@ describe('Queries', () => {
     });
   });
 
-  it('returns a total that is counted in other tables than the page, or that the caller provides', async () => {
+  it('returns a total that it counts in different tables than the page, or that the caller provides', async () => {
     const from = sql`FROM generate_series(1, 7) AS n CROSS JOIN generate_series(1, 2) AS twice`;
     const pairs = {
       columns: selection<{ n: number }>(sql`n`),

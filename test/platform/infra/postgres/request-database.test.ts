@@ -33,13 +33,13 @@ describe('RequestDatabase', () => {
     expect([await nameSeenBy(db), await nameSeenBy(pool)]).to.deep.equal(['changed', 'changed']);
   });
 
-  it('stores nothing of a request that is rolled back', async () => {
+  it('writes nothing if the request is rolled back', async () => {
     await rename('changed');
     await db.rollback();
     expect([await nameSeenBy(db), await nameSeenBy(pool)]).to.deep.equal(['before', 'before']);
   });
 
-  it('stores nothing of work that throws, and begins a new transaction for the next work', async () => {
+  it('writes nothing for work that throws, and begins a new transaction for the next work', async () => {
     const failed = await db
       .transaction(async (tx) => {
         await tx.run(sql`UPDATE clubs SET name = 'half' WHERE id = ${clubId}`);
@@ -60,7 +60,7 @@ describe('RequestDatabase', () => {
     expect(await nameSeenBy(pool)).to.equal('before');
   });
 
-  it('keeps the first transaction if the second throws', async () => {
+  it('commits the first transaction of a handler even if the second transaction throws', async () => {
     await rename('first');
     await db
       .transaction(async (tx) => {
@@ -113,7 +113,7 @@ describe('RequestDatabase', () => {
     expect([tries, outcome, await nameSeenBy(pool)]).to.deep.equal([5, 'done', 'before!']);
   });
 
-  it('notifies the relay once, after the commit, also for facts of a second transaction (ENG-14)', async () => {
+  it('notifies the relay only once, after the commit, even if a second transaction records facts (ENG-14)', async () => {
     await rename('first');
     await db.transaction((tx) => Promise.resolve(tx.notifyRelay()));
     expect(calls).to.equal(0);
@@ -122,7 +122,7 @@ describe('RequestDatabase', () => {
     expect(calls).to.equal(1);
   });
 
-  it('does not notify the relay of a request that is rolled back', async () => {
+  it('does not notify the relay if the request is rolled back', async () => {
     await db.transaction((tx) => Promise.resolve(tx.notifyRelay()));
     await db.rollback();
     await db.commit();
@@ -148,7 +148,7 @@ describe('RequestDatabase', () => {
     expect(await nameSeenBy(db)).to.equal('before');
   });
 
-  it('asks for a connection only once if the pool refuses it', async () => {
+  it('asks for a connection only once if the pool refuses the connection', async () => {
     const steps: string[] = [];
     const refuse = (call: string) => () => {
       steps.push(call);

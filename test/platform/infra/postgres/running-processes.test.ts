@@ -31,14 +31,14 @@ describe('processes that run', () => {
     await stop();
   });
 
-  it('exclude processes that run from a checkout, because a checkout has no version', async () => {
+  it('do not include processes that run from a checkout, because a checkout has no version', async () => {
     const { db } = await testDeps();
     const stop = await keepBeating(db, 'worker', undefined, unexpected);
     expect(await runningBefore(db, '9.0.0')).to.deep.equal([]);
     await stop();
   });
 
-  it('are compared by the numbers of their versions, not by letters', () => {
+  it('are ordered by the numbers in their versions, not by the characters', () => {
     const older = [
       ['0.9.0', '0.10.0'],
       ['0.3.9', '1.0.0'],

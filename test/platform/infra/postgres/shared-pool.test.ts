@@ -10,7 +10,10 @@ describe('the fair sharing of the connection pool (ENG-17)', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
   afterEach(() => mock.timers.reset());
 
-  /** Requests permits in this order. @returns Returns the granted requests in their order. */
+  /**
+   * Creates shares of a pool with this number of permits. @returns the shares, a function that requests a permit, and the names of the
+   * answered requests in the order of their answers
+   */
   function ask(limit: number) {
     const places = createShares(limit);
     const answers: string[] = [];
@@ -39,7 +42,7 @@ describe('the fair sharing of the connection pool (ENG-17)', () => {
     expect(answers).to.deep.equal(['a', 'c']);
   });
 
-  it('refuses work after a wait of 3 s with a transient conflict, and passes no permit to it', () => {
+  it('refuses a request after 3 s with a transient conflict, and gives the request no permit later', () => {
     const places = createShares(1);
     const refusals: unknown[] = [];
     places.enter('club', () => {});

@@ -77,14 +77,14 @@ describe('columns', () => {
     );
   });
 
-  it('names columns as the caller requests, and adds columns of another table', () => {
+  it('names columns as the caller requests, and adds columns of a second table', () => {
     const notice = columns(SalesNotice, { noticeId: 'id', connection_id: 'connectionId' }, 'notice');
     expect(rendered(notice.and(columns(Club, { clubSlug: 'slug', language: 'language' }, 'club'))).text).to.equal(
       'notice.id AS "noticeId", notice.connection_id, club.slug AS "clubSlug", club.language',
     );
   });
 
-  it('finds the column of every property, so that no entity has to name columns by hand', () => {
+  it('derives the name of every column from its property, so that no entity names a column by hand', () => {
     const named = getMetadataArgsStorage().columns.filter(({ options }) => options.name !== undefined);
     expect(named.map(({ propertyName }) => propertyName)).to.deep.equal([]);
   });

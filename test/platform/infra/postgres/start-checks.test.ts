@@ -65,7 +65,7 @@ describe('the checks of Postgres before a start', () => {
     await limitRole(ofRole.reveal());
   });
 
-  it('report a direct address of another database, or of no server', async () => {
+  it('report a direct address that leads to a different database or to no server', async () => {
     const elsewhere = addressOf((url) => (url.pathname = nameOf(other)));
     expect(await mistakes({ directUrl: elsewhere })).to.deep.equal([
       'A listener at DATABASE_DIRECT_URL does not receive the notifications of DATABASE_URL: a transaction pooler is in between, or it is another database. Set DATABASE_DIRECT_URL to the address of Postgres itself, or of a session pooler.',
@@ -97,7 +97,7 @@ describe('the checks of Postgres before a start', () => {
     }
   });
 
-  it('wait for each connection no longer than the given time', async () => {
+  it('wait for each connection only as long as the caller allows', async () => {
     const { hostname, port } = new URL(database().url.reveal());
     let connections = 0;
     const lead = (near: net.Socket) => {
@@ -127,7 +127,7 @@ describe('the checks of Postgres before a start', () => {
     }
   });
 
-  it('report to an old build that the schema lacks its columns, but not to a later build or a checkout', async () => {
+  it('report to an old build that the schema lacks columns of this build, but not to a later build', async () => {
     await source.query(`INSERT INTO schema_contractions (migration, needs) VALUES ('Contracting1', '99.1.0')`);
     const mistakesOfBuild = (version: string) => databaseMistakes(database(), { version, buildId: 'a' });
     try {
@@ -158,7 +158,10 @@ describe('the checks of Postgres before a start', () => {
 describe('prepared statements of two sessions', () => {
   type Statements = Map<string, number>;
   const refused = (code: string) => Object.assign(new Error('refused'), { code });
-  /** A client that prepares each statement once. @param servers the server sessions, which the pooler gives to this client in rotation */
+  /**
+   * Returns a client that prepares each statement only once. @param servers the server sessions, which the pooler gives to this client in
+   * rotation
+   */
   const client = (...servers: Statements[]) => {
     const known = new Set<string>();
     let calls = 0;
@@ -176,7 +179,7 @@ describe('prepared statements of two sessions', () => {
     return { query: query as never };
   };
 
-  it('count as mixed up if a statement already exists, is missing, or belongs to the other client', async () => {
+  it('count as mixed up if a statement exists already, is missing, or belongs to the other client', async () => {
     const servers = () => [new Map(), new Map(), new Map()] as [Statements, Statements, Statements];
     const looks = {
       'each client has its own session': ([a, b]: Statements[]) => [[a], [b]],

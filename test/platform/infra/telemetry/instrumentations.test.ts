@@ -1,4 +1,4 @@
-/** Spans of instrumented requests, statements and errors that contain names and secrets, in a separate process. */
+/** Tests the spans of requests, statements and errors that contain names and secrets. A separate process makes the spans. */
 import { expect } from 'chai';
 import { spawnSync } from 'node:child_process';
 import { projectDirectory, scriptArguments } from '../../../../dev/project.ts';
@@ -58,14 +58,14 @@ describe('traced requests', () => {
   });
 
   it('send no trace header to any other server', () => {
-    expect(traces.receivedHeaders).to.have.length(12); // Each request has three spans, and each probe has three spans, too.
+    expect(traces.receivedHeaders).to.have.length(12); // Three spans come from each request, and three from each probe.
     for (const headers of traces.receivedHeaders) {
       expect(headers).to.include('authorization');
       expect(headers).not.to.include.oneOf(['traceparent', 'tracestate', 'baggage', 'b3']);
     }
   });
 
-  it('continue the trace of a trusted proxy, and of no other peer', () => {
+  it('continue the trace of a trusted proxy, but not the trace of any other peer', () => {
     const request = (spans: readonly ExportedSpan[]) => spans.filter(({ name }) => name === 'POST /v1/clubs/{clubId}');
     expect(request(traces.untrusted).map(({ traceId }) => traceId)).not.to.include('1'.repeat(32));
     expect(request(traces.untrusted).map(({ parent }) => parent)).to.deep.equal([undefined]);
@@ -74,11 +74,11 @@ describe('traced requests', () => {
     ]);
   });
 
-  it('have no span for probes, with a query or without', () => {
+  it('do not include probes, with or without a query', () => {
     expect(traces.probes).to.deep.equal([]);
   });
 
-  it('have no status if the caller disconnects before the response', () => {
+  it('have a span without a status if the caller disconnects before the response', () => {
     expect(traces.disconnected.map(({ name, failed, attributes }) => ({ name, failed, attributes }))).to.deep.equal([
       {
         name: 'POST /v1/clubs/{clubId}',

@@ -20,7 +20,7 @@ async function afterItsSpan<T>(work: () => Promise<T>): Promise<T> {
 }
 
 describe('spans, while tracing is off', () => {
-  it('do not exist: the work runs without a trace id', async () => {
+  it('are not created, and the work runs without a trace id', async () => {
     expect(isTracing()).to.equal(false);
     expect(await inSpan('work', {}, async () => [traceparent(), traceId()])).to.deep.equal([undefined, undefined]);
     failSpan(new Error('without a span'));
@@ -30,7 +30,7 @@ describe('spans, while tracing is off', () => {
 describe('spans', () => {
   const spans = useTracing(() => now);
 
-  it('have the active span as parent, and provide the traceparent for later work', async () => {
+  it('have the active span as parent, and provide a traceparent for work that they cause later', async () => {
     const ids = await inSpan('outer', {}, () => inSpan('inner', {}, async () => [traceparent(), traceId()]));
     const [inner, outer] = spans();
     expect([inner?.name, outer?.name]).to.deep.equal(['inner', 'outer']);
@@ -54,7 +54,7 @@ describe('spans', () => {
     expect(step?.links).to.deep.equal([origin.spanId]);
   });
 
-  it('have links to all causes after the first cause', async () => {
+  it('have a link to each cause except the first, which is their parent', async () => {
     const links = [`00-${'3'.repeat(32)}-${'4'.repeat(16)}-00`, 'no span'];
     await inSpan('batch', { cause: { traceparent: written, at: now }, links }, nothing);
     expect(spans()[0]).to.include({ parent: origin.spanId });
@@ -92,7 +92,7 @@ describe('spans', () => {
     expect(await afterItsSpan(async () => [traceparent(), traceId()])).to.deep.equal([undefined, undefined]);
   });
 
-  it('fail with a code, never with a message', async () => {
+  it('record a failure by its code, never by its message', async () => {
     const error = Object.assign(new Error('of mary@example.com'), { code: '23505' });
     const thrown = inSpan('step', {}, () => Promise.reject(error));
     expect(await thrown.catch((caught: unknown) => caught)).to.equal(error);
@@ -103,7 +103,7 @@ describe('spans', () => {
     ]);
   });
 
-  it('have only attributes from the list, with values of the kind that the list requires', async () => {
+  it('have only attributes of a fixed list, with values of the kind that the list requires', async () => {
     const attributes = {
       'club.fact.type': 'student.created',
       'club.workflow.id': 'webhook-delivery/0190-7c',
@@ -122,7 +122,7 @@ describe('spans', () => {
     });
   });
 
-  it('continue only from a valid traceparent', async () => {
+  it('continue a trace only from a valid traceparent', async () => {
     const texts = [null, '', 'x', `01${written.slice(2)}`, written.replaceAll('1', '0'), `${written}-more`];
     await eachCase(texts, async (text) => {
       await inSpan('step', { cause: { traceparent: text as string, at: now } }, nothing);

@@ -1,4 +1,7 @@
-/** A student who never gives up: the student sends a question again under its id, and reattaches when a stream breaks. */
+/**
+ * A student who never gives up. If a call fails, the student sends the question again under the same id. If a stream breaks, the student
+ * reattaches.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import type { Id } from '../../../../platform/core/ids.ts';
@@ -70,7 +73,7 @@ export async function askOnce(
         parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
       }
     } catch {
-      // The API that wrote the stream is dead. The text so far counts.
+      // The API that wrote the stream is dead. The student keeps the text that has arrived.
     } finally {
       clearTimeout(timer);
     }

@@ -9,7 +9,7 @@ export interface AnswerTally {
   byStatus: Readonly<Record<string, number>>;
   /** Questions that never ended, and questions whose student never saw the end. */
   lostAnswers: string[];
-  /** Answers whose row has another text than the log or the text that the student received. */
+  /** Answers whose text in the row differs from the text in the log or from the text that the student received. */
   torn: string[];
   /** Answers that were not charged exactly once, and budgets that differ from the sum of the charges. */
   miscounted: string[];

@@ -41,8 +41,8 @@ interface RunRow {
 }
 
 /**
- * If a student got the tag at least this long before the wait ended, the run must have seen the tag. The margin covers the time for reading
- * and locking.
+ * If a student got the tag at least this long before the wait ended, the run must have seen the tag. The run needs this time to read and to
+ * lock.
  */
 const clearlyMs = 5_000;
 
@@ -120,7 +120,7 @@ async function effectsIn(source: DataSource, { givenTag, seenTag }: Tags): Promi
   return effects.map(({ effect }) => effect);
 }
 
-/** A run that ended must have passed all steps and must have a row for each mail. */
+/** Checks that an ended run has passed all steps and has a row for each mail. */
 function stepsMissing({ id, outcomes }: RunRow, mails: readonly MailOfStep[]): string[] {
   const steps = [...always, outcomes['wait'] === 'then' ? 'in time' : 'late'];
   const lacking = steps.filter((step) => outcomes[step] === undefined).map((step) => `step ${step} of run ${id}`);

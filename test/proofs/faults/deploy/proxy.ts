@@ -1,4 +1,4 @@
-/** A load balancer in front of an installation: it forwards each request to an API process that says that it is ready. */
+/** A load balancer in front of an installation: it forwards each request to an API process that reports readiness. */
 import { Agent, createServer, request as send, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { host } from '../../../../dev/stack/ports.ts';
@@ -8,11 +8,11 @@ export interface Proxy {
   readonly url: string;
   /** The number of forwarded requests that got an answer. */
   readonly answered: number;
-  /** A line for each request that found no ready process, got a 5xx, or lost its answer on the way. Streams may end early. */
+  /** A line for each request for which no process was ready, whose answer was a 5xx, or whose answer was lost. A stream may end early. */
   readonly refused: readonly string[];
   /** Adds a process to the targets. @param api its URL */
   add(api: string): void;
-  /** Sets whether a process is ready, for a proxy that does not probe. */
+  /** Sets whether a process is ready, if the proxy does not probe the processes itself. */
   tell(api: string, isReady: boolean): void;
   remove(api: string): void;
   stop(): Promise<void>;
@@ -21,8 +21,8 @@ export interface Proxy {
 /** The interval of the readiness probes; a load balancer asks every second or two. */
 const lookEveryMs = 250;
 /**
- * The number of probes without an answer after which a process counts as gone. A process that answers that it is not ready counts as gone
- * immediately.
+ * After this number of probes without an answer the proxy sends a process no more requests. If a process answers that it is not ready, the
+ * proxy does so immediately.
  */
 const silencesAtMost = 3;
 const answerWithinMs = 5_000;

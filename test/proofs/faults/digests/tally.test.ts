@@ -59,7 +59,7 @@ describe('tally of the digest proof', () => {
     expect(tallied([row('ada'), skipped], received.slice(0, 1), new Set(['grace']))).to.deep.equal(oneSent);
   });
 
-  it('reports a sent row without a message or an open row, and only counts unknown outcomes', () => {
+  it('reports an open row, and a sent row without a message, but only counts rows with an unknown outcome', () => {
     expect(tallied(rows, received.slice(0, 1)).untrue).to.equal(1);
     expect(tallied([row('ada'), row('grace', { status: 'sending' })]).untrue).to.equal(1);
     const unknown = [row('ada'), row('grace', { status: 'failed', error: outcomeUnknown })];

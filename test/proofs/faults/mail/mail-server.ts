@@ -1,6 +1,6 @@
 /**
- * Runs a mail server in its own process, so that the proof can kill it. The server logs each message before it accepts the message, so
- * the log says what was received. The variable SMTP_PORT sets the port, and MAIL_LOG the file.
+ * Runs a mail server in its own process, so that the proof can kill it. The server logs each message before it accepts the message, so the
+ * log contains every message that the server received. The variable SMTP_PORT sets the port, and MAIL_LOG the file.
  */
 import { appendFileSync } from 'node:fs';
 import { SMTPServer } from 'smtp-server';

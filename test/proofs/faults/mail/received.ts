@@ -19,7 +19,7 @@ export const receivedIn = (log: string): Received[] =>
         .map((line) => JSON.parse(line) as Received)
     : [];
 
-/** The outcome of a mail by its row. */
+/** A mail and its outcome, as its row in Postgres states. */
 export interface MailRow {
   id: Id;
   status: string;

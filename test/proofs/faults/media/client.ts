@@ -3,7 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { Library } from './libraries.ts';
 
-/** The time limit of a call. It is longer than any call takes, because a call that succeeds after the client gave up would happen twice. */
+/**
+ * The time limit of a call. It is longer than any call takes. Otherwise a call could succeed after the client gave up, and the repetition
+ * would have the effect twice.
+ */
 const answerWithinMs = 30_000;
 const pauseMs = 200;
 

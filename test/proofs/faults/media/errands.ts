@@ -1,4 +1,7 @@
-/** The operations on files: each club has one errand of each kind, with the expected outcome of its files. */
+/**
+ * The operations of clients on files, called errands. Each club gets one errand of each kind, and each errand states the expected outcome
+ * of its files.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import sharp from 'sharp';
 import type { Id } from '../../../../platform/core/ids.ts';
@@ -20,7 +23,7 @@ export interface ExpectedFile {
 }
 
 export interface Errands {
-  /** Does the errand with this number, which counts from 0. @returns the files of the errand */
+  /** Performs the errand with this number. Numbers start at 0. @returns the files of the errand */
   run(number: number, library: Library): Promise<ExpectedFile[]>;
   readonly cuts: number;
 }

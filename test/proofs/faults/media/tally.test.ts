@@ -146,7 +146,7 @@ describe('tally of the media proof', function () {
     );
   });
 
-  it('reports an object of a deleted file that exists minutes after the upload URL expired', async () => {
+  it('reports an object of a deleted file if the object still exists minutes after the upload URL expired', async () => {
     const [file] = expectedFiles as [ExpectedFile];
     expectedFiles[0] = { ...file, becomes: 'removed' };
     await query(

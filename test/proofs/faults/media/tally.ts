@@ -60,8 +60,9 @@ interface Contents {
 }
 
 /**
- * First erases the objects that were written after the deletion of their file. For this step, all upload URLs expired minutes ago. Then
- * erases leftovers and abandoned reservations. For this step, a day has passed. After that, every object must belong to an existing file.
+ * Erases all leftovers. The first step runs as if all upload URLs had expired minutes ago, and erases objects that were written after the
+ * deletion of their file. The second step runs as if a day had passed, and erases other leftovers and abandoned reservations. Afterwards
+ * every object must belong to an existing file.
  */
 export async function tallyFiles(
   source: DataSource,

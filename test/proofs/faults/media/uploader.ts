@@ -1,6 +1,6 @@
 /**
- * Uploads a file by the method that its reservation names. The client breaks resumable uploads several times, and continues each at its
- * offset.
+ * Uploads a file by the method that its reservation names. The client interrupts resumable uploads several times, and continues each upload
+ * at its offset.
  */
 import { once } from 'node:events';
 import { request } from 'node:http';
@@ -25,7 +25,7 @@ interface Upload {
 const pauseMs = 200;
 /** The share of upload requests that the client breaks off. */
 const cutShare = 0.6;
-/** The limit for a request that the client does not break. */
+/** The time limit for a request that the client does not interrupt. */
 const pieceWithinMs = 30_000;
 
 /**
@@ -99,9 +99,9 @@ async function sendByTus({ url, headers: authorization }: Upload, bytes: Buffer)
 }
 
 /**
- * Sends a piece. The next HEAD shows how much arrived.
- * @param cutBefore the connection breaks after a random number of bytes, which is smaller than this number; with 0 the client sends all
- * bytes
+ * Sends a piece of the file. The next HEAD request shows how many bytes have arrived.
+ * @param cutBefore the connection breaks after a random number of bytes, which is smaller than this number; if this number is 0, the client
+ * sends all bytes
  */
 async function sendPiece(
   location: string,

@@ -1,4 +1,4 @@
-/** The calls of students. After a lost answer the student reads the outcome of the call before repeating the call. */
+/** The calls of students. If an answer is lost, the student first reads whether the call took effect, and only then repeats the call. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { OfferedMentorship, Student } from './scene.ts';

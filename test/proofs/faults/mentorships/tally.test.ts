@@ -82,7 +82,7 @@ describe('tally of the mentorship proof', () => {
     expect(tallySessions(right)).to.deep.equal(nothing);
   });
 
-  it('reports two sessions of a mentor that overlap, with the buffer included', () => {
+  it('reports two sessions of a mentor that overlap if the buffer after a session counts as part of it', () => {
     const overlapsAt = (startsAt: Date) =>
       tallied(beside({ studentId: 'grace', startsAt, endsAt: minutes(200), busyUntil: minutes(205) })).doubleBooked;
     expect(overlapsAt(minutes(74))).to.deep.equal(['mentorId m1: s1 and s2']);
@@ -91,14 +91,14 @@ describe('tally of the mentorship proof', () => {
     expect(tallied(canceled).doubleBooked).to.deep.equal([]);
   });
 
-  it('reports two sessions of a student that overlap, without the buffer', () => {
+  it('reports two sessions of a student only if the sessions themselves overlap, without the buffer', () => {
     const overlapsAt = (startsAt: Date) =>
       tallied(beside({ mentorId: 'm2', startsAt, endsAt: minutes(200), busyUntil: minutes(205) })).doubleBooked;
     expect(overlapsAt(minutes(69))).to.deep.equal(['studentId ada: s1 and s2']);
     expect(overlapsAt(minutes(70))).to.deep.equal([]);
   });
 
-  it('reports a reminder as missing if it has no mail, or if its sent mail did not arrive', () => {
+  it('reports a reminder as missing if no mail exists, or if the sent mail did not arrive', () => {
     const without = tallied({ mails: right.mails.slice(0, 2), received: right.received.slice(0, 2) });
     expect(without).to.deep.equal({ ...nothing, remindersMissing: ['s1 mentorship_hour_before 0'] });
     const unarrived = tallied({ received: right.received.slice(0, 2) });
@@ -133,7 +133,7 @@ describe('tally of the mentorship proof', () => {
     expect(tallied({ mails: [...right.mails, failed] })).to.deep.equal(nothing);
   });
 
-  it('counts two mails of one kind for one time as sent twice, and the same message as a repetition', () => {
+  it('counts two mails of one kind for one time as a duplicate, but the same message only as a repetition', () => {
     const doubled = tallied({
       mails: [...right.mails, mail('h2', 'hour_before')],
       received: [...right.received, arrival('h2')],
@@ -163,7 +163,7 @@ describe('tally of the mentorship proof', () => {
     expect(late.vain).to.deep.equal([`s1 mentorship_hour_before 0 at ${minutes(-4).toISOString()}`]);
   });
 
-  it('expects each mail to a permanently refused address to fail, and reports its arrival', () => {
+  it('expects each mail to a permanently refused address to fail, and reports an arrival of such a mail', () => {
     const email = 'ada@gone.example';
     const refused = right.mails.map((one) => ({ ...one, email, status: 'failed' }));
     expect(tallied({ mails: refused, received: [] })).to.deep.equal(nothing);

@@ -1,5 +1,6 @@
 /**
- * Compares the booked sessions and their mails with the rules: sessions by their rows, mails by their rows and the log of the mail server.
+ * Checks whether the booked sessions and their mails follow the rules. Reads sessions from their rows, and mails from their rows and from
+ * the log of the mail server.
  */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../../platform/core/ids.ts';
@@ -20,11 +21,11 @@ export interface SessionRow {
   sequence: number;
   startsAt: Date;
   endsAt: Date;
-  /** The end of the session with the buffer of the mentor. */
+  /** The end of the buffer that the mentor has after the session. */
   busyUntil: Date;
 }
 
-/** A time of a session, from its booking or its last move. */
+/** A time of a session, which a booking or a move has set. */
 interface TimeRow {
   sessionId: Id;
   sequence: number;
@@ -43,7 +44,7 @@ interface SessionMailRow {
   sequence: number;
   template: string;
   status: string;
-  /** Empty for a removed student. */
+  /** The address of the recipient. It is empty for a removed student. */
   email: string;
 }
 
@@ -68,7 +69,7 @@ export interface SessionTally {
   sessions: number;
   /** A line for each pair of overlapping sessions of a mentor or student. */
   doubleBooked: string[];
-  /** The number of reminders that had to be sent. */
+  /** The number of reminders that the engine had to send. */
   reminders: number;
   /** A line for each expected reminder that did not arrive. */
   remindersMissing: string[];
@@ -183,7 +184,7 @@ function expectedKinds({ sessions, times, judgedAt }: Evidence): string[] {
   const removed = new Set(sessions.filter(({ isRemoved }) => isRemoved).map(({ id }) => id));
   return lastTimes(times).flatMap((time) => {
     const of = (template: string) => kindOf({ ...time, template });
-    // A removed student gets no mail, but the mentor must get one.
+    // A removed student gets no mail, but the mentor must get a mail about the cancellation.
     if (time.status === 'canceled' && removed.has(time.sessionId)) return [of('mentorship_mentor_canceled')];
     if (time.status === 'canceled') return [of('mentorship_canceled'), of('mentorship_mentor_canceled')];
     const reminders = remindersOf(time).filter(({ due }) => due > time.bookedAt.getTime() && due <= judgedAt.getTime());
@@ -224,8 +225,8 @@ function allReminders({ times }: Evidence): Reminder[] {
 const isSpared = ({ due, bookedAt, leftAt = Number.POSITIVE_INFINITY }: Reminder) => bookedAt < due && leftAt <= due;
 
 /**
- * Finds reminders that may not arrive. A reminder may not arrive before it is due, or if it was due before the booking. If a session was
- * moved or canceled before a reminder was due, the reminder for the old time may not arrive. If the session changed later, the reminder may
+ * Finds forbidden reminders. A reminder must not arrive before it is due, or if it was due before the booking. If a session was moved or
+ * canceled before a reminder was due, the reminder for the old time must not arrive. If the session changed later, the reminder may
  * arrive only within the time limit of a message.
  */
 function vainReminders(evidence: Evidence, arrivalsOf: (mail: SessionMailRow) => readonly Received[]): string[] {

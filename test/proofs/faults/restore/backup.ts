@@ -1,6 +1,6 @@
 /**
- * Makes the backup of docs/how-to/back-up-and-restore.md from a running Postgres: an archive of its log, a base backup, and a point in
- * time.
+ * Makes a backup of a running Postgres as docs/how-to/back-up-and-restore.md describes: an archive of its log, a base backup, and a point
+ * in time.
  */
 import { appendFile, chown, mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -27,7 +27,7 @@ export interface Backup {
 const withinMs = 60_000;
 
 /**
- * Makes the server archive its log, and restarts the server for that.
+ * Configures the server to archive its log. The server restarts to use the setting.
  * @param directory the directory of the server, in the directory of the stack
  * @param pgBasebackup the path of the program
  */

@@ -8,10 +8,10 @@ import type { Pool } from './pool.ts';
 import { oneOf } from './references.ts';
 import type { Json, JsonRecord } from './step.ts';
 
-/** @returns undefined if a needed value does not exist */
+/** @returns the body; undefined if a value that the body needs does not exist */
 type BodyMaker = (draw: Draw, pool: Pool) => Json | undefined;
 
-/** Takes a token that was mailed for one of these purposes. */
+/** Returns a token that the service mailed for one of these purposes. */
 const withToken =
   (purposes: readonly TokenPurpose[], more: (draw: Draw) => JsonRecord = () => ({})): BodyMaker =>
   (draw, pool) => {

@@ -10,7 +10,7 @@ const ajv = new Ajv2020({ strict: false, discriminator: true });
 addFormats.default(ajv);
 ajv.addSchema(contractDocument, 'contract');
 
-/** The contract does not validate these parameters. If a value is unknown, the API answers that the record does not exist. */
+/** The contract does not validate these parameters. If the API does not know a value, it answers that the record does not exist. */
 const unjudged: readonly string[] = ['clubId', 'certificateCode', 'slug'];
 
 /**

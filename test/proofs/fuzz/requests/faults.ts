@@ -10,7 +10,10 @@ import { boundsOf, numberOf, propertiesOf, requiredOf, schemaAt, type Place } fr
 const malformed = 'malformed_request' as const;
 const invalid = 'invalid_request' as const;
 
-/** A broken copy of a value: the change, the expected code, and the copy. The value is undefined if the property is removed. */
+/**
+ * A copy of a value with one fault: the fault in words, the expected code, and the copy. The copy is undefined if the fault is a missing
+ * property.
+ */
 type Broken = readonly [what: string, code: ErrorCode, value: Json | undefined];
 
 /** Returns the invalid versions of a valid request, grouped by the part of the request that has the fault. */
@@ -121,7 +124,7 @@ function inBody(operation: ContractOperation, valid: RequestStep): RequestStep[]
   ];
 }
 
-/** Every copy of a value with one fault, at any depth. */
+/** Returns all copies of a value that have one fault, at any depth. */
 function brokenAt(schemaOrReference: JsonObject, value: Json, place: Place, anyText: boolean): Broken[] {
   const schema = branchOf(schemaAt(schemaOrReference), value);
   const here = (what: string, code: ErrorCode, broken: Json | undefined): Broken => [
@@ -191,8 +194,8 @@ function brokenArray(schema: JsonObject, value: readonly Json[], here: Here): Br
 }
 
 /**
- * Makes another item for a list that is too long. If the items are ids, each new id differs, so that the list breaks only the rule about
- * its length.
+ * Makes a further item for a list that will be too long. If the items are ids, each new id differs from the others, so that the list breaks
+ * only the rule about its length.
  */
 const another = (item: Json, at: number): Json => (typeof item === 'string' && at > 0 ? `{{uuid:${at}}}` : item);
 

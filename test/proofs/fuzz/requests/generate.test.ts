@@ -78,7 +78,7 @@ describe('test/proofs/fuzz/requests/generate', () => {
     expect(new Set([1, 2, 3, 4, 5].map(requestOfSeed))).to.have.length(5);
   });
 
-  it('usually names an id of the pool, and sometimes an id that is foreign, deleted or unknown', () => {
+  it('names an existing id in most requests, and a foreign, deleted or unknown id in some requests', () => {
     const pool = new Pool();
     for (const [template, club] of [
       ['{{own.course}}', 'own'],

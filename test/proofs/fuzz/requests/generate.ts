@@ -22,7 +22,10 @@ export interface Surroundings {
 export interface Wishes {
   /** The percentage of requests with a fault. */
   readonly faulty: number;
-  /** The percentage of requests from a permitted caller; 100 means always from the caller with the most rights. */
+  /**
+   * The percentage of requests from a caller who may make them. If the percentage is 100, all requests come from the caller with the most
+   * rights.
+   */
   readonly permitted: number;
   /** The percentage of valid writes that are sent at the same time as another request about the same record. */
   readonly beside: number;
@@ -60,7 +63,7 @@ export function generateRequest(
   return { ...valid, beside: rivalOf(draw, operation, valid, surroundings) };
 }
 
-/** @returns the valid request itself if no fault is found */
+/** @returns the request with one fault, or the valid request itself if the function finds no fault for it */
 function withFault(
   draw: Draw,
   operation: ContractOperation,
@@ -150,7 +153,7 @@ function callerFor(draw: Draw, { auth, roles }: ContractOperation, permitted: nu
 
 const ranks: Readonly<Partial<Record<CallerName, true>>> = { owner: true, admin: true, editor: true, support: true };
 
-/** Fills the parameters from the last to the first, because a nested record determines its parents. */
+/** Chooses the parameters of the path from the last to the first, because a nested record determines its parents. */
 function pathFor(
   draw: Draw,
   operation: ContractOperation,

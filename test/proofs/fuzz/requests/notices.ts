@@ -1,4 +1,7 @@
-/** Makes bodies of notices, whose schema allows any object: valid notices of each platform, and notices with one corrupted part. */
+/**
+ * Makes bodies of notices: valid notices of each platform, and notices with one corrupted part. The schema of notices allows any object,
+ * and so does not help.
+ */
 import { hotmartCancellation, hotmartPurchase, kiwifyOrder } from '../../../toolkit/builders/platform-notices.ts';
 import { billingEvents } from '../../../toolkit/builders/billing-events.ts';
 import type { Draw } from './draw.ts';

@@ -41,7 +41,8 @@ export class Pool {
   }
 
   /**
-   * Returns ids of every kind. The names of steps in automations are no ids, because their authors choose them, often as single letters.
+   * Returns the ids of all kinds of records. The result has no names of steps in automations, because authors choose these names, often as
+   * single letters.
    */
   ids(club: ClubName): Entry[] {
     const isId = ({ kind, value }: Entry) => !kind.includes('.') && kind !== 'club' && /^[\da-f-]{36}$/i.test(value);

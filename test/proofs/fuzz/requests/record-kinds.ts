@@ -1,7 +1,7 @@
 /** Derives the kind of a record from the name of a path segment, a parameter or a property of the contract. */
 import { contractOperations, type ContractOperation, type OperationId } from '../../../../contract/contract.ts';
 
-/** Kinds whose name in the contract is not the singular of the kind. */
+/** Kinds of records that have a different name in the contract: the name in the contract, and then the kind. */
 const spelled: Readonly<Record<string, string>> = {
   webhook_endpoint: 'endpoint',
   sales_connection: 'connection',
@@ -26,7 +26,7 @@ const spelled: Readonly<Record<string, string>> = {
   organization: 'club',
 };
 
-/** The kind of the record in the answer, for operations whose path names a record of another kind. */
+/** The kind of the record in the answer, for operations whose path names a record of a different kind. */
 const answerKinds: Partial<Record<OperationId, string>> = {
   getClubBySlug: 'club',
   sendTestWebhook: 'webhook_delivery',

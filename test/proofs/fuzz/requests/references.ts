@@ -12,8 +12,8 @@ export interface Shares {
   /** An existing record with its UUID in capital letters. */
   readonly upperCase: number;
   /**
-   * Which existing record is preferred: a record of the scene, or the newest record. Records of the scene belong together, and no other
-   * record uses the newest record.
+   * The preferred existing record: a record of the scene, or the newest record. Records of the scene belong together. No other record
+   * refers to the newest record.
    */
   readonly prefers?: 'scene' | 'newest';
 }

@@ -1,4 +1,7 @@
-/** The steps of the fuzzer as data. Rounds make sequences of steps, failures are shrunk to shorter sequences, and case files store them. */
+/**
+ * The steps of the fuzzer as data. The fuzzer makes sequences of steps, shrinks a sequence that fails, and stores such sequences in case
+ * files.
+ */
 import type { OperationId } from '../../../../contract/contract.ts';
 import type { ErrorCode } from '../../../../platform/core/error-codes.ts';
 
@@ -35,7 +38,7 @@ interface Fault {
 
 /**
  * A request. Its texts may contain templates, such as `{{own.course}}` of the scene or `{{s3/data/id}}` of the answer to step `s3`. The
- * templates make a sequence repeatable in another world.
+ * templates make it possible to repeat a sequence in a new world.
  */
 export interface RequestStep {
   /** The name by which templates of later steps identify the answer. */
@@ -52,13 +55,13 @@ export interface RequestStep {
   readonly headers?: Readonly<Record<string, string>>;
   /** A method that replaces the method of the operation. */
   readonly method?: string;
-  /** A request that is sent at the same time. Its answer is judged too. */
+  /** A second request, which is sent at the same time. The rules apply to its answer, too. */
   readonly beside?: RequestStep;
   /** The fault of the request; undefined if the request is valid by the contract. */
   readonly fault?: Fault;
 }
 
-/** A request, a jump of the clock in seconds, or the work of the worker on everything that waits. */
+/** A step is a request, a jump of the clock in seconds, or the work of the worker on everything that waits. */
 export type Step = RequestStep | { readonly advance: number } | { readonly work: true };
 
 export function isRequest(step: Step): step is RequestStep {

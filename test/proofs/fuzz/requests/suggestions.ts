@@ -10,8 +10,8 @@ import type { Json } from './step.ts';
 import type { Place, Suggest } from './values.ts';
 
 /**
- * The share of texts that repeat a text that the service has accepted in the field. Such a text tests that names, codes and addresses are
- * unique.
+ * The share of texts that repeat a text which the service has already accepted in this field. Such a text tests whether names, codes and
+ * addresses must be unique.
  */
 const repeatedOf = 0.08;
 /** The share of requests that use the special body of their operation. */
@@ -44,7 +44,7 @@ const urls = [
   'not an address',
 ];
 
-/** The number of a version. The scene publishes one version of each automation. */
+/** The scene publishes only one version of each automation, so this is the version number. */
 const firstNumber = (draw: Draw) => (draw.chance(0.8) ? 1 : undefined);
 
 /** Suggests a value for a property or parameter of this name, in every operation. */

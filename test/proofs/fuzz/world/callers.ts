@@ -14,7 +14,7 @@ import type { CallerName } from '../requests/step.ts';
 
 export interface Caller {
   readonly token?: string;
-  /** The kind of the session; undefined without a valid session. */
+  /** The kind of the session. It is undefined if the caller has no valid session. */
   readonly kind?: CallerKind;
   readonly id?: Id;
   /** The club of the caller. */

@@ -8,7 +8,7 @@ import type { FuzzGround } from './ground.ts';
 interface CreatedRecord {
   /** Returns a text of the record in `data`. @throws Error if the text is missing */
   text(name: string): string;
-  /** Returns another part of the answer. */
+  /** Returns the object with this name in the answer. */
   part(name: string): JsonRecord;
 }
 
@@ -39,7 +39,7 @@ export class Furnishing {
     return `{{${this.club}.${name}}}`;
   }
 
-  /** @param more the token of another caller, or a raw body @throws Error if the API refuses */
+  /** @param more the token of a different caller, or a raw body @throws Error if the API refuses */
   async make(method: string, path: string, body?: JsonRecord, more: object = {}): Promise<CreatedRecord> {
     const options = { token: this.owner.token, body, ...more };
     const {

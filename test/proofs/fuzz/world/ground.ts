@@ -39,8 +39,8 @@ export async function openGround(): Promise<FuzzGround> {
       MAIL_NOTICE_TOKEN: noticeToken,
     },
   });
-  // The API runs in the same thread as the fuzz program. The measured times do not include the work of the fuzz program between two
-  // requests.
+  // The API and the fuzz program run in the same thread. The measured times therefore begin and end with a request, and exclude the work of
+  // the fuzz program.
   const holds = watchHolds();
   let underWay = 0;
   let lastHoldMs: number | undefined;

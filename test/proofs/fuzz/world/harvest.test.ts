@@ -35,7 +35,7 @@ describe('test/proofs/fuzz/world/harvest', () => {
     ]);
   });
 
-  it('skips the name of a step, which its author chose', () => {
+  it('skips the name of a step, because the author of an automation chooses it', () => {
     const audience = { match: 'all', rules: [{ kind: 'email_opened', step_id: 'p' }] };
     expect(harvestedTemplates('getCampaign', { data: { id: 'c', audience } })).to.deep.equal([
       'campaign {{s1/data/id}}',

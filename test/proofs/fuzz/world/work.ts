@@ -19,7 +19,7 @@ export async function workThrough(clubIds: readonly Id[]): Promise<void> {
 }
 
 /**
- * Answers the questions of these clubs while the request runs, because the stream of the request ends with the answer.
+ * Answers the questions of these clubs while the request runs, because the request ends only when its answer is complete.
  * @returns the result of the request
  */
 export async function whileAnswering<T>(clubIds: readonly Id[], request: Promise<T>): Promise<T> {

@@ -44,7 +44,7 @@ export interface Exchange {
 type Request = Omit<Exchange, 'answer' | 'problem' | 'errors' | 'holdMs'>;
 
 interface Problem {
-  /** A short text. Equal violations have equal texts. */
+  /** A short text about the violation. Two equal violations have the same text. */
   readonly brief: string;
   readonly what: string;
 }
@@ -215,7 +215,7 @@ class FuzzedWorld implements World {
     if (!isRecord(upload) || !isRecord(announcedFile) || typeof upload['url'] !== 'string') return;
     const size = Number(announcedFile['size_bytes'] ?? smallSize); // the caller announces no size for a file of an assignment
     if (size > uploadedMost) return;
-    // The listener of files does not run in the fuzz, so the fuzz makes no uploads through the listener (MED-26, MED-29).
+    // The fuzzer does not run the listener for files. It therefore makes no uploads through that listener (MED-26, MED-29).
     if (/^\/uploads(?:\/|$)/.test(new URL(upload['url']).pathname)) return;
     const bytes = announcedFile['mime'] === 'image/png' ? pngOf(size) : Buffer.alloc(size, 'rope ');
     await put({ url: upload['url'], headers: upload['headers'] as Record<string, string> }, bytes);
@@ -231,11 +231,14 @@ class FuzzedWorld implements World {
   }
 }
 
-/** Whether a deletion removes the record that the last path parameter names, and not only the link of this record to another record. */
+/**
+ * Returns whether a deletion removes the record that the last path parameter names, and not only a link between this record and another
+ * record.
+ */
 function isOfRecord({ path }: ContractOperation): boolean {
   const [record, depth] = [path.split('/').at(-1), path.split('/').length];
-  // A path that ends with a parameter can name a link instead of a record, such as a student in a space. Another path to the student is
-  // shorter, so only that path is a path of a record.
+  // A path that ends with a parameter can name a link instead of a record, such as the membership of a student in a space. The record
+  // itself has a shorter path.
   const isTied = everyOperation.some(
     (other) =>
       (other.path === path && other.method === 'put') ||

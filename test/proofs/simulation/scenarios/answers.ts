@@ -1,5 +1,6 @@
 /**
- * Answers of an agent: students ask questions, delete conversations and are removed. Each event in the stream of the model is a step of the
+ * The scenario of an agent's answers: students ask questions, delete conversations and are removed. Each event in the stream of the model
+ * is a step of the
  * schedule.
  */
 import pino from 'pino';
@@ -24,7 +25,7 @@ type Mood = (typeof moods)[number];
 /** A request as the service of the model saw it. */
 interface Call {
   questionId: Id;
-  /** The words that the model has sent. */
+  /** The words that the model has sent so far. */
   sentWords: string;
   hasBegun: boolean;
   /** Whether the whole stream was read. */
@@ -262,7 +263,7 @@ export async function answers(sim: Simulation, ground: Footing): Promise<Stage> 
       );
   }
 
-  /** Expects that nothing is reserved. The monthly sums of clubs and of agents must equal the sums of the charges. */
+  /** Expects that no budget is reserved. The monthly sums of clubs and of agents must equal the sums of the charges. */
   async function expectSums(): Promise<void> {
     const [sums] = await sim.postgres.ask<Record<string, string>>(
       `SELECT (SELECT coalesce(sum(cost_micros), 0) FROM agent_charges)::text AS charged,

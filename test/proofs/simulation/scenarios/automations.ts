@@ -1,5 +1,6 @@
 /**
- * Automations and their gates: students enter and leave, versions replace each other, administrators pause, and a mail server has faults.
+ * The scenario of automations and their gates: students enter and leave, versions replace each other, administrators pause automations, and
+ * a mail server has faults.
  */
 import { v5 } from 'uuid';
 import {
@@ -62,7 +63,7 @@ function versionOf(number: number, { conditionTag, givenTag }: { conditionTag: I
   };
 }
 
-/** An automation that students enter by the tag of the other automation. */
+/** An automation that students enter when the other automation gives them its tag. */
 const echoOf = (tagId: Id): Definition => ({
   trigger: { kind: 'student_tagged', tag_ids: [tagId] },
   reentry: 'always',
@@ -120,7 +121,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
   const people = recipients(sim, ground, { server, clubId, kind: 'automations' });
   const [first = ''] = students;
   const causes = [newId()];
-  /** The student and the cause of each entry that was confirmed to an administrator. */
+  /** The student and the cause of each entry that the API confirmed to an administrator. */
   const entered = new Set<string>();
   let versions = 1;
 
@@ -136,7 +137,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       try {
         await resumeAutomation(deps, clubId, automationId, now());
       } finally {
-        server.allow('paused'); // runs even if the commit succeeded, but its answer was lost
+        server.allow('paused'); // runs even if the commit succeeded and only its answer was lost
       }
     },
   };
@@ -238,7 +239,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
     async atEnd() {
       server.expectNothingBroken();
       await sim.postgres.setClock(sim.time.now + 2 * 60_000); // after this time, no mail has a lease any more
-      await settleLeftMails(sim.db); // in operation, the daily retention makes this call
+      await settleLeftMails(sim.db); // in a running service, the daily retention makes this call
       const mails = await server.expectStories(() => 0);
       server.expectNoOthers(new Set());
       const removedRows = await sim.postgres.ask<{ id: Id }>('SELECT id FROM students WHERE removed_at IS NOT NULL');
@@ -332,7 +333,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       );
   }
 
-  /** Checks CAMP-41. A process with a wrong clock may end its day a little later. */
+  /** Checks the daily limit of mails (CAMP-41). A process with a wrong clock may end its day a little later. */
   function expectPace(): void {
     if (sim.slow) return;
     const midnight = Math.ceil(beginning / dayMs) * dayMs;
@@ -344,7 +345,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
     );
   }
 
-  /** Expects that each step of the path comes from the version of the run. The cursor of the run must be at the end of the path. */
+  /** Expects that each step of the path belongs to the version of the run. The cursor of the run must be at the end of the path. */
   function expectStory(
     run: RunRow,
     path: readonly PathRow[],

@@ -1,6 +1,6 @@
 /**
- * Campaigns and test mails: administrators schedule, pause and repeat them, students unsubscribe, and a mail server accepts, refuses and
- * hangs.
+ * The scenario of campaigns and test mails: administrators schedule, pause and repeat campaigns, students unsubscribe, and a mail server
+ * accepts, refuses and hangs.
  */
 import { createCampaign } from '../../../../domain/campaigns/drafts/drafts.ts';
 import { readStatistics } from '../../../../domain/campaigns/recipients.ts';
@@ -48,7 +48,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
   /** The campaigns in the order of the requests. */
   const campaignIds: Id[] = [];
   let requestCount = 0;
-  /** The number of retries that accept duplicates, by campaign. */
+  /** For each campaign, the number of retries that accept duplicates. */
   const retries = new Map<Id, number>();
 
   const act = (label: string, campaignId: Id | undefined, run: (id: Id) => Promise<unknown>): Command => ({
@@ -63,7 +63,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
     try {
       await work();
     } finally {
-      server.allow(stopped(id)); // runs even if the commit succeeded, but its answer was lost
+      server.allow(stopped(id)); // runs even if the commit succeeded and only its answer was lost
     }
   };
   const resume = (id: Id | undefined) =>
@@ -74,7 +74,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
       label: 'schedule a campaign',
       async run() {
         if (requestCount >= mostCampaigns) return;
-        requestCount++; // this request counts already now, because other commands run before the campaign exists
+        requestCount++; // counts the request before the campaign exists, because other commands run in the meantime
         const { id } = await createCampaign(deps, clubId, { name: 'Spring', content }, now());
         campaignIds.push(id);
         await scheduleCampaign(deps, clubId, id, at, now());
@@ -222,7 +222,10 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
     );
   }
 
-  /** Checks CAMP-41. The day may end a little later in a process with a wrong clock, or for a page that waits. */
+  /**
+   * Checks the daily limit of mails (CAMP-41). The day may end a little later for a process with a wrong clock, or for a page of recipients
+   * that waits.
+   */
   function expectPace(mails: ReadonlySet<Id>): void {
     if (sim.slow) return;
     const midnight = Math.ceil(beginning / dayMs) * dayMs;

@@ -1,4 +1,7 @@
-/** A course whose lessons are withdrawn and published again, while students complete them, lose access and get access again. */
+/**
+ * The scenario of course completions: lessons are withdrawn and published again, while students complete lessons, lose access and get
+ * access again.
+ */
 import { grantEnrollment, restoreEnrollment, revokeEnrollment } from '../../../../domain/access/enrollments/by-hand.ts';
 import { completeLesson, undoCompletion } from '../../../../domain/learning/courses/completion.ts';
 import { updateCourse } from '../../../../domain/learning/courses/courses.ts';

@@ -1,4 +1,4 @@
-/** The daily mail of spaces: students post, read, mute and leave, the plan changes, and a mail server has faults. */
+/** The scenario of the daily mail of spaces: students post, read, mute and leave, the plan changes, and a mail server has faults. */
 import { beginDigests } from '../../../../domain/community/digests/beginning.ts';
 import { digestRules } from '../../../../domain/community/digests/digests.policy.ts';
 import { prepareLayout } from '../../../../domain/community/digests/layout.ts';
@@ -46,7 +46,7 @@ export async function digests(sim: Simulation, ground: Footing): Promise<Stage> 
   );
   const spaceId = await addSpace(sim, clubId, students);
   const posts: PostRow[] = [];
-  /** Students whose mail a command affected. Such a student may get a mail, but need not get a mail. */
+  /** Students whose right to the mail may have changed by a command. The check accepts both outcomes for these students. */
   const touched = new Set<Id>();
   let planMoved = false;
   const server = new MailServer(sim);
@@ -180,7 +180,7 @@ export async function digests(sim: Simulation, ground: Footing): Promise<Stage> 
   }
 }
 
-/** @returns a space with all students as members, who want its mail */
+/** @returns a space; all students are members and want its mail */
 async function addSpace(sim: Simulation, clubId: Id, students: readonly Id[]): Promise<Id> {
   const id = newId();
   const at = new Date(sim.time.now - dayMs);

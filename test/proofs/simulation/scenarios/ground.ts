@@ -5,7 +5,7 @@ import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Simulation } from '../simulation.ts';
 import { mustHold } from '../stage.ts';
 
-/** Things that do not change between schedules. */
+/** The values that are the same in all schedules. */
 export interface Footing {
   vault: Vault;
 }
@@ -20,7 +20,9 @@ export async function addClub(sim: Simulation, _ground: Footing): Promise<Id> {
   return id;
 }
 
-/** Adds confirmed students. Each name and address contains the id of the student, by which traces are found. */
+/**
+ * Adds confirmed students. Each name and address contains the id of the student, so that remaining data of a removed student can be found.
+ */
 export async function addStudents(sim: Simulation, { vault }: Footing, clubId: Id, count: number): Promise<Id[]> {
   const ids = Array.from({ length: count }, newId);
   for (const id of ids) {

@@ -1,4 +1,4 @@
-/** Imports of students: files arrive late or never, batches are interrupted, and students are removed in between. */
+/** The scenario of imports of students: files arrive late or never, batches are interrupted, and students are removed in between. */
 import { Readable } from 'node:stream';
 import { cancelImport } from '../../../../domain/access/imports/imports.ts';
 import { forgetAddressesLate } from '../../../../domain/access/imports/removals.ts';
@@ -11,7 +11,7 @@ import { mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, addStudents, searchForTraces, type Footing } from './ground.ts';
 import { simulatedStore } from './store.ts';
 
-/** A person in a file; `studentId` is set for persons who are students from the beginning. */
+/** A person in a file. `studentId` is set if the person is a student from the beginning. */
 interface Person {
   email: string;
   name: string;
@@ -24,7 +24,10 @@ interface ImportUpload {
   committedStep?: number;
 }
 
-/** The time limit of a body, and the delays of the store. Both are shorter than the time after which an upload counts as abandoned. */
+/**
+ * The time limit for the body of an upload, and the delays of the store. Both are shorter than the time after which an upload counts as
+ * abandoned.
+ */
 const bodyMs = 300_000;
 const latenessMs = [2_000, 20_000, 60_000] as const;
 /**
@@ -50,7 +53,7 @@ export async function imports(sim: Simulation, ground: Footing): Promise<Stage> 
   const people: readonly Person[] = [...known, ...strangers];
   const store = simulatedStore(sim, latenessMs);
   const uploads = new Map<string, ImportUpload>();
-  /** The step of each answered removal command, by student. */
+  /** For each student whose removal was answered, the step of the schedule at which this happened. */
   const removed = new Map<Id, number>();
   const now = () => new Date(sim.time.now);
 

@@ -1,4 +1,4 @@
-/** The scenarios of the workflow types. A workflow type without an entry does not compile. (ADR 33) */
+/** The scenarios of the workflow types. The file does not compile if a workflow type has no entry (ADR 33). */
 import type { WorkflowType } from '../../../../platform/engine/workflow-types.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Stage } from '../stage.ts';

@@ -1,4 +1,4 @@
-/** Mail domains: a club publishes and withdraws records, name servers do not answer, and checks overtake each other. */
+/** The scenario of mail domains: a club publishes and withdraws DNS records, name servers do not answer, and checks overtake each other. */
 import { checkMailDomain } from '../../../../domain/mail/domains/checking.ts';
 import {
   makeDomainKeys,
@@ -14,7 +14,7 @@ import { addClub, type Footing } from './ground.ts';
 
 const names = ['knots.example', 'ropes.example'] as const;
 const dayMs = 86_400_000;
-/** The time limit for all work at the end. It includes the next check of a proven domain, which is a day later. */
+/** The time limit for all work at the end. It leaves time for the next check of a proven domain, which comes a day later. */
 const horizonMs = dayMs + 6 * 3_600_000;
 
 /** In the mood `is slow once` only one query is slow, so that a later check overtakes the slow check. */
@@ -25,15 +25,15 @@ interface DomainRow {
   id: Id;
   status: string;
   publicKey: string;
-  /** The name at which its key must be published. */
+  /** The DNS name at which the club must publish the key of the domain. */
   name: string;
   firstProvenAt: Date | null;
   checkedAt: Date | null;
 }
 
 /**
- * The keys are generated only once. Each key takes a tenth of a second in another thread, and no schedule can repeat the order of such
- * work.
+ * The keys are generated only once. A thread needs a tenth of a second for each key, and a schedule cannot repeat the order of work in
+ * other threads.
  */
 let keys: Promise<DomainKeys[]> | undefined;
 
@@ -50,7 +50,7 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
   let blankAt = 0;
   let mood: Mood = 'answers';
   let keyCount = 0;
-  /** For each domain, the last known values that may not return to an earlier state. */
+  /** For each domain, the last known values of columns that may never return to an earlier state. */
   const earlierRows = new Map<Id, Pick<DomainRow, 'firstProvenAt' | 'checkedAt'>>();
   const now = () => new Date(sim.time.now);
 
@@ -90,7 +90,7 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
     async run() {
       const { records } = await readMailDomain(deps, clubId);
       for (const { name, value } of records) published.set(name, value);
-      wasGone ||= blankAt === sim.time.now; // if two checks have the same time, either check may be the last
+      wasGone ||= blankAt === sim.time.now; // if two checks have the same time, either check may count as the later one
     },
   };
   const withdraw: Command = {
@@ -184,5 +184,5 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
   }
 }
 
-/** Replaces the random name of the key, because it differs in each run. */
+/** Replaces the random name of the key, because the name differs in each run. */
 const labelOf = (name: string): string => name.replace(/^k[0-9a-f]{8}\./, 'key.');

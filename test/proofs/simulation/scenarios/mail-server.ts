@@ -1,4 +1,4 @@
-/** The mail server of bulk mail with its log, and the list of forbidden mails. */
+/** The mail server for bulk mail, its log, and the list of mails that must not be sent any more. */
 import { compileEmail } from '../../../../domain/mail/content/compile.ts';
 import { resubscribe, unsubscribe } from '../../../../domain/mail/suppressions/preferences.ts';
 import { outcomeUnknown } from '../../../../domain/mail/sending/recipients.policy.ts';
@@ -42,7 +42,7 @@ interface HandedMail {
   answer: HandOver;
 }
 
-/** A condition on mails that must not be handed over any more, because a command forbids them. */
+/** A condition that selects mails which a command has forbidden, so that no worker may hand them over any more. */
 interface Ban {
   reason: string;
   concerns: (handed: Pick<HandedMail, 'key' | 'to'>) => boolean;
@@ -59,7 +59,10 @@ export class MailServer {
   readonly #sim: Simulation;
   readonly #leaseMs: (key: Id) => number;
   readonly #bans = new Map<string, Ban>();
-  /** The broken invariants. They are thrown later, because the product would treat an error of this server as an answer. */
+  /**
+   * The invariants that the product broke. The errors are thrown later, because the product would treat an error of this server as an
+   * answer.
+   */
   readonly #broken: { invariant: string; details: string }[] = [];
   #mood: Mood = 'accepts';
 
@@ -170,8 +173,8 @@ export class MailServer {
 
   /**
    * Forbids these mails, except mails that are claimed or being claimed.
-   * @param mails a condition on `mails` with $1
-   * @param to also forbids later mails to this address; `anyAddress` forbids later mails to all addresses
+   * @param mails an SQL condition on the table `mails`; its parameter `$1` is `of`
+   * @param to an address to which later mails are forbidden, too; `anyAddress` for all addresses
    */
   async forbid(name: string, reason: string, { mails, of, to }: { mails: string; of: Id; to?: string }): Promise<void> {
     const rows = await this.#sim.postgres.ask<{ id: Id; waits: boolean }>(
@@ -213,8 +216,8 @@ export class MailServer {
   }
 
   /**
-   * Expects that each row of `mails` agrees with the server (CAMP-6). The system sends each mail at most once. If the system loses a mail,
-   * the row shows this.
+   * Expects that each row of `mails` agrees with the server (CAMP-6). The system sends each mail at most once. If a mail may be lost, its
+   * row must say so.
    * @param again a function that returns how many times a command allowed the mail to be sent again
    */
   async expectStories(again: (mail: BulkMail) => number): Promise<BulkMail[]> {
@@ -324,7 +327,7 @@ export function recipients(
               try {
                 await resubscribe({ ...deps, publicUrl: 'https://api.example.com' }, clubId, token);
               } finally {
-                server.allow(`left ${studentId}`); // runs even if the commit succeeded, but its answer was lost
+                server.allow(`left ${studentId}`); // runs even if the commit succeeded and only its answer was lost
               }
             },
           };
@@ -365,7 +368,7 @@ export function recipients(
 }
 
 let compiler: Promise<unknown> | undefined;
-/** Compiles once in advance, because reading a file is not a step of a schedule. */
+/** Compiles the mail once before the schedule, because a schedule has no step for the reading of a file. */
 export function loadCompiler(): Promise<unknown> {
   const blocks = [{ kind: 'button' as const, text: 'Read', url: 'https://example.com/news' }];
   return (compiler ??= compileEmail(

@@ -1,4 +1,6 @@
-/** Transactional mails: a mail server accepts, refuses and delays mails, and students are removed before their mail is sent. */
+/**
+ * The scenario of transactional mails: a mail server accepts, refuses and delays mails, and students are removed before their mail is sent.
+ */
 import { requestMail } from '../../../../domain/mail/transactional/requests.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
@@ -15,7 +17,7 @@ interface HandedMail {
   process: SimulatedProcess | undefined;
   fence: number;
   at: number;
-  /** Whether the server accepts the message. The server tells the sender its real decision. */
+  /** Whether the server accepts the message. Its answer to the sender is never false. */
   isAccepted: boolean;
   /** The time at which the sender got the answer; undefined if the sender got no answer. */
   answeredAt: number | undefined;
@@ -74,7 +76,7 @@ export async function mails(sim: Simulation, ground: Footing): Promise<Stage> {
     if (!mine.isAccepted) throw Object.assign(new Error('451 try again later'), { code: 'EENVELOPE' });
   }
 
-  /** Expects that a process whose claim of a mail has ended records nothing about the mail (ENG-2). */
+  /** Expects that a process records nothing about a mail after its claim of the mail has ended (ENG-2). */
   function expectClaimed({ process, text, values, result }: Statement): void {
     if (!text.startsWith('UPDATE "transactional_mails"') || !result?.rowCount) return;
     const own = handedMails.filter((one) => one.process === process && values.includes(one.key));
@@ -91,7 +93,7 @@ export async function mails(sim: Simulation, ground: Footing): Promise<Stage> {
     mustHold(sim.slow || isAlone, 'one attempt at a time', () => `mail ${key} is sent twice at a time`);
   }
 
-  /** Expects that a mail is not sent again before its wait ends, if its refusal was recorded. */
+  /** Expects that, after a recorded refusal, the mail is not sent again before its wait ends. */
   function expectDue({ key, at }: HandedMail, before: readonly HandedMail[]): void {
     const isDue = before.every(({ at: earlier, isOver }) => isOver || at - earlier >= shortestWaitMs);
     mustHold(

@@ -1,4 +1,4 @@
-/** Videos of clubs whose plan does not host videos: warnings, removals, and plans that change at the same time. */
+/** The scenario of videos in clubs whose plan does not host videos: the service warns and removes videos, while plans change. */
 import { mediaUses } from '../../../../domain/contexts.ts';
 import { receiveEvent } from '../../../../domain/billing/events.ts';
 import { planOfPriceBy, readEvent } from '../../../../domain/billing/events.policy.ts';
@@ -17,7 +17,7 @@ import { addStoredFile } from './media-moves.ts';
 import { expectNamed, expectNothingElse, expectReadable, expectStorageSums, simulatedStore } from './store.ts';
 
 const dayMs = 86_400_000;
-/** The largest error of a worker's clock, plus the time that a run may wait. */
+/** The sum of the largest error of a worker's clock and of the time for which a run may wait. */
 const inaccuracyMs = 400_000;
 
 interface Video {
@@ -40,12 +40,12 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
   /** The message keys that the mail server has accepted. */
   const mailed = new Set<Id>();
   /**
-   * The files that must stay. They existed when the API answered the change to a hosting plan. The set is empty after a request for another
-   * plan.
+   * The files that must stay, because they existed when the API confirmed a plan that hosts videos. A request for a different plan empties
+   * the set.
    */
   let hosted = new Set<Id>();
   let isHosting = false;
-  /** The number of requested changes of the plan, and the number of unanswered requests. */
+  /** The number of requested changes of the plan, and the number of such requests without an answer. */
   let [changes, unanswered] = [0, 0];
   let seconds = Math.floor(sim.time.now / 1_000);
 
@@ -59,7 +59,7 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
     return id;
   }
 
-  /** Adds a video of a club without video hosting. The warning or the removal of the video is due. */
+  /** Adds a video to a club without video hosting. The warning about the video or its removal is due. */
   async function addVideo(): Promise<Id> {
     const id = newId();
     await addStoredFile(sim, store, { id, clubId, content: Buffer.alloc(100), mime: 'video/mp4', isProcessed: true });
@@ -197,7 +197,7 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
     }
   }
 
-  /** Expects that each video stays if the plan hosts videos, and that each video is removed otherwise. */
+  /** Expects that all videos stay if the plan hosts videos, and that all videos are removed if it does not. */
   function expectPlan(found: readonly Video[]): void {
     for (const { id, removedAt, expiresAt } of found) {
       if (removedAt !== null) continue;

@@ -25,21 +25,21 @@ import {
   type SimulatedStore,
 } from './store.ts';
 
-/** A requested visibility; `answered` is undefined while the result is unknown. */
+/** A request for a visibility. `answeredStep` is undefined while the result of the request is unknown. */
 interface Wish {
   visibility: MediaVisibility;
   askedStep: number;
   answeredStep?: number;
 }
 
-/** An address that a reader has, and the time until which it must work. */
+/** An address that a reader has, and the time until which the address must work. */
 interface Address {
   fileId: Id;
   key: string;
   until: number;
 }
 
-/** Signed addresses work for at most 20 minutes. The target of a permanent address may be cached for five minutes (MED-6, MED-7). */
+/** A signed address works for at most 20 minutes. A reader may cache the target of a permanent address for five minutes (MED-6, MED-7). */
 const readableMs = { private: 20 * 60_000, public: 300_000 } as const;
 const day = 86_400_000;
 
@@ -53,7 +53,7 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
   const wishes = new Map<Id, Wish[]>(files.map((id) => [id, []]));
   const addresses: Address[] = [];
   const removed = new Set<Id>();
-  /** For each file, the files whose content it may have after exchanges. The set includes the file itself. */
+  /** For each file, the file itself and all files whose content it may have after exchanges. */
   const holders = new Map<Id, ReadonlySet<Id>>(files.map((id) => [id, new Set([id])]));
   const now = () => new Date(sim.time.now);
 
@@ -206,7 +206,7 @@ interface StoredFile {
   clubId: Id;
   content: Buffer;
   mime: string;
-  /** Whether the file is processed already. If not, upkeep processes the file later. */
+  /** Whether the file is already processed. Otherwise upkeep processes the file later. */
   isProcessed: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The scenario of files that arrive. Reads of files break, the store is unavailable, and senders remove their files or are removed
+ * The scenario of files that arrive. Processes that read files die, the store is unavailable, and senders remove their files or are removed
  * themselves.
  */
 import { createHash } from 'node:crypto';
@@ -48,7 +48,7 @@ import {
 } from './processing.ts';
 import { expectNamed, expectNothingElse, expectReadable, expectStorageSums, simulatedStore } from './store.ts';
 
-/** A file that a person sent, or a file from the beginning. */
+/** A file that a person sent, or that existed from the beginning. */
 interface SentFile {
   purpose: MediaPurpose;
   /** The announced type. */
@@ -91,7 +91,7 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
   let mood: ReaderMood = 'reads';
   const faults: unknown[] = [];
   const sentFiles = new Map<Id, SentFile>();
-  /** Files of the library whose removal was requested, and students with a requested removal. */
+  /** The files of the library and the students whose removal was requested. */
   const removed = new Set<Id>();
   await addOldFile('image', 'image/png');
   await addOldFile('pdf', 'application/pdf');
@@ -202,7 +202,7 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
 
   return {
     types: ['mediaProcessing'],
-    // A broken reader is tried seven times, and the last try is two hours after the previous try.
+    // If the process that reads a file breaks, the service tries seven times, the last time after a wait of two hours.
     horizonMs: 4 * 3_600_000,
     leaseMs: processingRules.leaseMs,
     depsFor: (db) => ({
@@ -267,7 +267,7 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
     );
   }
 
-  /** Expects at any time that the data of a ready file are true, and that its pictures show its content. */
+  /** Expects, whenever it is called, that the data of a ready file are true, and that its pictures show its content. */
   function expectFound(row: Row): void {
     const file = sentFiles.get(row.id);
     if (!file) return; // the API did not answer its reservation, so no file was sent

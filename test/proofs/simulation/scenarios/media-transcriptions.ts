@@ -1,4 +1,4 @@
-/** Subtitles that are generated from speech, while people upload other subtitles, remove subtitles, or remove the file. */
+/** The scenario of subtitles that are generated from speech, while people upload other subtitles, remove subtitles, or remove the file. */
 import { MediaTranscription } from '../../../../entities/media/media-transcription.ts';
 import { mediaUses } from '../../../../domain/contexts.ts';
 import { eraseDue, removeMedia } from '../../../../domain/media/erasure/erasure.ts';
@@ -31,7 +31,7 @@ export async function mediaTranscriptions(sim: Simulation, ground: Footing): Pro
   const now = () => new Date(sim.time.now);
   const files = [await addFile(100), await addFile(101)];
   const faults: unknown[] = [];
-  /** For each file and language, the number of open uploads, and whether the last answered command was an upload. */
+  /** For each file and language, the number of unanswered uploads, and whether the last answered command was an upload. */
   const uploads = new Map<string, { open: number; isUploaded: boolean }>();
   let mood: Mood = 'speaks';
 
@@ -94,7 +94,7 @@ export async function mediaTranscriptions(sim: Simulation, ground: Footing): Pro
       return {
         label: `remove subtitles of ${key}`,
         async run() {
-          upload.open += 1; // the state is unknown until the answer
+          upload.open += 1; // the state is unknown until the answer arrives
           await removeTrack({ db: sim.db }, name, now());
           upload.open -= 1;
           upload.isUploaded = false;

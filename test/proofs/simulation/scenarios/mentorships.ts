@@ -1,5 +1,6 @@
 /**
- * Sessions of mentorships: students book, move and cancel them, the club cancels them, mentors change, and each mail is sent at its time.
+ * The scenario of mentorship sessions: students book, move and cancel sessions, the club cancels sessions, mentors change, and each mail is
+ * sent at its time.
  */
 import {
   bookSession,
@@ -22,8 +23,8 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 /**
- * Start times of sessions in hours from the beginning. Some sessions begin so soon that the times of some reminders have passed. For the
- * other sessions, all reminders are still to come.
+ * The start times of sessions, in hours from the beginning. Some sessions begin so soon that some of their reminders would be in the past.
+ * For the other sessions, all reminders are in the future.
  */
 const hoursAhead = [1, 2, 3, 25, 26, 49] as const;
 const maxUpcoming = 2;
@@ -81,7 +82,7 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
   let hasLost = false;
   /** The mails that the server accepted, with their number. */
   const acceptedCounts = new Map<Id, number>();
-  /** For each mail about an earlier time of a session, the last claim under which the mail may still be sent. */
+  /** For each mail about a former time of a session, the last claim under which the mail may still be sent. */
   const outdated = new Map<Id, number>();
   /** The fence of the last claim, by process and mail. */
   const claims = new Map<SimulatedProcess, Map<Id, number>>();
@@ -97,7 +98,7 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
     return id;
   }
 
-  /** Records the claims of each process, because a worker may lose its claim before the hand-over. */
+  /** Records the claims of each process, because a worker may lose its claim before it hands the mail over. */
   function noteClaim({ process, text, result }: Statement): void {
     if (!/^\s*WITH claimed AS \(UPDATE transactional_mails/.test(text)) return;
     const own = claims.get(process) ?? new Map<Id, number>();
@@ -129,7 +130,7 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
     if (isSlow) await new Promise((resolve) => void setTimeout(resolve, 40_000));
   }
 
-  /** Notes the mails about earlier times of changed sessions. No worker may claim these mails any more. */
+  /** Records the mails about former times of changed sessions. No worker may claim these mails any more. */
   async function outdate(): Promise<void> {
     const rows = await sim.postgres.ask<{ id: Id; fence: number }>(
       `SELECT mail.id, mail.fence FROM transactional_mails mail JOIN mentorship_sessions session ON session.id = mail.session_id
@@ -155,7 +156,7 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
       try {
         await bookSession(deps, { clubId, id: studentId }, publicId, { starts_at, ...replaces }, now());
       } finally {
-        await outdate(); // runs even if the commit succeeded, but its answer was lost
+        await outdate(); // runs even if the commit succeeded and only its answer was lost
       }
     },
   });

@@ -15,7 +15,7 @@ import type { Simulation } from '../simulation.ts';
 interface SimulatedDeps {
   storage: ObjectStore;
   readers: FileReaders;
-  /** Is called with faults of the product. An unavailable store is not such a fault. */
+  /** The scenario gets each fault of the product through this function. An unavailable store is no such fault. */
   onFault: (error: unknown) => void;
 }
 
@@ -42,16 +42,16 @@ export function simulatedProcessing(db: Database, deps: SimulatedDeps): Processi
 /** The kinds of files. The first word of a file names its kind. The value shows what the service must find in such a file. */
 const natures = {
   image: { mime: 'image/png' },
-  /** Its size can be read, but it cannot be decoded. */
+  /** An image whose size can be read, but whose content cannot be decoded. */
   torn: { mime: 'image/png' },
   animated: { error: 'image_animated' },
   pdf: { mime: 'application/pdf' },
-  /** It needs a password. */
+  /** A file that needs a password. */
   locked: { mime: 'application/pdf' },
   text: { mime: 'text/plain' },
   video: { mime: 'video/mp4' },
   evil: { error: 'content_not_allowed' },
-  /** It kills each reader. */
+  /** A file that kills each process that reads it. */
   deadly: { mime: 'image/png' },
 } as const satisfies Record<string, { mime: ContentType } | { error: MediaError }>;
 export type Nature = keyof typeof natures;
@@ -139,12 +139,12 @@ const picture = (content: Buffer, box: Box) => ({
   height: 4,
 });
 
-/** The error of a dead reader, which counts as a fault of the product. */
+/** The error if the process that reads a file dies. It counts as a fault of the product. */
 export class ThreadEnded extends Error {
   override name = 'ThreadEnded';
 }
 
-/** Waits, and ends early if the caller gives up. */
+/** Waits for this time. The wait ends early if the caller gives up. */
 function pause(signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, slowMs);

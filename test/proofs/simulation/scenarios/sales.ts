@@ -1,5 +1,6 @@
 /**
- * Sales: a platform repeats its notices and sends them in any order, buyers are removed, and administrators change access. In any order of
+ * The scenario of sales: a platform repeats its notices and sends them in any order, buyers are removed, and administrators change access.
+ * In any order of
  * notices, each sale must be the sum of its notices.
  */
 import { receivedBody } from '../../../toolkit/builders/received-bodies.ts';
@@ -36,7 +37,7 @@ interface SentNotice {
   body: Body;
   /** The student whose address is in the notice. */
   buyer: Id;
-  /** Whether the request was answered, so that the platform does not repeat it. */
+  /** Whether the notice was answered, so that the platform does not repeat the notice. */
   isAnswered: boolean;
 }
 
@@ -72,12 +73,12 @@ interface EnrollmentRow {
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const token = 'token-of-the-shop';
-/** The simulated time of a schedule. Each end in a notice or a command comes before this time. */
+/** The simulated time of a schedule. Each end of access that a notice or a command names comes before the end of this time. */
 const horizonMs = 6 * dayMs;
 /** The first product exists from the beginning, and the second is created later. */
 const products = ['knots', 'sails'] as const;
 const subscription = 'sub-1';
-/** The rank of each event of a purchase: the highest wins. */
+/** The rank of each event of a purchase. The event with the highest rank decides the status. */
 const ranks: Readonly<Record<string, number>> = {
   'purchase.paid': 0,
   'purchase.refunded': 1,
@@ -111,11 +112,14 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
   async function send(notice: SentNotice): Promise<void> {
     const receiveBody = receivedBody(notice.body);
     const received = { platform: 'generic', token, receiveBody, header: () => '', signature: undefined };
-    await createNoticeReceiver(deps)(received, now()); // each request reaches another process
+    await createNoticeReceiver(deps)(received, now()); // each request reaches a different process
     notice.isAnswered = true;
   }
 
-  /** Whether a notice may name this buyer. A removed buyer may be named only for known sales, so that no notice recreates the buyer. */
+  /**
+   * Whether a notice may name this buyer. Only notices of known sales may name a removed buyer, because a new sale would create the buyer
+   * again.
+   */
   async function mayName({ body, buyer }: Omit<SentNotice, 'isAnswered'>): Promise<boolean> {
     if (!removedBuyers.has(buyer)) return true;
     const known = await sim.postgres.ask<{ isRemoved: boolean }>(
@@ -155,7 +159,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     });
     const purchase = (id: string, paid: number) => ({
       event: decisions.pick(['purchase.paid', 'purchase.paid', 'purchase.refunded', 'purchase.chargeback']),
-      // The refunded amount covers the largest amount of any notice, because a partial refund would end no access (ADR 47).
+      // The refund is at least as large as the largest amount of any notice, because a partial refund does not end access (ADR 47).
       purchase: {
         id,
         amount: 4_900 + decisions.choose(3),
@@ -457,7 +461,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     );
     for (const buyer of removedBuyers) {
       const remainingRows = await sim.postgres.ask('SELECT 1 FROM students WHERE email = $1', [addressOf(buyer)]);
-      // A notice during the removal may have created a new account with the address.
+      // A notice that arrived during the removal may have created a new account with the address.
       if (remainingRows.length > 0 || sentNotices.some((one) => one.buyer === buyer && !one.isAnswered)) continue;
       await searchForTraces(sim, buyer);
     }
@@ -510,7 +514,7 @@ function stateOf(
   const paidAt = last?.paidAt.getTime() ?? -Infinity;
   const isSince = ({ occurred_at: at }: Body) => Date.parse(at) >= paidAt;
   const canceled = ofSubscription(processed, 'subscription.canceled').some(isSince);
-  // If several notices report one late payment, the earliest notice counts.
+  // If several notices report the same late payment, the earliest notice counts.
   const lateAt = new Map<string, number>();
   for (const { subscription: of, occurred_at: at } of ofSubscription(processed, 'subscription.past_due')) {
     const key = of?.lateness ?? '';

@@ -1,4 +1,7 @@
-/** The index of the material of agents: lessons, files and agents change while a run reads them, and the index must follow. */
+/**
+ * The scenario of the index of an agent's material: lessons, files and agents change while a run reads them, and the index must contain the
+ * changes.
+ */
 import { mediaUses } from '../../../../domain/contexts.ts';
 import { withWords } from '../../../../domain/knowledge/indexing/passage-words.policy.ts';
 import { updateAgent } from '../../../../domain/agents/setup/agents.ts';
@@ -39,7 +42,7 @@ interface Indexed {
   passages: { title: string; text: string; language: string }[];
 }
 
-/** A lesson or file that must be in the index: each of its lines is a passage. */
+/** A lesson or file that must be in the index. Each of its lines is a passage. */
 interface ExpectedItem {
   itemId: Id;
   title: string;
@@ -48,7 +51,7 @@ interface ExpectedItem {
 }
 
 const words = ['bowline', 'hitch', 'splice', 'anchor', 'halyard', 'rudder'] as const;
-/** A content with this word cannot be read. */
+/** A content that contains this word cannot be read. */
 const illegible = 'illegible';
 /** This duration is longer than a lease that is not renewed. */
 const slowMs = 15_000;
@@ -82,7 +85,7 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
     return (await createLesson(deps, clubId, moduleId, input, now())).id;
   }
 
-  /** @param sizeBytes makes its content differ from other files */
+  /** @param sizeBytes the size, which makes the content of the file differ from other files */
   async function addFile(sizeBytes: number): Promise<Id> {
     const id = newId();
     const content = Buffer.alloc(sizeBytes);
@@ -203,7 +206,7 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
 
   return {
     types: ['sourceIndex'],
-    // A broken reader is tried seven times, and the last try is an hour after the previous try.
+    // If the process that reads a source breaks, the service tries seven times, the last time after a wait of an hour.
     horizonMs: 3 * 3_600_000,
     leaseMs: indexingRules.leaseMs,
     depsFor: (db) => ({
@@ -327,7 +330,7 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
     }
   }
 
-  /** Expects that the count of each word is the number of its passages. */
+  /** Expects that the count of each word is the number of passages that contain the word. */
   async function expectWords(): Promise<void> {
     const counts = await sim.postgres.ask<{ word: string; passages: number }>(
       `SELECT word, sum(passages)::int AS passages FROM agent_words WHERE word = ANY ($1) GROUP BY word`,
@@ -366,7 +369,7 @@ const idsOf = (rows: readonly { itemId: Id | null }[]) =>
 
 const passageOf = (text: string) => ({ page: null, headings: [], blocks: [text], text, seconds: null });
 
-/** Waits, and ends early if the caller gives up. */
+/** Waits for this time. The wait ends early if the caller gives up. */
 function pause(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, slowMs);

@@ -1,4 +1,7 @@
-/** Spaces that all students with access join: students join, leave and are banned, and access changes while a run fills a space. */
+/**
+ * The scenario of spaces that all students with access join: students join, leave and are banned, and access changes while a run fills a
+ * space.
+ */
 import {
   grantEnrollment,
   restoreEnrollment,
@@ -18,10 +21,10 @@ import { beginning, mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, addressOf, addStudents, searchForTraces, type Footing } from './ground.ts';
 import { simulatedStore } from './store.ts';
 
-/** A request about a membership. */
+/** The kind of a request about a membership. */
 type Will = 'join' | 'leave' | 'ban' | 'unban';
 
-/** A requested membership; `answered` is undefined while the result is unknown. */
+/** A request that changes a membership. `answeredStep` is undefined while the result of the request is unknown. */
 interface Wish {
   will: Will;
   askedStep: number;
@@ -139,8 +142,8 @@ export async function spaceFills(sim: Simulation, ground: Footing): Promise<Stag
   }
 
   /**
-   * Whether the student has left the space or is banned. If a student who was never a member leaves, nothing changes, and the space may add
-   * the student later.
+   * Whether the student has left the space or is banned. If a student who was never a member asks to leave, nothing changes, so the space
+   * may add this student later.
    */
   async function isOutOf(spaceId: Id, studentId: Id): Promise<boolean> {
     const rows = await sim.postgres.ask(
@@ -188,7 +191,7 @@ export async function spaceFills(sim: Simulation, ground: Footing): Promise<Stag
     },
   };
 
-  /** Reads the membership and the access of each existing student in each space, also of students without a membership. */
+  /** Reads the membership and the access of each existing student in each space, even if the student has no membership. */
   function readStandings(): Promise<Standing[]> {
     const enrollmentExists = (when: string) =>
       `EXISTS (SELECT FROM enrollments held JOIN access_deliveries opening ON opening.id = held.delivery_id
@@ -254,7 +257,9 @@ export async function spaceFills(sim: Simulation, ground: Footing): Promise<Stag
   }
 }
 
-/** Whether a request with this will was answered, and all opposite requests were answered before the last such request began. */
+/**
+ * Whether a request with this wish was answered, and all requests with the opposite wish were answered before the last such request began.
+ */
 function isLast(wishes: readonly Wish[], will: Will, undoneBy: Will): boolean {
   const last = Math.max(
     -1,

@@ -1,6 +1,6 @@
 /**
  * An object store without a network. Each request is a step of the schedule. The store may refuse a request, or lose the answer to a
- * request. The store may also execute a request late, when the caller has given up or is dead.
+ * request. The store may also execute a request late, after its caller has given up or died.
  */
 import type { Readable } from 'node:stream';
 import type { Id } from '../../../../platform/core/ids.ts';
@@ -16,11 +16,14 @@ export interface SimulatedStore {
   readonly storage: ObjectStore;
   /** The objects by key. */
   readonly objects: ReadonlyMap<string, Buffer>;
-  /** Stores an object before the schedule begins, so the storing is no step of the schedule. */
+  /** Stores an object before the schedule begins, so that this is no step of the schedule. */
   place(key: string, content: Buffer): void;
   /** Stores an object like `put`. The body must arrive before this time in Unix milliseconds. */
   putUntil(until: number, key: string, body: Readable): Promise<void>;
-  /** Uploads to a signed URL, which works until a time in Unix milliseconds and accepts one file. An existing object stays. */
+  /**
+   * Uploads to a signed URL, which works until a time in Unix milliseconds and accepts only one file. The upload does not replace an
+   * existing object.
+   */
   upload(until: number, key: string, body: Readable): Promise<void>;
   turn(next: Mood): Command;
 }
@@ -37,7 +40,7 @@ export function simulatedStore(sim: Simulation, latenessMs = usualLatenessMs): S
   const isUnreliable = sim.decisions.happens(2);
   let mood: Mood = sim.decisions.happens(3) ? 'is slow' : 'answers';
 
-  /** @param act runs in the store @throws the error of the store */
+  /** @param act the effect of the request, which runs in the store @throws the error of the store */
   async function ask<T>(label: string, act: () => T, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     const answer = await sim.outside(label, () => {
@@ -142,7 +145,7 @@ export const keyAt = (address: string) => address.slice(addresses.length);
 
 const away = () => ({ error: Object.assign(new Error('The store is away'), { code: 'ECONNRESET' }) });
 
-/** Waits, and ends early if the caller gives up. */
+/** Waits for this time. The wait ends early if the caller gives up. */
 function slowly(signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, slowMs);
@@ -220,7 +223,10 @@ export async function expectReadable(sim: Simulation, store: SimulatedStore): Pr
   return files;
 }
 
-/** Expects that the storage of the club, with changes that are not rolled up, is the sum of the rows. @throws BrokenInvariant */
+/**
+ * Expects that the storage of the club is the sum of the rows. The storage includes changes that are not rolled up yet. @throws
+ * BrokenInvariant
+ */
 export async function expectStorageSums(sim: Simulation): Promise<void> {
   const wrong = await sim.postgres.ask(
     `SELECT club_id, kind, sum(bytes)::text AS bytes, sum(files)::text AS files, sum(held)::text AS held FROM (

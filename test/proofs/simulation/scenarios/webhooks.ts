@@ -1,4 +1,4 @@
-/** Deliveries and gates: receivers accept, refuse and hang, and administrators change endpoints. */
+/** The scenario of deliveries and gates: receivers accept, refuse and hang, and administrators change endpoints. */
 import { createSuccessWriter } from '../../../../domain/webhooks/attempts/record-success.ts';
 import type { AttemptAnswer } from '../../../../domain/webhooks/attempts/post.ts';
 import { newSecret } from '../../../../domain/webhooks/endpoints/secrets.ts';
@@ -20,7 +20,7 @@ interface SeenRequest {
   at: number;
   endedAt: number | undefined;
   answer: AttemptAnswer;
-  /** The fence of the delivery at its claim. */
+  /** The fence that the delivery had when it was claimed. */
   fence: number;
   leaseUntil: number;
 }
@@ -40,12 +40,12 @@ const answers = {
 
 const leaseMs = 25_000;
 
-/** The numbers of all commands. A schedule that chooses from few commands combines related commands more often. */
+/** The numbers of all commands. Other schedules choose from only a few commands, and so combine related commands more often. */
 const all = Array.from({ length: 16 }, (_, number) => number);
 const [tellCommand, failCommand, acceptCommand, pauseCommand, enableCommand, resendCommand, recoverCommand] = [
   0, 5, 7, 9, 10, 13, 14,
 ];
-/** The commands for an endpoint that is paused at first and gets facts, so that deliveries park. */
+/** The commands of a schedule in which an endpoint is first paused and then gets facts, so that its deliveries park. */
 const ofPaused = [tellCommand, tellCommand, pauseCommand, enableCommand];
 const choices = [
   all,
@@ -135,7 +135,7 @@ async function deliveries(
 
   /**
    * Expects that no other process posts a delivery while its lease lives (ENG-2).
-   * @param begunAt the time at which the posting step got its claim
+   * @param begunAt the time at which the step that posts the delivery got its claim
    */
   function expectAlone({ eventId, endpointId, fence }: SeenRequest, begunAt: number): void {
     const other = seenRequests.find(
@@ -342,7 +342,7 @@ async function deliveries(
     );
   }
 
-  /** Expects that a later claim has ended the attempt that an earlier claim left open (ENG-2). */
+  /** Expects that, if a claim left its attempt open, the next claim has ended this attempt (ENG-2). */
   async function expectAttempts(): Promise<void> {
     const openAttempts = await sim.postgres.ask<{ id: Id; fence: number }>(
       `SELECT delivery_id AS id, fence FROM webhook_attempts attempt

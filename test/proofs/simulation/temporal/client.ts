@@ -14,7 +14,7 @@ interface ClientSettings {
   say: (line: string) => void;
   /** Whether the schedule has this fault now. */
   has: (fault: 'away' | 'elsewhere' | 'lose' | 'delay' | 'double', oneIn: number) => boolean;
-  /** Whether Temporal receives a call that fails for the caller. */
+  /** Whether Temporal still receives a call that fails for the caller. */
   arrives: () => boolean;
   onLost: () => void;
   /** @param isDouble whether this signal is a second copy of a signal that arrived in time */

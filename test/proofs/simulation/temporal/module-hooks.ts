@@ -1,4 +1,7 @@
-/** Loads the real workflows with the simulation instead of `@temporalio/workflow`. Other importers are not affected. */
+/**
+ * Loads the real workflows, and gives them the simulation instead of `@temporalio/workflow`. Modules outside the workflows still get the
+ * real package.
+ */
 import { registerHooks } from 'node:module';
 
 const mark = '?simulated';

@@ -1,7 +1,7 @@
 /**
  * A Temporal without a network: runs of workflows, their tasks, activities and timers. The schedule chooses the next of its `actions`.
- * It models the parts that the product needs. A run cannot end without reading its signals. Activities run at least once, with retries,
- * time limits and heartbeats. It also has local activities and `continueAsNew`.
+ * The class models only the parts that the product needs. A run cannot end before it has read its signals. Activities run at least once,
+ * with retries, time limits and heartbeats. The class also has local activities and `continueAsNew`.
  */
 import { runAs, type SimulatedProcess, type VirtualTime } from '../simulated-process.ts';
 import { ContinuedAsNew, runOfCode, type ActivityLimits, type RunPrimitives } from './workflow.ts';
@@ -13,7 +13,7 @@ export interface Action {
   run(): void | Promise<void>;
 }
 
-/** An attempt of an activity, as a worker gets it. */
+/** An attempt of an activity, with the data that a worker gets. */
 export interface ActivityTask {
   workflowId: string;
   workflowType: string;
@@ -79,11 +79,11 @@ interface TemporalSettings {
   stepsOfARun: () => number;
   /** Begins an attempt in a process. @returns the result that the process reports; never if the process dies */
   perform: (worker: SimulatedProcess, task: ActivityTask, beat: () => void) => Promise<unknown>;
-  /** Whether this task also reaches a second worker. */
+  /** Whether this task also goes to a second worker. */
   isGivenTwice: () => boolean;
   /** Lets the code of a run continue until it waits. */
   settle: () => Promise<void>;
-  /** Is called when a run fails. No run of the product may fail. */
+  /** Temporal calls this function when a run fails. No run of the product may fail. */
   onFailedRun: (workflowId: string, error: unknown) => void;
 }
 
@@ -155,8 +155,8 @@ export class SimulatedTemporal {
   }
 
   /**
-   * Handles a dead process. Temporal notices a lost local activity when the time of the workflow task ends. Other lost activities end by
-   * their own time limits.
+   * Handles the death of a process. If a local activity was lost, Temporal notices this when the workflow task times out. All other lost
+   * activities end at their own time limits.
    */
   died(process: SimulatedProcess): void {
     for (const run of this.runs.values()) {
@@ -316,7 +316,7 @@ export class SimulatedTemporal {
       run.hasBegun = true;
       const workflow = workflows[run.type];
       if (!workflow) throw new Error(`There is no workflow ${run.type}`);
-      // Handles a signal that arrived with the start as soon as the code has set the handler.
+      // A signal can arrive together with the start. Handles such a signal as soon as the code has set the handler.
       within(
         () =>
           void workflow(...run.args).then(

@@ -1,7 +1,7 @@
 /**
- * Plays a cluster on this machine: it does with manifests what Helm and Kubernetes do, in the same order. A pod is a process of a build on
+ * Simulates a cluster on this machine. It applies manifests as Helm and Kubernetes do, in the same order. A pod is a process of a build on
  * its own address (127.x.y.z), with the arguments, variables, secrets, probes and grace period of its manifest. The variables of the image
- * come from deploy/Dockerfile. The network, volumes, limits and accounts of a real cluster are missing.
+ * come from deploy/Dockerfile. The simulation has no network, volumes, limits or accounts as in a real cluster.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -23,7 +23,7 @@ interface ClusterOptions {
   readonly builds: Readonly<Record<string, InstalledBuild>>;
   /** The values of the secrets, by name and key. */
   readonly secrets: Readonly<Record<string, Environment>>;
-  /** Is told when a pod of the API becomes ready or unready, and when it leaves the service. */
+  /** The cluster tells this balancer when a pod of the API becomes ready or unready, and when the pod leaves the service. */
   readonly service: { tell(url: string, isReady: boolean): void; remove(url: string): void };
 }
 
@@ -40,8 +40,8 @@ interface Pod {
 
 export interface Cluster {
   /**
-   * Works like `helm install` and `helm upgrade`: runs the first hooks, applies the resources, and runs the last hooks. The Deployments
-   * replace their pods afterwards: see {@link settled}.
+   * Works like `helm install` and `helm upgrade`: runs the hooks before the release, applies the resources, and runs the hooks after the
+   * release. The Deployments replace their pods later: see {@link settled}.
    */
   apply(resources: readonly Resource[], event: 'install' | 'upgrade'): Promise<void>;
   /** Works like `helm test`. @throws Problem with the last output of a failed test */
@@ -50,12 +50,12 @@ export interface Cluster {
   settled(): Promise<void>;
   /** The running pods of Deployments whose names contain the words. */
   pods(words: string): readonly Pod[];
-  /** A sentence for each pod that ended unexpectedly or with another exit code than 0, and for each unexpected failure of a probe. */
+  /** A sentence for each pod that ended unexpectedly or with an exit code other than 0, and for each unexpected failure of a probe. */
   readonly faults: readonly string[];
   stop(): Promise<void>;
 }
 
-/** About the time after which Kubernetes tells the proxies that a pod is ending. */
+/** About this long after the beginning of a pod's end, Kubernetes tells the proxies that the pod is ending. */
 const endpointsLagMs = 1_000;
 const portOfApi = 'http';
 
@@ -79,7 +79,7 @@ export function createCluster({ directory, builds, secrets, service }: ClusterOp
   let number = 0;
   let isOver = false;
 
-  /** Adds background work. {@link Cluster.settled} waits for it, and throws its errors. */
+  /** Adds background work. {@link Cluster.settled} waits for the work, and throws its errors. */
   function track(...more: readonly Promise<unknown>[]): void {
     for (const one of more) one.catch(() => undefined);
     work.push(...more);
@@ -223,7 +223,10 @@ export function createCluster({ directory, builds, secrets, service }: ClusterOp
     return pod;
   }
 
-  /** Works like a rolling update with `maxSurge: 1` and `maxUnavailable: 0`: a new pod starts, and when it is ready, an old pod ends. */
+  /**
+   * Works like a rolling update with `maxSurge: 1` and `maxUnavailable: 0`: a new pod starts, and an old pod ends when the new pod is
+   * ready.
+   */
   async function rollOut(resource: Resource): Promise<void> {
     const { name } = resource.metadata;
     const { replicas = 1 } = resource.spec ?? {};

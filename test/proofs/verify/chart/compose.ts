@@ -1,4 +1,6 @@
-/** Checks deploy/compose.yaml with the reference implementation of Compose, and checks it against rules of this project. */
+/**
+ * Checks whether deploy/compose.yaml is valid for the reference implementation of Compose, and whether it follows rules of this project.
+ */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { runCommand } from '../../../../dev/stack/commands.ts';

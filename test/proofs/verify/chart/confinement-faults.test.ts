@@ -30,8 +30,8 @@ const monitoring = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata
 const policies = [policyOf(), policyOf({ ports: [{ port: 'metrics' }], from: [monitoring] })];
 const expected = { digests: true, policies: true };
 
-describe('faults of confinement', () => {
-  it('finds no fault in pods without unneeded rights and with metrics for one namespace', () => {
+describe('the check of confinement', () => {
+  it('finds no fault if pods have only the needed rights, and one namespace can read the metrics', () => {
     expect(confinementFaults([podsOf(), ...policies], expected)).to.deep.equal([]);
   });
 

@@ -1,4 +1,4 @@
-/** Checks the rights of the pods of the chart, and the access to them. */
+/** Checks which rights the pods of the chart have, and who can connect to the pods. */
 import { templateOf, type Resource } from './manifests.ts';
 
 interface Rule {
@@ -12,7 +12,7 @@ interface Policy {
   readonly ingress?: readonly Rule[];
 }
 
-/** The end of an image name with a digest. */
+/** The pattern for the end of an image name that has a digest. */
 const byDigest = /@sha256:[0-9a-f]{64}$/;
 const metrics: readonly string[] = ['metrics', 'sdk-metrics'];
 

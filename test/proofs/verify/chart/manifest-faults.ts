@@ -1,4 +1,4 @@
-/** Checks rules of the manifests of the chart that schemas cannot express: names that must match, and forbidden contents. */
+/** Checks the manifests of the chart by rules that no schema can express: which names must match, and which contents are forbidden. */
 import { declarations } from '../../../../config.ts';
 import { fileOf, variablesIn } from '../../../../platform/infra/variables.ts';
 import { templateOf, type Resource } from './manifests.ts';

@@ -60,7 +60,7 @@ interface PodTemplate {
   };
 }
 
-/** The fields of a resource that the proof reads. They depend on the kind. */
+/** The fields of a resource that the proof reads. The kind of the resource decides which of them exist. */
 export interface Resource {
   readonly kind: string;
   readonly metadata: {
@@ -96,7 +96,8 @@ interface Read {
 export type ReadManifests = (yaml: string, versions: readonly string[]) => Promise<Read>;
 
 /**
- * @param directory receives the Python package if Python does not have the package yet @throws Problem when pip cannot install the package
+ * @param directory the directory into which pip installs the package, unless Python already has it @throws Problem when pip cannot install
+ * the package
  */
 export async function findManifestReader(directory: string): Promise<ReadManifests> {
   const isInstalled = await runCommand('python3', ['-c', 'import kubernetes_validate, yaml']).then(

@@ -30,10 +30,10 @@ const kubernetes = '1.37.0';
 const secretName = 'club-learning';
 const factsPerStep = 100;
 const factEveryMs = 150;
-/** A refused attempt waits for half a minute. */
+/** After a refused attempt, the next attempt waits half a minute. */
 const toldWithinMs = 3 * 60_000;
 
-/** The releases of each step: the current release, and the previous release that continues to run. */
+/** For each step, the current release, and the previous release if it still runs. */
 const steps: readonly { title: string; release: BuildName; previous?: BuildName }[] = [
   { title: 'upgrade', release: 'starboard', previous: 'port' },
   { title: 'rollback by one command', release: 'port', previous: 'starboard' },
@@ -117,7 +117,7 @@ export async function roll(site: Site, helm: Helm, read: ReadManifests): Promise
       throw new Problem(`${title}: the current build is ${current?.build_id}, not the build of ${tags.release}`);
     await Promise.all([cluster.settled(), committed]);
     requirePods(cluster, tags, title);
-    // The previous release is unchanged, so its workers are not restarted.
+    // The previous release does not change, so Kubernetes does not restart its workers.
     const newWorkers = pidsOf(cluster, 'worker').filter((pid) => !previousWorkers.includes(pid));
     const isNew = title === 'upgrade';
     if (newWorkers.length !== (isNew ? 1 : 0))

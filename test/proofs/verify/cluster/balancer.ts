@@ -14,7 +14,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
   const sockets = new Set<net.Socket>();
   let connectionCount = 0;
 
-  /** Tracks a socket, and ends the other socket with it. */
+  /** Remembers a socket until it ends, and then also ends the other socket of the pair. */
   function track(socket: net.Socket, other: net.Socket): void {
     sockets.add(socket);
     socket.on('error', () => other.destroy());
@@ -24,7 +24,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
     });
   }
 
-  /** @param untriedCount the number of frontends that were not tried for this connection */
+  /** @param untriedCount the number of frontends that the balancer has not yet tried for this connection */
   function pass(near: net.Socket, untriedCount: number): void {
     const port = ports[connectionCount++ % ports.length];
     if (untriedCount === 0 || port === undefined) return void near.destroy();

@@ -14,10 +14,13 @@ export const services = ['frontend', 'history', 'matching', 'worker'] as const;
 export type NodePort = `${(typeof services)[number]}${'' | 'Membership'}`;
 export const nodePorts: readonly NodePort[] = services.flatMap((name) => [name, `${name}Membership`] as const);
 
-/** The number in deploy/compose.yaml. A shard writes one operation at a time, so the number limits the load on a slow disk. */
+/**
+ * The number of shards in deploy/compose.yaml. A shard writes one operation at a time, so the number of shards limits the load on a slow
+ * disk.
+ */
 export const historyShards = 128;
 
-/** The settings that operators change on a cluster. The configuration contains no other settings. */
+/** The dynamic configuration of the nodes. It contains only the settings that an operator changes on a cluster. */
 const dynamicConfiguration = path.join(projectDirectory, 'deploy', 'compose', 'temporal.yaml');
 
 /** The databases in Postgres, which deploy/compose/databases.sql creates. */
@@ -28,11 +31,11 @@ export interface ClusterStore {
   readonly password: string;
 }
 
-/** The databases, by their contents. */
+/** The name of each database, by its contents. */
 export const databases = { temporal: 'temporal', visibility: 'temporal_visibility' } as const;
 
 /**
- * Makes the configuration of a node. The nodes differ only in their ports, because they share a machine.
+ * Makes the configuration of a node. The nodes share a machine, so they differ in their ports, and only in these.
  * @returns the content of the file for `--config-file`, as JSON. The server reads YAML, and JSON is valid YAML
  */
 export function nodeConfiguration(

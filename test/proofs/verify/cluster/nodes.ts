@@ -13,7 +13,7 @@ import { historyShards, nodeConfiguration, nodePorts, type NodePort, type Cluste
 import { shardsOf } from './store.ts';
 
 const names = ['node 1', 'node 2'] as const;
-/** The limit for a start: a node waits up to half a minute for the nodes in its database, and the machine has only two cores. */
+/** The time limit for a start. A node waits up to half a minute for nodes that its database names, and the machine has only two cores. */
 const readyWithinMs = 120_000;
 
 /** The name of the frontend in the health protocol of gRPC, and the status of a healthy service. */
@@ -33,7 +33,7 @@ export interface TemporalCluster {
   /** The address of the balancer. */
   readonly address: string;
   readonly nodes: readonly [Node, Node];
-  /** Rejects when a node ends although the proof did not kill the node. */
+  /** A promise that rejects when a node ends that the proof did not kill. */
   readonly broken: Promise<never>;
   stop(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Finds the server of Temporal and its schema tool on the PATH, or builds them from their Go module. Both have the version of
- * deploy/compose.yaml.
+ * Finds the server of Temporal and its schema tool on the PATH, or builds them from their Go module. Both programs have the version that
+ * deploy/compose.yaml names.
  */
 import { locate } from '../../../../dev/components.ts';
 import type { Component } from '../../../../dev/components/catalogue.ts';
@@ -14,7 +14,7 @@ interface Program {
   readonly title: string;
   readonly executable: string;
   readonly variable: string;
-  /** The folder in the module. */
+  /** The folder of the program in the Go module. */
   readonly folder: string;
   readonly duration: string;
 }

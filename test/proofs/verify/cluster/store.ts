@@ -7,7 +7,7 @@ import { databases, type ClusterStore } from './configuration.ts';
 const user = 'temporal';
 
 /**
- * Creates a separate role, because the role of the service has time limits.
+ * Creates a separate role for Temporal, because the role of the service has time limits.
  * @param url the URL of a superuser @param sqlTool the path of `temporal-sql-tool`
  */
 export async function makeStore(url: string, sqlTool: string): Promise<ClusterStore> {

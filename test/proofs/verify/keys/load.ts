@@ -1,4 +1,6 @@
-/** Makes a load that depends on the keys: signed webhooks, rotations, notices with proofs, unsubscribe links, and suppressions. */
+/**
+ * Makes a load that needs the master key: signed webhooks, rotations of secrets, notices with proofs, unsubscribe links, and suppressions.
+ */
 import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
@@ -29,7 +31,7 @@ interface Load {
   stop(): Promise<void>;
 }
 
-/** @param before the vault with the key before the change @param apiUrls a function that returns the URLs of the running API processes */
+/** @param before the vault with the former key @param apiUrls a function that returns the URLs of the running API processes */
 export async function beginLoad(
   ground: Ground,
   db: Database,
@@ -181,7 +183,7 @@ interface Call {
   body?: string;
   token?: string;
   headers?: Record<string, string>;
-  /** A status that is accepted in addition to 2xx. */
+  /** A status that the call accepts besides 2xx. */
   acceptedStatus?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Writes thousands of sealed values, and reads their keys from Postgres, without the code under test. */
+/** Writes thousands of sealed values, and reads from Postgres which key sealed each value. It does not use the code under test. */
 import { randomBytes } from 'node:crypto';
 import { newId } from '../../../../platform/core/ids.ts';
 import { sealedColumns } from '../../../../platform/infra/keys/sealed-columns.ts';
@@ -9,7 +9,7 @@ import { progress } from '../../faults/progress.ts';
 
 const batch = 5_000;
 
-/** Writes endpoints and closed notices as an earlier release did: their sealed values do not name the key that sealed them. */
+/** Writes endpoints and closed notices as an earlier release did. Their sealed values do not contain the id of the key that sealed them. */
 export async function fillUnder(
   db: Database,
   vault: Vault,
@@ -46,7 +46,10 @@ export async function valuesNotUnder(db: Database, keyId: Buffer): Promise<numbe
   return count;
 }
 
-/** Opens every value, and compares the written values with their expected text. @returns the number of unreadable or wrong values */
+/**
+ * Opens every sealed value, and compares the values that the proof wrote with their expected text. @returns the number of unreadable or
+ * wrong values
+ */
 export async function readAll(db: Database, vault: Vault): Promise<number> {
   let unreadable = 0;
   for (const { name, table, id, column } of sealedColumns) {

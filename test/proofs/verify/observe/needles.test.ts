@@ -18,7 +18,7 @@ describe('the search for private data', () => {
       );
   });
 
-  it('skips a short name, because the name could be part of another word', async () => {
+  it('skips a short name, because the name could be part of a different word', async () => {
     const rows = ['Ada', 'Mary Smith', 'mary@example.com'].map((needle) => ({ needle }));
     expect(await needlesOf({ query: async () => ({ rows }) })).to.deep.equal(['Mary Smith', 'mary@example.com']);
   });

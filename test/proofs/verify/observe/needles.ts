@@ -7,7 +7,7 @@ interface Rows {
   query(text: string): Promise<{ rows: { needle: string }[] }>;
 }
 
-/** Shorter texts are skipped, because they could be part of another word. */
+/** The search skips shorter texts, because they could be part of a different word. */
 const shortest = 5;
 
 /** Patterns of tokens and webhook secrets. */

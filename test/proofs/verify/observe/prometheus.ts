@@ -1,4 +1,4 @@
-/** Runs a Prometheus for the proof. Prometheus scrapes API and worker every second, and its alerts fire without a waiting time. */
+/** Runs a Prometheus for the proof. Prometheus scrapes API and worker every second, and an alert fires as soon as its condition is true. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readFileSync } from 'node:fs';
@@ -74,5 +74,5 @@ export async function startPrometheus(site: Site, ports: { api: number; worker: 
   };
 }
 
-/** Removes the waiting times of the rules, which the tests of the rules cover. */
+/** Removes the waiting times from the rules. The tests of the rules cover these times. */
 const withoutWaits = (rules: string) => rules.replace(/^( +for:) \w+$/gm, '$1 0s');

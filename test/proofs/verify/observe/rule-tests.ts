@@ -15,7 +15,7 @@ import { breaks, lifeMinutes, normalLife, type SeriesValues } from './worlds.ts'
 export const rulesPath = path.join(projectDirectory, 'deploy', 'prometheus', 'rules.yaml');
 const pages = 'https://pages.example.com';
 
-/** An alert that must fire at this minute, and the labels of each firing. If `fires` is empty, the alert must not fire. */
+/** An alert that must fire at this minute, with the labels of each alert that fires. If `fires` is empty, the alert must not fire. */
 interface Expected {
   name: AlertName;
   minute: number;
@@ -23,7 +23,7 @@ interface Expected {
 }
 
 interface RuleTests {
-  /** Alerts that fired when their object was broken. */
+  /** Alerts that fired when the watched part was broken. */
   fired: AlertName[];
   /** Alerts that fired in normal operation. */
   false: AlertName[];
@@ -66,8 +66,8 @@ async function unexpectedIn(file: string, tests: readonly object[]): Promise<Set
 }
 
 /**
- * The file with a copy of the rules, without their summaries. Promtool compares whole annotations, but the values in a summary are not
- * known in advance.
+ * A file with a copy of the rules without summaries. Promtool compares complete annotations, but the values in a summary are not known in
+ * advance.
  */
 const rulesCopy = 'rules.yaml';
 const withoutSummaries = (rules: string) => rules.replace(/^ +summary: .*\n/gm, '');

@@ -1,6 +1,7 @@
 /**
- * Observes the real service with a real Prometheus. No alert may fire during the tour, and each break must fire its alert. One trace must
- * connect a sign-up with the receiver. The logs, labels and spans must contain no name and no secret.
+ * Observes the real service with a real Prometheus. No alert may fire during the tour, and each part that the proof breaks must make its
+ * alert fire. One trace must connect a sign-up with the receiver of its webhook. The logs, labels and spans must contain no name and no
+ * secret.
  */
 import fs from 'node:fs';
 import path from 'node:path';
@@ -27,8 +28,8 @@ import { requireTraceOfASignUp, startSpanReceiver } from './spans.ts';
 
 const readyWithinMs = 120_000;
 /**
- * The time limit until an alert fires. This limit is longer than the refresh interval of any gauge. The gauges of the clocks and of the
- * sweeper are refreshed every 30 s.
+ * The time limit until an alert fires. It is longer than the time between two updates of any gauge. The gauges of the clocks and of the
+ * sweeper are updated every 30 s.
  */
 const firesWithinMs = 60_000;
 const calmMs = 15_000;
@@ -158,7 +159,7 @@ async function breakRows(client: pg.Client): Promise<void> {
     `INSERT INTO facts (id, club_id, type, student_id, occurred_at, recorded_at, due_at, attempt_count)
      SELECT gen_random_uuid(), gen_random_uuid(), 'student.created', gen_random_uuid(), now(), now() - interval '1 h', now() + interval '1 d', 3`,
   );
-  // Inserts a copy of a delivery of the tour with a time outside all partitions.
+  // Inserts a copy of a delivery of the tour. The time of the copy is outside all partitions.
   await client.query(
     `INSERT INTO webhook_deliveries
      SELECT moved.* FROM (SELECT * FROM webhook_deliveries LIMIT 1) one,
@@ -189,7 +190,7 @@ async function askPostgres<T>({ environment }: Stack, work: (client: pg.Client) 
   }
 }
 
-/** Calls a route that checks credentials. The API refuses the call while the rate limiter cannot count. */
+/** Calls a route that checks credentials. While the rate limiter cannot count, the API must refuse such calls. */
 async function askInVain(port: number): Promise<void> {
   await fetch(`http://${host}:${port}/v1/auth/sign-in`, {
     method: 'POST',

@@ -10,7 +10,9 @@ const names = [
   'attemptDelivery',
   'POST',
 ];
-/** Each span is the parent of the next. The first three spans are from the API, the others from the worker. */
+/**
+ * Spans of a sign-up. Each span is the parent of the next span. The first three spans come from the API, and the others from the worker.
+ */
 const trace: readonly SentSpan[] = names.map((name, position) => ({
   service: position < 3 ? 'club-learning-api' : 'club-learning-worker',
   traceId: 'aa',
@@ -53,7 +55,7 @@ describe('startSpanReceiver', () => {
 });
 
 describe('requireTraceOfASignUp', () => {
-  it('finds the trace from the request through both processes to the receiver', () => {
+  it('finds the trace that leads from the request through both processes to the receiver', () => {
     expect(requireTraceOfASignUp(trace)).to.equal(7);
   });
 

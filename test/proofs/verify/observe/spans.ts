@@ -1,4 +1,4 @@
-/** A receiver of OTLP over HTTP, and the search for the trace of a sign-up in its spans. */
+/** A receiver of OTLP over HTTP, and the search for the trace of a sign-up in the received spans. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { host } from '../../../../dev/stack/ports.ts';
@@ -18,7 +18,7 @@ interface SpanReceiver {
   /** The URL for `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   readonly url: string;
   spans(): SentSpan[];
-  /** Returns all requests as text: the names and values in them are UTF-8. */
+  /** Returns the bytes of all requests as text. The names and values in them are UTF-8, so a search finds them. */
   text(): string;
   stop(): Promise<void>;
 }

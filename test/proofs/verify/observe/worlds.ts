@@ -5,9 +5,9 @@ import type { AlertName } from '../../../../dev/alerts/rules-file.ts';
 export type SeriesValues = Readonly<Record<string, string>>;
 
 interface Break {
-  /** The series of the broken part. They replace the series with the same names in {@link normalLife}. */
+  /** The series while the watched part is broken. They replace the series with the same names in {@link normalLife}. */
   readonly series: SeriesValues;
-  /** The labels of each alert that fires, without its severity. */
+  /** The labels of each alert that must fire, without its severity. */
   readonly fires: readonly Readonly<Record<string, string>>[];
   /** The minute at which the alert must fire. */
   readonly at?: number;
@@ -21,7 +21,7 @@ const workers = ['w1', 'w2'].map((instance) => `job="club-learning-worker", inst
 const steady = (value: number) => `${value}x${lifeMinutes}`;
 const growing = (perMinute: number, from = 0) => `${from}+${perMinute}x${lifeMinutes}`;
 
-/** @param name may contain labels: `mails_total{outcome="sent"}` @returns the series of a process */
+/** @param name the name of the series, which may contain labels: `mails_total{outcome="sent"}` @returns the series of a process */
 function at(name: string, process: string): string {
   const [, metric = name, labels = ''] = /^(\w+)\{(.*)\}$/.exec(name) ?? [];
   return `${metric}{${labels === '' ? '' : `${labels}, `}${process}}`;
@@ -33,7 +33,7 @@ const inWorkers = (name: string, values: string): SeriesValues =>
 const inOne = (name: string, values: string): SeriesValues => ({ [at(name, workers[0] ?? '')]: values });
 const inApi = (name: string, values: string): SeriesValues => ({ [at(name, api)]: values });
 
-/** The number of waiting wakes during an import that takes an hour. */
+/** The number of waiting wakes in each minute of an import that takes an hour. */
 const anImport = `0x59 5000-80x60 0x${lifeMinutes - 120}`;
 
 /**
@@ -113,7 +113,7 @@ const both = (name: string, values: string, ...fires: Break['fires']): Break => 
   fires,
 });
 
-/** The series for each alert, in which the watched object is broken. The alert must fire within 90 minutes. */
+/** For each alert, the series while the watched part is broken. The alert must fire within 90 minutes. */
 export const breaks: Readonly<Record<AlertName, Break>> = {
   ProcessAway: {
     series: { ...inOne('up', '1x10 0x100'), ...inApi('up', '1x10 stale') },

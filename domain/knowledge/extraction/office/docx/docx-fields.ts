@@ -1,10 +1,11 @@
-/** Fields of a Word file. A field has an instruction between its beginning and its separator, and a visible result after the separator. */
+/** Reads fields of a Word file. A field has an invisible instruction before its separator, and a visible result after the separator. */
 import { childOf, childrenOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import { isOn, numberOf } from './docx-styles.ts';
 
 export class DocxFields {
   /**
-   * The open fields, with the outermost field first. The value says whether the result of the field has begun. Only the result is visible.
+   * The fields that have not ended yet, with the outermost field first. A value is true if the result of the field has begun. Only the
+   * result is visible.
    */
   #open: boolean[] = [];
 
@@ -13,7 +14,10 @@ export class DocxFields {
     return this.#open.every((hasResult) => hasResult);
   }
 
-  /** @param mark `w:fldChar` @returns the words that the field itself shows: the state of a form's check box or choice */
+  /**
+   * @param mark `w:fldChar`
+   * @returns the words that the field itself shows, such as the state of a check box or the chosen entry of a list
+   */
   read(mark: XmlElement): string {
     const type = mark.attributes['w:fldCharType'];
     if (type === 'separate' && this.#open.length > 0) this.#open[this.#open.length - 1] = true;
@@ -25,8 +29,8 @@ export class DocxFields {
   }
 
   /**
-   * Closes the fields whose instruction does not end in its paragraph. The program that wrote the file made this mistake. Without the
-   * closing, the rest of the document would be hidden.
+   * Closes the fields whose instruction does not end in its paragraph. Some programs write such incorrect files. If the field stayed open,
+   * the rest of the document would be hidden.
    */
   endParagraph(): void {
     this.#open = this.#open.filter((hasResult) => hasResult);

@@ -1,4 +1,4 @@
-/** Footnotes and endnotes of a Word file: their texts, and their marks, which the file does not store. */
+/** Reads footnotes and endnotes of a Word file, and computes their marks, which the file does not store. */
 import { childOf, childrenOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import { numberOf, valueOf } from './docx-styles.ts';
 import { formatNumber } from '../number-formats.policy.ts';
@@ -28,7 +28,7 @@ export class Notes {
 
   /**
    * @param parts the part of the file with the notes; undefined if it is absent
-   * @param sections the last `w:sectPr` of the document
+   * @param sections the last `w:sectPr` of the document, which contains the format of the marks
    */
   constructor(parts: Record<NoteKind | 'settings', XmlElement | undefined>, sections: XmlElement | undefined) {
     const contentsOf = (kind: NoteKind) =>
@@ -50,7 +50,7 @@ export class Notes {
 
   /**
    * @param reference `w:footnoteReference` or `w:endnoteReference`
-   * @returns the mark of the note; undefined if the text after the reference is the mark
+   * @returns the mark of the note; undefined if the text after the reference already contains the mark
    */
   refer(kind: NoteKind, reference: XmlElement, hasOwnMark: boolean): string | undefined {
     const id = reference.attributes['w:id'] ?? '';

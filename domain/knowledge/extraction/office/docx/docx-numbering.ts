@@ -1,4 +1,4 @@
-/** The numbers before the paragraphs of a Word file. Word stores only the rules by which it counts. */
+/** Computes the numbers before the paragraphs of a Word file. The file stores only the rules by which Word counts. */
 import { childOf, childrenOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import { isOn, numberOf, valueOf, type Styles } from './docx-styles.ts';
 import { formatNumber } from '../number-formats.policy.ts';
@@ -6,25 +6,25 @@ import { formatNumber } from '../number-formats.policy.ts';
 interface Level {
   start: number;
   format: string;
-  /** The pattern of the format `custom`. */
+  /** The first items of the number format `custom`. */
   pattern: string;
-  /** The written form, such as `%1.%2)`. `%1` is the number of the first level. */
+  /** The form in which the number is written, such as `%1.%2)`. `%1` is the number of the first level. */
   text: string;
   /** Whether the words follow the number without a space, as in 第一章潮. After a sign, as in `1.`, a space always follows. */
   isClose: boolean;
   /**
-   * An item of this level or of a higher level restarts the count. Levels are counted from 1. 0 means that no item restarts the count.
-   * Undefined means that an item of any higher level restarts it.
+   * The number of a level. An item of that level, or of a higher level, restarts the count of this level. Levels are counted from 1. 0
+   * means that no item restarts the count. Undefined means that an item of any higher level restarts it.
    */
   restart: number | undefined;
-  /** Whether all numbers in the pattern are written as decimal digits. */
+  /** Whether the numbers of all levels in the written form are decimal digits. */
   isDecimal: boolean;
   isHidden: boolean;
   style: string | undefined;
 }
 
 interface List {
-  /** If two lists have the same counter, one continues the count of the other. */
+  /** The name of the list's counter. If two lists have the same counter, the second list continues the count of the first. */
   counter: string;
   levels: ReadonlyMap<number, Level>;
   starts: ReadonlyMap<number, number>;
@@ -82,7 +82,7 @@ export class Numbering {
     const counter = valueOf(number, 'w:abstractNumId') ?? '';
     const abstract = this.#abstract.get(counter);
     if (!number || !abstract) return undefined;
-    // A list may take its levels from a style. This style refers to another list.
+    // A list may take its levels from a style. This style then refers to a second list.
     const linked = this.#styles.listOfStyle(valueOf(abstract, 'w:numStyleLink') ?? '');
     const base = linked !== undefined && hops < 5 ? this.#readList(linked, hops + 1) : undefined;
     const levels = new Map(base?.levels);
@@ -117,7 +117,7 @@ function readLevel(level: XmlElement): Level {
   };
 }
 
-/** Omits the sign of a bullet, but reads a bullet with words, such as `Note:`. */
+/** Leaves out a bullet that is a sign, but keeps a bullet that consists of words, such as `Note:`. */
 const wordsOfBullet = /\p{L}{2}/u;
 
 function written(level: Level, list: List, counts: readonly (number | undefined)[], language: string): string {

@@ -1,7 +1,7 @@
-/** Styles of a Word file: the properties that paragraphs and letters inherit from their styles and base styles. */
+/** Reads the styles of a Word file: the properties that paragraphs and letters inherit from their styles and base styles. */
 import { childOf, childrenOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 
-/** The list and level of a style or a paragraph. */
+/** The list and the level to which a style or a paragraph belongs. */
 export interface ListPlace {
   list: string;
   /**
@@ -19,7 +19,7 @@ interface Style {
   hasHeaderRow: boolean;
 }
 
-/** Names of heading styles that other programs write in their user's language. */
+/** The names of heading styles in files of programs that write these names in their user's language. */
 const headingNames =
   /^(?:heading|überschrift|titre|título|titulo|titolo|encabezado|cabeçalho|kop|rubrik|overskrift|otsikko|nagłówek|nadpis|címsor|заголовок|başlık|标题|標題|見出し|제목|عنوان|כותרת) ?([1-9])$/u;
 const titleNames = /^(?:title|titel|título|titulo|titre|titolo|tytuł|название|标题|標題|表題|제목)$/u;
@@ -49,7 +49,7 @@ export class Styles {
     this.language = childOf(root, 'w:docDefaults', 'w:rPrDefault', 'w:rPr', 'w:lang')?.attributes['w:val'] ?? 'en';
   }
 
-  /** @returns the style and its base styles. The nearest style is first, and each style occurs once */
+  /** @returns the style itself, and then its base styles. Each style occurs only once */
   *chainOf(id: string | undefined, type: 'paragraph' | 'character' | 'table'): Generator<{ id: string; style: Style }> {
     const visitedStyles = new Set<string>();
     let next = id ?? this.#defaults.get(type);
@@ -90,7 +90,8 @@ export class Styles {
   }
 
   /**
-   * Returns the nearest value of a property. It comes from the letters' own properties, from their style, or from the paragraph's style.
+   * Returns the first value of a property that it finds: in the letters' own properties, then in their style, and then in the paragraph's
+   * style.
    */
   ofLetters(run: XmlElement | undefined, paragraph: XmlElement | undefined, name: string): XmlElement | undefined {
     const own = childOf(run, name);
@@ -132,7 +133,7 @@ export function numberOf(element: XmlElement | undefined, name: string): number 
   return Number.isInteger(value) ? value : undefined;
 }
 
-/** Whether a property that can be on or off is on. */
+/** Whether an on-off property is switched on. */
 export function isOn(property: XmlElement | undefined): boolean {
   return property !== undefined && isTrue(property.attributes['w:val'] ?? 'true');
 }

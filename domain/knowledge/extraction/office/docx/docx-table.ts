@@ -1,9 +1,9 @@
-/** Tables of Word files: the position of each cell, and the rows and columns that the cell spans. */
+/** Reads tables of Word files: the position of each cell, and the rows and columns that the cell spans. */
 import { childOf, childrenOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import { isOn, isTrue, numberOf, valueOf, type Styles } from './docx-styles.ts';
 
 interface Cell {
-  /** The cell. Undefined for an empty area without a cell. */
+  /** The element of the cell; undefined for an empty area without a cell. */
   contents: XmlElement | undefined;
   colspan: number;
   rowspan: number;
@@ -14,13 +14,13 @@ interface Row {
   cells: Cell[];
 }
 
-/** @param table `w:tbl` @param onHidden called for each hidden row */
+/** @param table `w:tbl` @param onHidden a function that is called for each hidden row */
 export function tableRowsOf(table: XmlElement, styles: Styles, onHidden: () => void): Row[] {
   const look = childOf(table, 'w:tblPr', 'w:tblLook')?.attributes ?? {};
   const showsFirst = look['w:firstRow'] === undefined ? Number.parseInt(look['w:val'] ?? '0', 16) & 0x20 : isTrue(look['w:firstRow']); // prettier-ignore
   const marksFirst = Boolean(showsFirst) && styles.hasHeaderRow(valueOf(childOf(table, 'w:tblPr'), 'w:tblStyle'));
   const rows: Row[] = [];
-  /** Cells that may also span the next row, by their first column. */
+  /** The cells of the previous row that may also span the next row, by their first column. */
   let above = new Map<number, Cell>();
   for (const row of elementsIn(table, 'w:tr')) {
     const properties = childOf(row, 'w:trPr');

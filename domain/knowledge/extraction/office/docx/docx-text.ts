@@ -1,6 +1,6 @@
 /**
- * Reads Word files as they appear with all changes accepted. Headers, footers and comments are omitted. A footnote follows the paragraph
- * that refers to it. Endnotes are at the end.
+ * Reads Word files as they appear after all tracked changes are accepted. Headers, footers and comments are left out. A footnote follows
+ * the paragraph that refers to it. Endnotes are at the end.
  */
 import { childOf, childrenOf, descendantsOf, textOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import type { SectionBuilder } from '../../sections.ts';
@@ -50,12 +50,15 @@ export async function readDocx(file: OfficeFile, main: MainPart, into: SectionBu
 interface OpenParagraph {
   words: Words;
   properties: XmlElement | undefined;
-  /** The blocks that float beside the paragraph, such as text boxes. */
+  /** The blocks that float beside the paragraph, such as text boxes. They are read after the paragraph. */
   after: Block[];
   hasHidden: boolean;
 }
 
-/** Names of elements that are not text of the document. Elements that contain properties are not text either. */
+/**
+ * The names of elements that are not text of the document. Elements for properties, which are recognized by the end of their name, are not
+ * text either.
+ */
 const passedOver = new Set(['w:del', 'w:moveFrom', 'w:sectPr']);
 const hardHyphen = '-';
 
@@ -75,7 +78,7 @@ class DocxReader {
     this.#into = parts.into;
   }
 
-  /** @param container the body, a cell, a text box or a note */
+  /** @param container the element whose blocks are read: the body, a cell, a text box or a note */
   *blocksIn(container: XmlElement | undefined): Generator<Block> {
     let open: OpenParagraph | undefined;
     for (const child of this.#blockElements(container)) {
@@ -104,8 +107,8 @@ class DocxReader {
   }
 
   /**
-   * Whether the next paragraph stands in the same line as this paragraph. This is so if the end of this paragraph is deleted or hidden, or
-   * if this paragraph is a drop cap.
+   * Whether the next paragraph continues the line of this paragraph. It does if the end of this paragraph is deleted or hidden, or if this
+   * paragraph is a drop cap.
    */
   #goesOn(properties: XmlElement | undefined): boolean {
     const end = childOf(properties, 'w:rPr');
@@ -133,7 +136,7 @@ class DocxReader {
       isHeader,
       cells: cells.map(({ contents, ...spans }) => ({ blocks: [...this.blocksIn(contents)], ...spans })),
     }));
-    // For readers, a frame with one cell in each row is not a table. It only surrounds paragraphs.
+    // A table with only one cell in each row is a frame around paragraphs, so its paragraphs are read as usual.
     const blocks = rows.flatMap(({ cells }) => cells.flatMap((cell) => cell.blocks));
     const isFrame = rows.every(({ cells }) => cells.length === 1);
     if (isFrame && (blocks.length > rows.length || blocks.some(({ kind }) => kind !== 'prose'))) yield* blocks;
@@ -156,7 +159,7 @@ class DocxReader {
     }
   }
 
-  /** An empty content control shows a prompt instead of text. */
+  /** Whether the element is an empty content control. It only shows a prompt for the author, such as "Enter text", which is not read. */
   #isPlaceholder(element: XmlElement): boolean {
     return element.name === 'w:sdt' && isOn(childOf(element, 'w:sdtPr', 'w:showingPlcHdr'));
   }
@@ -245,7 +248,7 @@ class DocxReader {
     if (!found && alternative !== '') open.words.add(pictureWords(alternative));
   }
 
-  /** @param around the properties of the drawing that contains the shapes @returns whether it contains pictures or words */
+  /** @param around the properties of the drawing that contains the shapes @returns whether the element contains pictures or words */
   #readShapes(
     element: XmlElement,
     open: OpenParagraph,
@@ -280,13 +283,13 @@ class DocxReader {
     around: { properties: XmlElement | undefined; isDecorative: boolean },
   ): void {
     const alternative = alternativeText(own) || alternativeText(around.properties);
-    around.properties = undefined; // the alternative text is written once
+    around.properties = undefined; // so that the alternative text is written only once
     if (around.isDecorative || isDecorative(own)) return;
     if (alternative === '') this.#into.warn('picture_without_text');
     else open.words.add(pictureWords(alternative));
   }
 
-  /** A heading inside a text box is not a heading of the text after the box. */
+  /** Turns headings inside a text box into paragraphs, because they are not headings of the text after the box. */
   #boxed(contents: XmlElement): Block[] {
     const around = this.#fields;
     this.#fields = new DocxFields();
@@ -299,12 +302,12 @@ class DocxReader {
 }
 
 /**
- * Some programs move letters of normal size by a few half points to improve the look. Letters count as raised or lowered if they move at
- * least this distance.
+ * To improve the look of a text, some programs raise or lower letters of normal size by a few half points. So letters count as raised or
+ * lowered only if they move at least this number of half points.
  */
 const leastRise = 3;
 
-/** @param hasOwnSize whether the letters have their own size, which may be smaller than the size of their neighbours */
+/** @param hasOwnSize whether the letters have a size of their own, which may be smaller than the size of the letters around them */
 function riseOf(
   align: XmlElement | undefined,
   position: XmlElement | undefined,

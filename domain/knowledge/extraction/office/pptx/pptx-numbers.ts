@@ -1,8 +1,8 @@
-/** The numbers before the paragraphs of a slide. PowerPoint stores only the rules by which it counts. */
+/** Computes the numbers before the paragraphs of a slide. The file stores only the rules by which PowerPoint counts. */
 import { childOf, childrenOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import { formatNumber } from '../number-formats.policy.ts';
 
-/** The beginnings of the names of PowerPoint's number schemes. Each of them has the name of the same format in Word. */
+/** Maps the beginning of the name of a PowerPoint number scheme to the name of the same format in Word. */
 const formats: readonly (readonly [string, string])[] = [
   ['alphaLc', 'lowerLetter'],
   ['alphaUc', 'upperLetter'],
@@ -24,9 +24,9 @@ const formats: readonly (readonly [string, string])[] = [
 ];
 const bullets = new Set(['a:buNone', 'a:buChar', 'a:buBlip', 'a:buAutoNum']);
 
-/** Counts the paragraphs of one text. */
+/** Counts the numbered paragraphs of one text body. */
 export class SlideNumbers {
-  /** The open list of each level, and the number of its last item. */
+  /** For each level, the list that has not ended yet, and the number of its last item. */
   #open: ({ list: string; last: number } | undefined)[] = [];
 
   /**

@@ -1,6 +1,6 @@
 /**
- * The reading order of a slide's shapes. It is the order of the file, which screen readers use. Only within a column, the shapes are read
- * from top to bottom.
+ * Decides the reading order of a slide's shapes. The order is usually the order of the file, which screen readers also use. But shapes in
+ * the same column are read from top to bottom.
  */
 import { childOf, childrenOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import { shapesAt, type Layout } from './pptx-styles.ts';
@@ -13,13 +13,14 @@ interface Box {
 }
 
 /**
- * The maximum number of shapes that are ordered, because each shape is compared with all others. Slides with more shapes keep the order of
- * the file.
+ * The maximum number of shapes that are sorted, because each shape is compared with every other shape. A slide with more shapes keeps the
+ * order of the file.
  */
 const mostCompared = 400;
 
 /**
- * A shape above another shape of the same column is read first. Other shapes keep the order of the file.
+ * If a shape is above a second shape of the same column, it is read before the second shape. Otherwise the shapes keep the order of the
+ * file.
  * @param shapes shapes with a position on the slide or in the layout
  */
 export function inReadingOrder(shapes: readonly XmlElement[], layout: Layout): XmlElement[] {
@@ -27,14 +28,14 @@ export function inReadingOrder(shapes: readonly XmlElement[], layout: Layout): X
   const unordered = shapes.map((shape) => ({ shape, box: boxOf(shape, layout) }));
   const ordered: XmlElement[] = [];
   while (unordered.length > 0) {
-    // At least one such shape always exists, because no shape is above the shape that begins highest.
+    // A shape without a shape above it always exists: the highest shape.
     const next = unordered.findIndex(({ box }) => !unordered.some((other) => isAbove(other.box, box)));
     for (const { shape } of unordered.splice(Math.max(next, 0), 1)) ordered.push(shape);
   }
   return ordered;
 }
 
-/** Boxes may overlap a little at their edges. */
+/** A small overlap at the edges of two boxes does not count. */
 function isAbove(one: Box | undefined, other: Box | undefined): boolean {
   if (!one || !other || one.top >= other.top) return false;
   const overlap = Math.min(one.left + one.width, other.left + other.width) - Math.max(one.left, other.left);

@@ -1,6 +1,6 @@
 /**
- * The properties that a slide's paragraphs inherit: from the shape, from its placeholder in the layout and master, and from the master's
- * styles.
+ * Finds the properties that a slide's paragraphs inherit: from their shape, from the matching placeholder in the layout and in the master,
+ * and from the master's styles.
  */
 import { childOf, childrenOf, descendantsOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import type { Relation } from '../../../../../platform/core/text/office-parts.ts';
@@ -21,7 +21,7 @@ export class SlideStyles {
     this.#file = file;
   }
 
-  /** @param relations the relations of the slide @throws BrokenPart; Unreadable too_large, file_corrupt */
+  /** @param relations the relations of the slide to other parts of the file @throws BrokenPart; Unreadable too_large, file_corrupt */
   async layoutOf(relations: readonly Relation[]): Promise<Layout> {
     const name = relations.find(({ type }) => type === 'slideLayout')?.target;
     if (name === undefined) return this.none;
@@ -62,7 +62,8 @@ export class SlideStyles {
 }
 
 /**
- * @param place a shape's placeholder, `p:ph` @returns the shape of the layout and the shape of the master that belong to this placeholder
+ * @param place the placeholder of a shape on the slide (`p:ph`)
+ * @returns the shape of the layout and the shape of the master that belong to this placeholder
  */
 export function shapesAt(place: XmlElement, { layout, master }: Layout): XmlElement[] {
   const typeOf = ({ attributes }: XmlElement) => attributes['type'] ?? 'body';

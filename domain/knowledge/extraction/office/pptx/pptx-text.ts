@@ -1,6 +1,6 @@
 /**
  * Reads PowerPoint files in the order of their slides. A slide is a page with its title, its text and the speaker's notes, in this order.
- * Hidden slides have a number but are not read.
+ * Hidden slides are counted, but are not read.
  */
 import { childOf, childrenOf, descendantsOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import { indexingRules } from '../../../indexing/indexing.policy.ts';
@@ -15,8 +15,9 @@ import { SlideNumbers } from './pptx-numbers.ts';
 import { SlideStyles, type Layout } from './pptx-styles.ts';
 
 /**
- * @param onPage called with the number of slides read and the number of all slides
- * @returns the number of slides @throws Unreadable too_many_pages, too_large, file_corrupt (no slide can be read)
+ * @param onPage a function that is called with the number of slides that were read and the number of all slides
+ * @returns the number of slides
+ * @throws Unreadable too_many_pages, too_large, file_corrupt (no slide can be read)
  */
 export async function readPptx(
   file: OfficeFile,
@@ -47,7 +48,7 @@ export async function readPptx(
   return slides.length;
 }
 
-/** Kinds of shapes that repeat on every slide, or that are not text of the slide. */
+/** The kinds of shapes that repeat on every slide, or that are not text of the slide. */
 const furniture = new Set(['sldNum', 'dt', 'ftr', 'hdr', 'sldImg']);
 const titles = new Set(['title', 'ctrTitle']);
 
@@ -151,7 +152,7 @@ class SlideReader {
     if (!isMedia && !isDecorative(properties)) content.pictures.push({ alternative });
   }
 
-  /** A frame around a table, a chart, a diagram or an embedded document. */
+  /** Reads a frame, which contains a table, a chart, a diagram or an embedded document. */
   #readFrame(frame: XmlElement, content: Shown): void {
     const data = childOf(frame, 'a:graphic', 'a:graphicData');
     for (const child of childrenOf(data)) {
@@ -177,7 +178,7 @@ class SlideReader {
     }));
   }
 
-  /** A slide that shows only pictures may have words inside the pictures. */
+  /** Warns about a slide that shows only pictures, because its words may be inside the pictures. */
   #warnOfPictures({ titles: heads, blocks, pictures }: Shown, hasBackground: boolean): void {
     const alternatives = blocks.filter((block) => block.kind === 'row' && block.text.startsWith(pictureStart)).length;
     if (heads.length === 0 && blocks.length === alternatives && (pictures.length > 0 || hasBackground))

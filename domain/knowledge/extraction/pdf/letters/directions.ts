@@ -1,6 +1,6 @@
 /**
- * The writing directions of a page. The lines of a direction are rotated. After the rotation they run from left to right, and follow each
- * other from top to bottom.
+ * Finds the writing directions of a page, and rotates the letters of each direction. After the rotation, the lines run from left to right
+ * and follow each other from top to bottom.
  */
 import type { Box, Glyph } from '../pdf-drawing.ts';
 
@@ -10,14 +10,14 @@ export interface Direction {
   glyphs: Glyph[];
   /** Converts coordinates of the page to the rotated coordinates of this direction. */
   place: Place;
-  /** Whether the direction is not parallel to a side of the page, as is usual for a watermark. */
+  /** Whether the direction is not parallel to a side of the page. Watermarks usually have such a direction. */
   isSlanted: boolean;
 }
 
 /** The maximum rotation, in degrees, of a page that was scanned at a slight angle. */
 const askew = 6;
 
-/** @returns the directions, by descending number of letters */
+/** @returns the directions; the direction with the most letters is first */
 export function directionsOf(glyphs: readonly Glyph[]): Direction[] {
   const groups = Map.groupBy(glyphs, ({ angle }) => {
     const quarter = Math.round(angle / 90) * 90;
@@ -44,7 +44,7 @@ function turning(degrees: number): Place {
   return (x, y) => [x * cosine + y * sine, y * cosine - x * sine];
 }
 
-/** Slanted letters that are larger than other letters by this factor are a watermark. */
+/** Slanted letters count as a watermark if they are larger than the other letters by this factor. */
 const watermarkFactor = 1.7;
 const watermarkSize = 30;
 

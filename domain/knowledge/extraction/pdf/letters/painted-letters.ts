@@ -1,5 +1,5 @@
 /**
- * Finds painted letters that must not be read. Some are duplicates, which make text look bold. Others are ruby readings above the letters.
+ * Drops painted letters that must not be read: duplicates that only make text look bold, and ruby readings above other letters.
  */
 import type { Glyph } from '../pdf-drawing.ts';
 import { isHan, isKana } from './pdf-letters.ts';
@@ -7,7 +7,7 @@ import { isHan, isKana } from './pdf-letters.ts';
 /** A letter whose line runs from left to right. */
 export type Letter = Pick<Glyph, 'text' | 'x' | 'y' | 'width' | 'size'>;
 
-/** Keeps only one of two equal letters that are painted with a small offset. Such letters look bold or have a shadow. */
+/** Keeps only one of two equal letters that are painted with a small offset, so that the text looks bold or has a shadow. */
 export function* withoutDoubles(letters: Iterable<Letter>): Generator<Letter> {
   const nearest = 0.12;
   const painted = new Map<string, Letter>();

@@ -1,26 +1,29 @@
 /** Maps the letters of a PDF's fonts to letters of text. */
 
-/** The codes of a font that have occurred so far. */
+/** Collects the codes of a font that have occurred so far. */
 export interface FontCodes {
   see: (unicode: string, code: number | undefined) => void;
-  /** Whether the file does not map the codes of the font to letters. */
+  /** True if the file does not say which letters the codes of the font mean. */
   readonly isUnmapped: boolean;
 }
 
 /** Bullets of the fonts Symbol and Wingdings, which use private code points. */
 const symbols = new Map(Object.entries({ '\uF0B7': '•', '\uF0A7': '▪', '\uF06C': '•', '\uF0D8': '➢', '\uF0FC': '✓', '\uF0A8': '☐', '\uF0FE': '☒', '\uF02D': '-', '\uF0E0': '→' })); // prettier-ignore
 
-/** Characters that are not letters: controls, the replacement character, private-use code points. */
+/** Matches characters that stand for no letter: control characters, the replacement character, and private-use code points. */
 const unknown = /[\p{Cc}\p{Co}\uFFFD-\uFFFF]/u;
-/** Characters that are only shapes of other letters: ligatures, forms of Arabic and Hebrew letters, vertical signs, Chinese radicals. */
+/**
+ * Characters that are only special forms of other letters: ligatures, forms of Arabic and Hebrew letters, vertical signs, and Chinese
+ * radicals.
+ */
 const shapes = /[\uFB00-\uFDFF\uFE10-\uFE19\uFE30-\uFE48\uFE70-\uFEFC\u2F00-\u2FD5]/;
 
-/** Codes of TeX's bitmap fonts in the Cork encoding. Such fonts have no names for their letters. */
+/** The letters for the codes of TeX's bitmap fonts in the Cork encoding. Such fonts have no names for their letters. */
 const cork = new Map(Object.entries({ '\u0010': '“', '\u0011': '”', '\u0012': '„', '\u0013': '«', '\u0014': '»', '\u0015': '–', '\u0016': '—', '\u0019': 'ı', '\u001B': 'ff', '\u001C': 'fi', '\u001D': 'fl', '\u001E': 'ffi', '\u001F': 'ffl' })); // prettier-ignore
 
 /**
  * @param isDrawn whether the file itself draws the font's letters (Type 3)
- * @returns the letter or letters of a shape; undefined if the file does not map it
+ * @returns the letter or letters that the shape means; undefined if the file does not say it
  */
 export function letterOf(unicode: string, isDrawn = false): string | undefined {
   const inTex = isDrawn ? cork.get(unicode) : undefined;
@@ -32,12 +35,12 @@ export function letterOf(unicode: string, isDrawn = false): string | undefined {
   return shapes.test(unicode) ? unicode.normalize('NFKC').trimStart() : unicode;
 }
 
-/** Scripts without spaces between words: their lines are joined without a space. */
+/** Matches a letter of a script without spaces between words. Lines in such scripts are joined without a space. */
 const unspaced =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\u3000-\u303F\uFF01-\uFF60]/u;
 const hangul = /\p{Script=Hangul}/u;
 
-/** Whether words of this letter are written without spaces. @param letter one character */
+/** Whether the script of this letter has no spaces between words. @param letter one character */
 export function isUnspaced(letter: string): boolean {
   return unspaced.test(letter) && !hangul.test(letter);
 }
@@ -48,7 +51,7 @@ export function isRightToLeft(text: string): boolean {
   return rightToLeft.test(text) && !/^\p{N}+$/u.test(text);
 }
 
-/** Whether the text consists of marks, which are above or below the letter before them. */
+/** Whether the text consists only of marks. A mark is above or below the letter before it. */
 export function isMark(text: string): boolean {
   return /^\p{M}+$/u.test(text);
 }
@@ -62,7 +65,7 @@ export function textOfString(raw: string): string {
   return raw;
 }
 
-/** Kana. Small kana above other letters show how to read these letters. */
+/** Matches kana. Small kana above other letters show how to read these letters. */
 export function isKana(text: string): boolean {
   return /^[\p{Script=Hiragana}\p{Script=Katakana}ー]+$/u.test(text);
 }

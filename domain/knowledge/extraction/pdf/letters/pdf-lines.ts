@@ -6,7 +6,8 @@ import { isMostlyRightToLeft, logical } from './right-to-left.ts';
 import { lowered, noteMark, raised } from '../../raised.policy.ts';
 
 /**
- * A part of a line without a wide gap: a line of prose, or the words of a cell. Measures are in points and in the coordinates of the text.
+ * A part of a line that has no wide gap inside: a whole line of prose, or the words of a cell. Positions and sizes are in points, in the
+ * coordinates of the text.
  */
 export interface Segment {
   text: string;
@@ -30,8 +31,8 @@ export interface Line extends Omit<Segment, 'parts'> {
 }
 
 /**
- * Minimum gaps, in letter sizes. `blank` is read as a space, `unspaced` is read as a space in scripts without spaces, and `cell` divides
- * cells.
+ * The minimum widths of gaps, in letter sizes. A gap of `blank` counts as a space. In scripts without spaces, only a gap of `unspaced`
+ * counts as a space. A gap of `cell` divides two cells.
  */
 const gaps = { blank: 0.16, unspaced: 0.6, cell: 0.95 } as const;
 
@@ -46,7 +47,7 @@ export function linesOf(letters: Iterable<Letter>, rules: readonly Box[] = []): 
   });
 }
 
-/** @param segments segments of one line, from left to right */
+/** @param segments the segments of one line, from left to right */
 export function lineOf(segments: readonly Segment[]): Line {
   const ordered = isMostlyRightToLeft(segments.map(({ text }) => text).join('')) ? segments.toReversed() : segments;
   const widest = segments.reduce((a, b) => (b.text.length > a.text.length ? b : a));
@@ -92,7 +93,7 @@ function rowsOf(letters: Iterable<Letter>): Row[] {
   return rows;
 }
 
-/** A drop cap is larger than the text by at least this factor. */
+/** A letter counts as a drop cap if it is larger than the text by at least this factor. */
 const initialFactor = 1.7;
 
 function continues(row: Row, letter: Letter): boolean {
@@ -111,7 +112,7 @@ interface Cluster extends Letter {
 
 function segmentsOf(row: Row, rules: readonly Box[]): Segment[] {
   const clusters: Cluster[] = [];
-  let early = ''; // marks that the file draws before their letter
+  let early = ''; // some files draw a mark before its letter
   for (const letter of row.letters) {
     const before = clusters.at(-1);
     if (!isMark(letter.text)) {
@@ -167,7 +168,7 @@ function levelOf({ size, y }: Letter, base: { size: number; y: number }): Level 
   return up < (ratio > 0.8 ? -0.12 : -0.05) ? 'lowered' : 'even';
 }
 
-/** Raised or lowered words are short. A longer text is a separate line. */
+/** The maximum length of raised or lowered words. A longer text above or below the line counts as a separate line. */
 const longestRaised = 16;
 
 function segmentOf(letters: readonly Cluster[]): Segment {
@@ -204,7 +205,10 @@ function partsOf(clusters: readonly Cluster[]): Part[] {
   return parts.map((part) => (part.text.trim().length > longestRaised ? { ...part, level: 'even' } : part));
 }
 
-/** Inserts a space at each gap. There are two exceptions: headings with spaced letters, and scripts that always space their letters. */
+/**
+ * Inserts a space at each wide gap between letters. Exceptions are headings with spaced letters, and scripts that always have gaps between
+ * letters.
+ */
 function withBlanks(clusters: readonly Cluster[]): Cluster[] {
   const solid = clusters.filter(({ text }) => text.trim() !== '');
   const typed = new Set<Cluster>();
@@ -227,21 +231,20 @@ function isApart(before: Cluster, cluster: Cluster, isTyped: boolean, spacedFrom
   const gap = cluster.x - before.x - before.width;
   if (spacedFrom !== undefined) return gap > spacedFrom;
   if (isTyped) return true;
-  const isBeside = before.level !== cluster.level; // raised and lowered letters are smaller than their neighbours
+  const isBeside = before.level !== cluster.level; // raised and lowered letters are smaller than the letters beside them
   const size = isBeside ? Math.max(before.size, cluster.size) : Math.min(before.size, cluster.size);
   const isTight = isUnspaced(cluster.text) || isUnspaced(before.text.slice(-1));
   return gap > size * (isTight ? gaps.unspaced : gaps.blank);
 }
 
 /**
- * @returns the smallest gap between two words, if the letters of the words are spaced as in "H e a d i n g". It is undefined for usual
- * words
+ * @returns the smallest gap that divides two words, if the letters of words are spaced as in "H e a d i n g"; undefined for normal words
  */
 function blankGapOf(solid: readonly Cluster[]): number | undefined {
   const least = 4;
   if (solid.length < least || !solid.every(({ text }) => /^[\p{L}\p{P}\p{M}]+$/u.test(text) && !isUnspaced(text)))
     return undefined;
-  if (solid.every(({ text }, at) => at === 0 || text > (solid[at - 1]?.text ?? ''))) return undefined; // the text is a list, as A B C D
+  if (solid.every(({ text }, at) => at === 0 || text > (solid[at - 1]?.text ?? ''))) return undefined; // a list such as A B C D
   const between = solid.slice(1).map((cluster, at) => cluster.x - (solid[at]?.x ?? 0) - (solid[at]?.width ?? 0));
   const size = solid[0]?.size ?? 0;
   const wide = between.filter((gap) => gap > size * gaps.blank);
@@ -252,7 +255,10 @@ function blankGapOf(solid: readonly Cluster[]): number | undefined {
 
 const noMarks: ReadonlySet<string> = new Set();
 
-/** @param notes the marks of the notes at the foot of the page. If such a mark is raised, it is a reference and not part of a number */
+/**
+ * @param notes the marks of the notes at the foot of the page. If such a mark is raised in the text, it is a reference to the note and not
+ * part of a number
+ */
 export function textOf(parts: readonly Part[], notes: ReadonlySet<string>): string {
   let text = '';
   for (const [at, part] of parts.entries()) {

@@ -1,4 +1,4 @@
-/** Right-to-left lines, with the left-to-right numbers and words in them. */
+/** Puts the letters of right-to-left lines into reading order. Such lines may contain left-to-right numbers and words. */
 import { isRightToLeft } from './pdf-letters.ts';
 
 const strongLeftToRight = /[\p{L}\p{N}]/u;
@@ -30,14 +30,14 @@ export function logical<T extends { text: string }>(letters: readonly T[]): T[] 
 }
 
 /**
- * Whether each letter is read from right to left. If both neighbours of a neutral character have the same direction, the character has this
- * direction. Otherwise it has the direction of the line.
+ * Returns for each letter whether it is read from right to left. If both neighbours of a neutral character have the same direction, the
+ * character has this direction, too. Otherwise it has the direction of the line.
  */
 function resolved(letters: readonly { text: string }[], base: boolean): boolean[] {
   const own = letters.map(({ text }) =>
     isRightToLeft(text) ? true : strongLeftToRight.test(text) ? false : undefined,
   );
-  // Signs inside numbers are parts of the numbers: 1,000.50 or 12:30 or -5%.
+  // A sign inside a number is part of the number, as in 1,000.50 or 12:30 or -5%.
   for (const [at, direction] of own.entries()) {
     const isInside = direction === undefined && own[at - 1] === false && own[at + 1] === false;
     if (isInside && letters[at]?.text !== ' ') own[at] = false;
@@ -54,7 +54,7 @@ function resolved(letters: readonly { text: string }[], base: boolean): boolean[
     let end = at;
     while (end < own.length && own[end] === undefined) end += 1;
     const after = own[end] ?? base;
-    // In a right-to-left line, numbers between spaces follow the order of the line, as words do.
+    // In a right-to-left line, numbers that are separated by spaces follow each other from right to left, like words.
     const areNumbers = /\p{N}/u.test(letters[at - 1]?.text ?? '') && /\p{N}/u.test(letters[end]?.text ?? '');
     const direct = before === after && !(base && areNumbers) ? after : base;
     for (; at < end; at++) result.push(direct);

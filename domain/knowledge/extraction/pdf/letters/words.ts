@@ -1,17 +1,17 @@
-/** Joins lines to text. Handles words that are broken at the end of a line, and scripts without spaces. */
+/** Joins lines to a text. The module also joins words that are broken at the end of a line, and handles scripts without spaces. */
 import { withoutEnds } from '../../../../../platform/core/text/ends.policy.ts';
 import { cleanText } from '../../text.policy.ts';
 import { isUnspaced } from './pdf-letters.ts';
 
-/** The words of a document in lower case, by which broken words are joined. */
+/** The words of a document in lower case. They show how the parts of a broken word must be joined. */
 export interface Words {
-  /** Words that have a hyphen inside a line. They keep the hyphen at the end of a line. */
+  /** Words that occur with a hyphen inside a line. If such a word is broken at its hyphen, it keeps the hyphen. */
   hyphenated: ReadonlySet<string>;
   /** Words that occur without a hyphen inside a line. */
   whole: ReadonlySet<string>;
 }
 
-/** @returns the words with single hyphens inside */
+/** @returns the words of the text that have a hyphen inside */
 export function* hyphenatedWords(text: string): Generator<string> {
   for (const [run] of text.matchAll(/[\p{L}-]+/gu)) {
     for (const part of run.split('--')) {
@@ -33,15 +33,15 @@ export function wordsOf(texts: Iterable<string>): Words {
   return { hyphenated, whole };
 }
 
-/** The maximum length of a hyphenated word that is looked up. Longer texts are not real words. */
+/** The maximum length of a hyphenated text that is looked up in the words of the document. A longer text is not a real word. */
 const longestWord = 100;
 const hyphens = '-\u2010\u00AD';
 const softHyphen = '\u00AD';
 
-/** Joins lines to text. The parts of a word that is hyphenated at the end of a line become one word. */
+/** Joins lines to a text. If a word is hyphenated at the end of a line, its parts become one word. */
 export function joined(lines: readonly { text: string }[], words: Words): string {
   const parts: string[] = [];
-  /** The last line so far. If its first word began in the line before, it also includes that part of the word. */
+  /** The last line so far. If its first word began in the previous line, this value also includes the beginning of the word. */
   let end = '';
   for (const { text: line } of lines) {
     const isFirst = end === '' && parts.length === 0;
@@ -65,7 +65,7 @@ export function joined(lines: readonly { text: string }[], words: Words): string
   return cleanText(parts.join('') + end);
 }
 
-/** There is no space between words of scripts without spaces, nor after a soft hyphen. */
+/** Returns the text between two joined lines: a space, or nothing between letters of scripts without spaces. */
 function blankBetween(before: string, after: string): string {
   const [last, next] = [lastLetter(before.trimEnd()), /^\s*(.)/u.exec(after)?.[1] ?? ''];
   return isUnspaced(last) && isUnspaced(next) ? '' : ' ';
@@ -76,11 +76,11 @@ function lastLetter(text: string): string {
 }
 
 /**
- * The words that join two compound words with a common part: "Haupt- und Nebensaison", "first- or second-class". The hyphen before such a
- * word stays.
+ * The words between two compound words with a common part: "Haupt- und Nebensaison", "first- or second-class". A hyphen before such a word
+ * stays.
  */
 const joinsWords = new Set('und oder bis and or to y o e ou et u'.split(' '));
-/** The minimum length of a part that counts as a word. Shorter words are often syllables of other words. */
+/** A part of a divided word counts as a word of its own only if it has at least this length. Shorter parts are often syllables. */
 const shortestPart = 4;
 
 /** @returns the characters between the two parts of a word that was divided at the end of a line */
@@ -96,8 +96,7 @@ function keptBetween(start: string, hyphen: string, rest: string, { hyphenated, 
 }
 
 /**
- * @returns the letters before a final hyphen, at most {@link longestWord} of them; undefined if the text does not end in a word with a
- *   hyphen
+ * @returns the last letters before a final hyphen, at most {@link longestWord}; undefined if the text does not end with a word and a hyphen
  */
 function brokenWord(text: string): string | undefined {
   const line = text.trimEnd();

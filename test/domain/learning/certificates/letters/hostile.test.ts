@@ -41,7 +41,7 @@ describe('the longest and worst names (CERT-4)', function () {
       expect(bytes.length).to.be.below(300_000);
     });
 
-  it('stay within the limits of a thread, even if each Han character needs another part of the font', async () => {
+  it('stay within the limits of a thread, even if each Han character needs a different part of the font', async () => {
     for (let first = 0; first < 6; first++) {
       const texts = textsOf((length) => hanFrom(first * 1_000 + length, length));
       const bytes = await drawCertificate({ clubId: newId() }, { ...usualCertificate, ...texts });

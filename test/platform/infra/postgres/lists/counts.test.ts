@@ -8,7 +8,7 @@ import { countListed, rollUpListTallies } from '../../../../../platform/infra/po
 import { buildClub } from '../../../../toolkit/builders/clubs.ts';
 import { testDatabase, testDeps } from '../../../../toolkit/stack/database.ts';
 
-/** The length of a list, counted row by row. */
+/** Counts the rows of a list one by one. */
 const counted: Record<
   Exclude<
     TalliedList,
@@ -82,7 +82,7 @@ const acts: Record<string, (scene: Scene, digit: number) => string> = {
      WHERE ${part(scene, digit)} ON CONFLICT DO NOTHING`,
   'certificates are revoked': (scene, digit) =>
     `UPDATE certificates SET revoked_at = now(), revoked_reason = 'error' WHERE ${part(scene, digit)}`,
-  'The certificates become valid again.': (scene, digit) =>
+  'certificates become valid again': (scene, digit) =>
     `UPDATE certificates SET revoked_at = NULL, revoked_reason = NULL WHERE ${part(scene, digit)}`,
 };
 
@@ -90,10 +90,10 @@ function part({ clubId }: Scene, digit: number): string {
   return `club_id = '${clubId}' AND right(id::text, 1) >= '${digit.toString(16)}'`;
 }
 
-/** The errors of deadlocks, and of writes for a student who was deleted before the write. */
+/** The SQLSTATE codes of a deadlock, and of a write for a student who was deleted before the write. */
 const refusals = new Set(['40P01', '23503']);
 
-/** Performs an act, and rolls it back if `undone`. If Postgres refuses the act because of a conflict, nothing changes either. */
+/** Performs an act in a transaction, which is rolled back if `undone` is true or if Postgres refuses the act because of a conflict. */
 async function perform(scene: Scene, act: string, digit: number, undone: boolean): Promise<void> {
   const { db } = await testDeps();
   const regret = new Error('undone');
@@ -107,7 +107,7 @@ async function perform(scene: Scene, act: string, digit: number, undone: boolean
     });
 }
 
-/** Compares every total of every list with a count row by row, in one snapshot. */
+/** Compares each total of each list with a count of its rows. Both come from one snapshot of the database. */
 async function totals({ clubId, courses, deliveries }: Scene) {
   const source = await testDatabase();
   return source.transaction('REPEATABLE READ', async (tx) => {
@@ -144,7 +144,7 @@ describe('list totals', () => {
     undone: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
   });
 
-  it('are exact at each moment, despite simultaneous changes, rollbacks and rollups', async () => {
+  it('are exact at each moment, even during simultaneous changes, rollbacks and rollups', async () => {
     const { db } = await testDeps();
     await fc.assert(
       fc.asyncProperty(
@@ -182,7 +182,7 @@ describe('list totals', () => {
     expect((await totals(scene))['students -1 undefined']).to.deep.equal([0, 0]);
   });
 
-  it('record no change if only columns change that no total counts', async () => {
+  it('write no tally for a change of columns that do not affect a total', async () => {
     const { db } = await testDeps();
     const scene = await buildCourses();
     await perform(scene, 'students come', 0, false);

@@ -8,7 +8,7 @@ import { sql } from '../../../../../platform/infra/postgres/sql.ts';
 import { buildClub, buildStudent } from '../../../../toolkit/builders/clubs.ts';
 import { testDatabase, testDeps } from '../../../../toolkit/stack/database.ts';
 
-/** @returns Returns the names of the club's students that a search finds. */
+/** @returns the names of the club's students that a search finds */
 async function found(clubId: Id, q: string): Promise<string[]> {
   const { db, storage } = await testDeps();
   const { rows } = await listStudents(db, storage, clubId, { page: 1, page_size: 100, q });
@@ -33,7 +33,7 @@ describe('the search for names', () => {
     ['nuktas', ['फ़राह', '\u095eराह', 'फराह']],
     ['digits of other scripts', ['Grupo 42', 'Grupo ٤٢', 'Grupo ４２']],
   ] as const)
-    it(`finds all spellings of a name with each of the spellings: ${what}`, async () => {
+    it(`finds all spellings of a name if the search text is any of the spellings: ${what}`, async () => {
       const { id: clubId } = await buildClub();
       for (const name of spellings) await buildStudent(clubId, { name: tidyName(name) });
       await buildStudent(clubId, { name: 'Zzz' });
@@ -41,7 +41,7 @@ describe('the search for names', () => {
       for (const q of spellings) expect(await found(clubId, q), q).to.deep.equal(all);
     });
 
-  it('finds no other name, and treats wildcards as literal characters', async () => {
+  it('finds no student with a different name, and treats wildcards as literal characters', async () => {
     const { id: clubId } = await buildClub();
     for (const name of ['か', 'が', '100%', '１００％', 'Ａ＿Ｂ', 'AxB']) await buildStudent(clubId, { name });
     expect(await found(clubId, 'が')).to.deep.equal(['が']);
@@ -56,7 +56,7 @@ describe('the search for names', () => {
     expect(await found(clubId, 'ＺＯＥ．')).to.deep.equal(['Zoe']);
   });
 
-  it('folds the names that were stored before the trigger existed, in batches', async () => {
+  it('finds names that were stored before the trigger existed, after a batch job has folded them', async () => {
     const source = await testDatabase();
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
@@ -87,7 +87,7 @@ describe('the search for names', () => {
     expect(rows).to.deep.equal([{ name_folded: null }]);
   });
 
-  it('folds canonically equivalent texts to one form', async () => {
+  it('treats canonically equivalent texts as equal', async () => {
     const source = await testDatabase();
     const text = fc.string({
       unit: fc.oneof(
@@ -109,7 +109,7 @@ describe('the search for names', () => {
     );
   });
 
-  it('uses the index of folded names for a rare text', async () => {
+  it('uses the index of folded names if few names contain the text', async () => {
     const source = await testDatabase();
     const { id: clubId } = await buildClub();
     await source.query(

@@ -37,7 +37,7 @@ describe('search in a list of 12,000 students', () => {
   const downwards = (from: number, step: number, count: number) =>
     Array.from({ length: count }, (_, index) => from - step * index);
 
-  it('finds rare text at any age, newest first', async () => {
+  it('finds all students with a rare text, however old they are, and lists the newest student first', async () => {
     const rare = await list({ q: 'rare' });
     expect([rare.total, numbers(rare.names)]).to.deep.equal([6, downwards(12_000, 2_000, 6)]);
     const ancient = await list({ q: 'ANCIENT' });
@@ -46,7 +46,7 @@ describe('search in a list of 12,000 students', () => {
     expect([one.total, numbers(one.names)]).to.deep.equal([1, [7_777]]);
   });
 
-  it('combines the text with a filter', async () => {
+  it('finds only students who match both the text and a filter', async () => {
     const { total, names } = await list({ q: 'ancient', verified: true });
     expect([total, numbers(names)]).to.deep.equal([25, downwards(50, 2, 25)]);
   });
@@ -97,7 +97,7 @@ describe('search in a list of 12,000 students', () => {
     expect(await found('fresh', { probe: 50, common: 5, walk: 500, max: 8 })).to.deep.equal(all.slice(0, 8));
   });
 
-  it('finds the newest students with each query plan if more students match than the limit', async () => {
+  it('finds the newest students, whichever query plan it uses, if more students match than the limit', async () => {
     expect(await found('rare', { max: 4 })).to.deep.equal(downwards(12_000, 2_000, 4));
     expect(await found('rare', { max: 4, probe: 5_000, common: 1 })).to.deep.equal(downwards(12_000, 2_000, 4));
     expect(await found('common', { max: 40, probe: 50 })).to.deep.equal(downwards(12_000, 3, 40));
@@ -109,7 +109,7 @@ describe('search in a list of 12,000 students', () => {
     expect((await list({ q: '  ' })).total).to.equal(size);
   });
 
-  it('uses the trigram index for rare text', async () => {
+  it('uses the trigram index for a rare text', async () => {
     const source = await testDatabase();
     const [plan] = await source.query<object[]>(
       `EXPLAIN (FORMAT JSON) SELECT id FROM students student

@@ -12,7 +12,7 @@ import { listPage, type Page, type PageRequest } from '../../../platform/infra/p
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps, VaultDeps } from '../../deps.ts';
 import { requestMail } from '../../mail/transactional/requests.ts';
-import { newKey, startOfKey } from './key-format.policy.ts';
+import { newKey, startOfKey } from './key-format.ts';
 import { apiKeyRules, hoursInMs, statusOfKey } from './keys.policy.ts';
 import { networkIn } from './networks.policy.ts';
 

@@ -7,7 +7,7 @@ import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { forAllClubs } from '../../../platform/infra/postgres/shared-pool.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import { isWellFormedKey } from './key-format.policy.ts';
+import { isWellFormedKey } from './key-format.ts';
 import { apiKeyRules } from './keys.policy.ts';
 
 /** The maximum number of look-ups of a process at the same time. So look-ups use only a few of the process's connections. */

@@ -1,7 +1,7 @@
 /**
  * This module is preloaded into an API. It ends the process, as SIGKILL does, at a statement of the next transaction of the kind that
- * `END_IN` names. An example is `END_IN=booking`
- * with `END_AT_STATEMENT=3`. The process then ends before the third statement after the first lock of a mentorship or session. If the transaction has fewer statements, the process ends after COMMIT and before the answer.
+ * `END_IN` names. An example is `END_IN=booking` with `END_AT_STATEMENT=3`. The process then ends before the third statement after the first
+ * lock of a mentorship or session. If the transaction has fewer statements, the process ends after COMMIT and before the answer.
  */
 import pg from 'pg';
 

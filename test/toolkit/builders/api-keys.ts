@@ -1,6 +1,6 @@
 /** API keys of clubs, created by the domain's own functions. */
 import type { Scope } from '../../../contract/rules/scopes.ts';
-import { newKey } from '../../../domain/identity/api-keys/key-format.policy.ts';
+import { newKey } from '../../../domain/identity/api-keys/key-format.ts';
 import { ApiKey } from '../../../entities/identity/api-key.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { sha256 } from '../../../platform/infra/keys/vault.ts';

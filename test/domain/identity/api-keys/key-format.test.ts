@@ -1,11 +1,11 @@
 import { crc32 } from 'node:zlib';
 import { expect } from 'chai';
-import { isWellFormedKey, newKey, startOfKey } from '../../../../domain/identity/api-keys/key-format.policy.ts';
+import { isWellFormedKey, newKey, startOfKey } from '../../../../domain/identity/api-keys/key-format.ts';
 import { newId } from '../../../../platform/core/ids.ts';
 
 /** Reads a number in base 62, with the digits before the capital letters, and the capital letters before the small ones. */
 const readBase62 = (text: string) =>
-  [...text].reduce((sum, digit) => {
+  Array.from(text).reduce((sum, digit) => {
     const code = digit.charCodeAt(0);
     return sum * 62 + (code < 58 ? code - 48 : code < 91 ? code - 55 : code - 61);
   }, 0);

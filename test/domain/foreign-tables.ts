@@ -104,6 +104,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       },
     ],
   },
+  bulk: { reads: [{ tables: ['clubs'], reason: settingsOfClub }] },
   campaigns: {
     reads: [
       { tables: ['administrators', 'memberships'], reason: 'A test mail goes to a member of the club.' },

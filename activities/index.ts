@@ -4,6 +4,7 @@
  */
 import { Context } from '@temporalio/activity';
 import type { AnswerDeps } from '../domain/agents/answers/answer-step.ts';
+import { stepBulkJob } from '../domain/bulk/step.ts';
 import { stepImport } from '../domain/access/imports/step.ts';
 import { tendAutomationGate } from '../domain/automations/gate.ts';
 import { takeStep, type RunDeps } from '../domain/automations/running/run-step.ts';
@@ -94,6 +95,9 @@ export const activities = {
   }),
   studentImport: (deps: Given<'db' | 'vault' | 'storage' | 'failpoint'>) => ({
     importRows: (id: Id, now: number) => heartbeating(() => restingAfter(() => stepImport(deps, id, timeOfStep(now)))),
+  }),
+  bulkJob: (deps: Given<'db' | 'vault' | 'failpoint'>) => ({
+    applyRows: (id: Id, now: number) => heartbeating(() => restingAfter(() => stepBulkJob(deps, id, timeOfStep(now)))),
   }),
   agentAnswer: ({ answers }: Given<'answers'>) => agentAnswerActivities(answers),
   sourceIndex: ({ sources }: Given<'sources'>) => ({

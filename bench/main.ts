@@ -5,6 +5,7 @@
 import { agentMeasurements, benchAgents } from './agents.ts';
 import { apiMeasurements, benchApi } from './api.ts';
 import { automationMeasurements, benchAutomations } from './automations.ts';
+import { benchBulk, bulkMeasurements } from './bulk.ts';
 import { benchCampaigns, campaignMeasurements } from './campaigns.ts';
 import { benchCommunity, communityMeasurements } from './community.ts';
 import { benchExtraction, extractionMeasurements } from './extraction/suite.ts';
@@ -31,6 +32,7 @@ const suites: Readonly<Record<string, Suite>> = {
   webhooks: { measurements: webhookMeasurements, long: longWebhookMeasurements, run: benchWebhooks },
   api: { measurements: apiMeasurements, run: benchApi },
   automations: { measurements: automationMeasurements, run: benchAutomations },
+  bulk: { measurements: bulkMeasurements, run: benchBulk },
   campaigns: { measurements: campaignMeasurements, run: benchCampaigns },
   community: { measurements: communityMeasurements, run: benchCommunity },
   extraction: { measurements: extractionMeasurements, run: benchExtraction },

@@ -23,6 +23,7 @@ import { hideEnrollmentsOf } from './access/enrollments/enrollments.ts';
 import { forgetAddressesLate, forgetFilesThatName, noteAddressLeft } from './access/imports/removals.ts';
 import { removeOldEntries } from './audit/entries.ts';
 import { eraseAnswers, removeExpiredAnswers } from './idempotency/repetitions.ts';
+import { eraseStudentFromJobs, retainJobs } from './bulk/retention.ts';
 import { purgeStudentFromAgents } from './agents/conversations/erasure.ts';
 import { clubMails } from './clubs/mails.ts';
 import { fillEmailKeys } from './identity/accounts/email-keys.ts';
@@ -374,6 +375,14 @@ export const contexts = {
     eraseStudent: null,
     changeEmail: null,
     retention: [],
+    factConsumers: [],
+  },
+  bulk: {
+    mails: {},
+    mediaUses: {},
+    eraseStudent: (tx, { studentId }) => eraseStudentFromJobs(tx, studentId),
+    changeEmail: null, // a job stores no addresses
+    retention: [{ run: ({ db }, now) => retainJobs(db, now) }],
     factConsumers: [],
   },
   sales: {

@@ -12,6 +12,7 @@
  * - a step of subtitles: `speech_claimed`, `speech_made`, `speech_stored` (stored, not recorded), `speech_recorded`
  * - a step of a sales notice: `notice_claimed`, `notice_recorded`
  * - a step of an import: `batch_read`, `batch_written` (not committed), `batch_recorded`
+ * - a step of a bulk job: `bulk_batch_written` (not committed), `bulk_batch_recorded`
  * - a mail of a campaign: `mail_claimed`, `mail_handed_over`, `mail_recorded`
  * - a transactional mail: `transactional_claimed`, `transactional_handed_over`
  * - a step of an automation's run: `run_step_decided`, `run_step_done` (not committed), `run_step_recorded`, `run_mail_claimed`,

@@ -196,6 +196,19 @@ export const studentImport = stepWorkflow<Activities['studentImport'], 'importRo
   },
 );
 
+/** One bulk job, from its request until each row has an outcome. It processes one batch of rows after another. */
+export const bulkJob = stepWorkflow<Activities['bulkJob'], 'applyRows'>(
+  'applyRows',
+  {
+    startToCloseTimeout: '1m', // a batch takes some tenths of a second; repeating a slow batch is safe
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal notices a dead worker after 10 s instead of a minute
+  },
+  {
+    waitingFor: ({ at, status, rowsDone, rowsTotal }) =>
+      at === undefined ? `${status}: ${rowsDone} of ${rowsTotal} rows` : 'the end of the bulk job before it',
+  },
+);
+
 /** The indexing of a lesson or a file for agents, until its passages are stored, its indexing has failed, or it is deleted. */
 export const sourceIndex = stepWorkflow<Activities['sourceIndex'], 'indexSource'>(
   'indexSource',

@@ -18,6 +18,7 @@ import * as lessonComments from './learning/lesson-comments.ts';
 import * as deliveries from './webhooks/deliveries.ts';
 import * as enrollments from './learning/enrollments.ts';
 import * as agentConversations from './agents/agent-conversations.ts';
+import * as bulkJobs from './people/bulk-jobs.ts';
 import * as campaigns from './mail/campaigns.ts';
 import * as certificates from './learning/certificates.ts';
 import * as mail from './mail/mail.ts';
@@ -69,6 +70,7 @@ export const operations: Operations = {
   ...standing,
   ...sales,
   ...studentImports,
+  ...bulkJobs,
   ...studentSessions,
   ...products,
   ...registrationLinks,

@@ -289,6 +289,42 @@ export interface paths {
         parameters: {};
         get: operations["listOwnEnrollments"];
     };
+    "/v1/clubs/{clubId}/tags/{tagId}/bulk-tag": {
+        parameters: {};
+        post: operations["bulkTagStudents"];
+    };
+    "/v1/clubs/{clubId}/tags/{tagId}/bulk-untag": {
+        parameters: {};
+        post: operations["bulkUntagStudents"];
+    };
+    "/v1/clubs/{clubId}/deliveries/{deliveryId}/bulk-grant": {
+        parameters: {};
+        post: operations["bulkGrantAccess"];
+    };
+    "/v1/clubs/{clubId}/deliveries/{deliveryId}/bulk-revoke": {
+        parameters: {};
+        post: operations["bulkRevokeAccess"];
+    };
+    "/v1/clubs/{clubId}/points/bulk-award": {
+        parameters: {};
+        post: operations["bulkAwardPoints"];
+    };
+    "/v1/clubs/{clubId}/bulk-jobs": {
+        parameters: {};
+        get: operations["listBulkJobs"];
+    };
+    "/v1/clubs/{clubId}/bulk-jobs/{jobId}": {
+        parameters: {};
+        get: operations["getBulkJob"];
+    };
+    "/v1/clubs/{clubId}/bulk-jobs/{jobId}/rows": {
+        parameters: {};
+        get: operations["listBulkJobRows"];
+    };
+    "/v1/clubs/{clubId}/bulk-jobs/{jobId}/cancel": {
+        parameters: {};
+        post: operations["cancelBulkJob"];
+    };
     "/v1/clubs/{clubId}/student-imports": {
         parameters: {};
         get: operations["listStudentImports"];
@@ -1221,7 +1257,7 @@ export interface components {
             password: components["schemas"]["NewPassword"];
             registration_code?: string;
         };
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_cursor" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "too_many_bulk_jobs" | "bulk_job_ended" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_cursor" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
         Error: {
             error: {
                 code: components["schemas"]["ErrorCode"];
@@ -1854,6 +1890,52 @@ export interface components {
             revoked_at?: string;
             revoked_reason?: components["schemas"]["RevocationReason"];
             created_at: string;
+        };
+        BulkStudent: {
+            student_id?: string;
+            email?: components["schemas"]["EmailInput"];
+        };
+        BulkStudents: components["schemas"]["BulkStudent"][];
+        BulkStudentList: {
+            students: components["schemas"]["BulkStudents"];
+        };
+        BulkJob: {
+            id: string;
+            action: "tag" | "untag" | "grant" | "revoke" | "award_points";
+            tag_id?: string;
+            delivery_id?: string;
+            cohort_id?: string;
+            starts_at?: string;
+            ends_at?: string;
+            points?: number;
+            status: "pending" | "running" | "completed" | "canceled";
+            rows_total: number;
+            rows_done: number;
+            applied: number;
+            unchanged: number;
+            failed: number;
+            created_at: string;
+            started_at?: string;
+            completed_at?: string;
+        };
+        BulkGrant: {
+            cohort_id?: string;
+            starts_at?: components["schemas"]["DateTimeInput"];
+            ends_at?: components["schemas"]["DateTimeInput"];
+            students: components["schemas"]["BulkStudents"];
+        };
+        BulkAward: {
+            points: number;
+            note?: string;
+            students: components["schemas"]["BulkStudents"];
+        };
+        BulkOutcome: "pending" | "applied" | "unchanged" | "failed" | "canceled";
+        BulkOutcomeInput: "pending" | "applied" | "unchanged" | "failed" | "canceled";
+        BulkJobRow: {
+            row: number;
+            outcome: components["schemas"]["BulkOutcome"];
+            code?: "student_not_found" | "student_removed" | "duplicate" | "target_not_found" | "delivery_archived" | "invalid_request" | "limit_reached";
+            student_id?: string;
         };
         StudentImport: {
             id: string;
@@ -3342,8 +3424,8 @@ export interface components {
             request_id: string;
             network: string;
         };
-        ApiKeyScope: "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
-        ApiKeyScopeInput: "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
+        ApiKeyScope: "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "bulk_jobs:read" | "bulk_jobs:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
+        ApiKeyScopeInput: "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "bulk_jobs:read" | "bulk_jobs:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
         ApiKey: {
             id: string;
             name: string;
@@ -4137,6 +4219,7 @@ export interface components {
         courseId: string;
         cohortId: string;
         enrollmentId: string;
+        BulkJobId: string;
         ImportId: string;
         EndpointId: string;
         DeliveryId: string;
@@ -6204,6 +6287,250 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    bulkTagStudents: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+                tagId: components["parameters"]["TagId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BulkStudentList"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["BulkJob"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    bulkUntagStudents: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+                tagId: components["parameters"]["TagId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BulkStudentList"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["BulkJob"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    bulkGrantAccess: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+                deliveryId: components["parameters"]["deliveryId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BulkGrant"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["BulkJob"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    bulkRevokeAccess: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+                deliveryId: components["parameters"]["deliveryId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BulkStudentList"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["BulkJob"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    bulkAwardPoints: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BulkAward"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["BulkJob"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listBulkJobs: {
+        parameters: {
+            query?: {
+                page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
+                page_size?: components["parameters"]["PageSize"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["BulkJob"][];
+                        total: number;
+                        shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getBulkJob: {
+        parameters: {
+            path: {
+                clubId: components["parameters"]["ClubId"];
+                jobId: components["parameters"]["BulkJobId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["BulkJob"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listBulkJobRows: {
+        parameters: {
+            query?: {
+                outcome?: components["schemas"]["BulkOutcomeInput"];
+                page?: components["parameters"]["Page"];
+                cursor?: components["parameters"]["Cursor"];
+                page_size?: components["parameters"]["PageSize"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+                jobId: components["parameters"]["BulkJobId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["BulkJobRow"][];
+                        total: number;
+                        shortened?: components["schemas"]["Shortened"];
+                        next_cursor?: components["schemas"]["NextCursor"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    cancelBulkJob: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+                jobId: components["parameters"]["BulkJobId"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["BulkJob"];
                     };
                 };
             };
@@ -12422,4 +12749,4 @@ export interface operations {
 type WithRequired<T, K extends keyof T> = T & {
     [P in K]-?: T[P];
 };
-export type KeyOperationId = 'getClub' | 'updateClub' | 'getBranding' | 'setBranding' | 'previewCertificate' | 'listStudents' | 'createStudent' | 'getStudent' | 'updateStudent' | 'removeStudent' | 'listCourses' | 'createCourse' | 'getCourse' | 'updateCourse' | 'orderCourse' | 'createModule' | 'updateModule' | 'deleteModule' | 'createLesson' | 'getLesson' | 'updateLesson' | 'deleteLesson' | 'listStudentProgress' | 'listCommentsOfLesson' | 'listTags' | 'createTag' | 'updateTag' | 'deleteTag' | 'tagStudent' | 'untagStudent' | 'listLevels' | 'createLevel' | 'updateLevel' | 'deleteLevel' | 'listPointAwards' | 'awardPoints' | 'getStanding' | 'listDeliveries' | 'createDelivery' | 'getDelivery' | 'updateDelivery' | 'archiveDelivery' | 'unarchiveDelivery' | 'listCohorts' | 'createCohort' | 'updateCohort' | 'deleteCohort' | 'listEnrollments' | 'grantEnrollment' | 'getEnrollment' | 'removeEnrollment' | 'revokeEnrollment' | 'restoreEnrollment' | 'moveEnrollment' | 'setEnrollmentEnd' | 'listStudentImports' | 'importStudents' | 'getStudentImport' | 'listStudentImportRows' | 'cancelStudentImport' | 'listWebhookEndpoints' | 'registerWebhookEndpoint' | 'getWebhookEndpoint' | 'updateWebhookEndpoint' | 'deleteWebhookEndpoint' | 'listWebhookDeliveries' | 'getWebhookDelivery' | 'enableWebhookEndpoint' | 'pauseWebhookEndpoint' | 'disableWebhookEndpoint' | 'rotateWebhookSecret' | 'sendTestWebhook' | 'resendWebhookDelivery' | 'recoverWebhookDeliveries' | 'getAiBudget' | 'listAiUsage' | 'listAgentConversations' | 'getAgentConversation' | 'listAgentUsage' | 'listAgents' | 'createAgent' | 'getAgent' | 'updateAgent' | 'getAgentMaterial' | 'setAgentMaterial' | 'listAgentSources' | 'reindexAgentSource' | 'listAssignments' | 'createAssignment' | 'orderAssignments' | 'getAssignment' | 'updateAssignment' | 'deleteAssignment' | 'listAssignmentExtensions' | 'setAssignmentExtension' | 'deleteAssignmentExtension' | 'listAssignmentSubmissions' | 'getAssignmentSubmission' | 'listCampaigns' | 'createCampaign' | 'getCampaign' | 'updateCampaign' | 'deleteCampaign' | 'duplicateCampaign' | 'getCampaignAudience' | 'getCampaignProblems' | 'checkCampaign' | 'listTestMails' | 'sendTestMail' | 'previewCampaign' | 'previewContrastingCopies' | 'scheduleCampaign' | 'unscheduleCampaign' | 'pauseCampaign' | 'resumeCampaign' | 'cancelCampaign' | 'retryCampaign' | 'getCampaignStatistics' | 'getMailSender' | 'setMailSender' | 'getMailTexts' | 'getMailText' | 'setMailText' | 'resetMailText' | 'getMailDomain' | 'setMailDomain' | 'removeMailDomain' | 'checkMailDomain' | 'listSuppressions' | 'addSuppression' | 'importSuppressions' | 'removeSuppression' | 'listCampaignDeliveries' | 'listCertificates' | 'issueCertificate' | 'getCertificate' | 'reissueCertificate' | 'revokeCertificate' | 'getCertificatePdf' | 'listAutomations' | 'createAutomation' | 'getAutomation' | 'updateAutomation' | 'duplicateAutomation' | 'getAutomationProblems' | 'dryRunAutomation' | 'publishAutomation' | 'pauseAutomation' | 'resumeAutomation' | 'archiveAutomation' | 'listAutomationVersions' | 'getAutomationVersion' | 'compareAutomationVersions' | 'listAutomationRuns' | 'enrollInAutomation' | 'getAutomationRun' | 'exitAutomationRun' | 'resumeAutomationRun' | 'getAutomationCounts' | 'listRepositories' | 'createRepository' | 'getRepository' | 'updateRepository' | 'setRepositoryItems' | 'listCommunitySpaces' | 'createCommunitySpace' | 'orderCommunitySpaces' | 'getCommunitySpace' | 'updateCommunitySpace' | 'archiveCommunitySpace' | 'unarchiveCommunitySpace' | 'listSpaceMembers' | 'removeSpaceMember' | 'banSpaceMember' | 'unbanSpaceMember' | 'listProducts' | 'createProduct' | 'getProduct' | 'updateProduct' | 'deleteProduct' | 'listRegistrationLinks' | 'createRegistrationLink' | 'getRegistrationLink' | 'updateRegistrationLink' | 'revokeRegistrationLink' | 'listMedia' | 'reserveMedia' | 'createMediaReference' | 'listMediaFolders' | 'createMediaFolder' | 'updateMediaFolder' | 'deleteMediaFolder' | 'getStorageUsage' | 'getMedia' | 'updateMedia' | 'removeMedia' | 'createMediaTrack' | 'putMediaTrack' | 'removeMediaTrack' | 'listMediaUsage' | 'replaceMedia' | 'publishMedia' | 'unpublishMedia' | 'completeMedia' | 'renewUpload' | 'listMentorships' | 'createMentorship' | 'getMentorship' | 'updateMentorship' | 'listMentorshipSessions' | 'getMentorshipSession' | 'cancelMentorshipSession' | 'setMentorshipNoShow' | 'clearMentorshipNoShow' | 'listSalesConnections' | 'createSalesConnection' | 'deleteSalesConnection' | 'rotateSalesConnection' | 'listSalesNotices' | 'getSalesNotice' | 'replaySalesNotice' | 'listPurchases' | 'listSubscriptions' | 'getClubPlan';
+export type KeyOperationId = 'getClub' | 'updateClub' | 'getBranding' | 'setBranding' | 'previewCertificate' | 'listStudents' | 'createStudent' | 'getStudent' | 'updateStudent' | 'removeStudent' | 'listCourses' | 'createCourse' | 'getCourse' | 'updateCourse' | 'orderCourse' | 'createModule' | 'updateModule' | 'deleteModule' | 'createLesson' | 'getLesson' | 'updateLesson' | 'deleteLesson' | 'listStudentProgress' | 'listCommentsOfLesson' | 'listTags' | 'createTag' | 'updateTag' | 'deleteTag' | 'tagStudent' | 'untagStudent' | 'listLevels' | 'createLevel' | 'updateLevel' | 'deleteLevel' | 'listPointAwards' | 'awardPoints' | 'getStanding' | 'listDeliveries' | 'createDelivery' | 'getDelivery' | 'updateDelivery' | 'archiveDelivery' | 'unarchiveDelivery' | 'listCohorts' | 'createCohort' | 'updateCohort' | 'deleteCohort' | 'listEnrollments' | 'grantEnrollment' | 'getEnrollment' | 'removeEnrollment' | 'revokeEnrollment' | 'restoreEnrollment' | 'moveEnrollment' | 'setEnrollmentEnd' | 'bulkTagStudents' | 'bulkUntagStudents' | 'bulkGrantAccess' | 'bulkRevokeAccess' | 'bulkAwardPoints' | 'listBulkJobs' | 'getBulkJob' | 'listBulkJobRows' | 'cancelBulkJob' | 'listStudentImports' | 'importStudents' | 'getStudentImport' | 'listStudentImportRows' | 'cancelStudentImport' | 'listWebhookEndpoints' | 'registerWebhookEndpoint' | 'getWebhookEndpoint' | 'updateWebhookEndpoint' | 'deleteWebhookEndpoint' | 'listWebhookDeliveries' | 'getWebhookDelivery' | 'enableWebhookEndpoint' | 'pauseWebhookEndpoint' | 'disableWebhookEndpoint' | 'rotateWebhookSecret' | 'sendTestWebhook' | 'resendWebhookDelivery' | 'recoverWebhookDeliveries' | 'getAiBudget' | 'listAiUsage' | 'listAgentConversations' | 'getAgentConversation' | 'listAgentUsage' | 'listAgents' | 'createAgent' | 'getAgent' | 'updateAgent' | 'getAgentMaterial' | 'setAgentMaterial' | 'listAgentSources' | 'reindexAgentSource' | 'listAssignments' | 'createAssignment' | 'orderAssignments' | 'getAssignment' | 'updateAssignment' | 'deleteAssignment' | 'listAssignmentExtensions' | 'setAssignmentExtension' | 'deleteAssignmentExtension' | 'listAssignmentSubmissions' | 'getAssignmentSubmission' | 'listCampaigns' | 'createCampaign' | 'getCampaign' | 'updateCampaign' | 'deleteCampaign' | 'duplicateCampaign' | 'getCampaignAudience' | 'getCampaignProblems' | 'checkCampaign' | 'listTestMails' | 'sendTestMail' | 'previewCampaign' | 'previewContrastingCopies' | 'scheduleCampaign' | 'unscheduleCampaign' | 'pauseCampaign' | 'resumeCampaign' | 'cancelCampaign' | 'retryCampaign' | 'getCampaignStatistics' | 'getMailSender' | 'setMailSender' | 'getMailTexts' | 'getMailText' | 'setMailText' | 'resetMailText' | 'getMailDomain' | 'setMailDomain' | 'removeMailDomain' | 'checkMailDomain' | 'listSuppressions' | 'addSuppression' | 'importSuppressions' | 'removeSuppression' | 'listCampaignDeliveries' | 'listCertificates' | 'issueCertificate' | 'getCertificate' | 'reissueCertificate' | 'revokeCertificate' | 'getCertificatePdf' | 'listAutomations' | 'createAutomation' | 'getAutomation' | 'updateAutomation' | 'duplicateAutomation' | 'getAutomationProblems' | 'dryRunAutomation' | 'publishAutomation' | 'pauseAutomation' | 'resumeAutomation' | 'archiveAutomation' | 'listAutomationVersions' | 'getAutomationVersion' | 'compareAutomationVersions' | 'listAutomationRuns' | 'enrollInAutomation' | 'getAutomationRun' | 'exitAutomationRun' | 'resumeAutomationRun' | 'getAutomationCounts' | 'listRepositories' | 'createRepository' | 'getRepository' | 'updateRepository' | 'setRepositoryItems' | 'listCommunitySpaces' | 'createCommunitySpace' | 'orderCommunitySpaces' | 'getCommunitySpace' | 'updateCommunitySpace' | 'archiveCommunitySpace' | 'unarchiveCommunitySpace' | 'listSpaceMembers' | 'removeSpaceMember' | 'banSpaceMember' | 'unbanSpaceMember' | 'listProducts' | 'createProduct' | 'getProduct' | 'updateProduct' | 'deleteProduct' | 'listRegistrationLinks' | 'createRegistrationLink' | 'getRegistrationLink' | 'updateRegistrationLink' | 'revokeRegistrationLink' | 'listMedia' | 'reserveMedia' | 'createMediaReference' | 'listMediaFolders' | 'createMediaFolder' | 'updateMediaFolder' | 'deleteMediaFolder' | 'getStorageUsage' | 'getMedia' | 'updateMedia' | 'removeMedia' | 'createMediaTrack' | 'putMediaTrack' | 'removeMediaTrack' | 'listMediaUsage' | 'replaceMedia' | 'publishMedia' | 'unpublishMedia' | 'completeMedia' | 'renewUpload' | 'listMentorships' | 'createMentorship' | 'getMentorship' | 'updateMentorship' | 'listMentorshipSessions' | 'getMentorshipSession' | 'cancelMentorshipSession' | 'setMentorshipNoShow' | 'clearMentorshipNoShow' | 'listSalesConnections' | 'createSalesConnection' | 'deleteSalesConnection' | 'rotateSalesConnection' | 'listSalesNotices' | 'getSalesNotice' | 'replaySalesNotice' | 'listPurchases' | 'listSubscriptions' | 'getClubPlan';

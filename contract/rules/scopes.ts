@@ -20,6 +20,7 @@ const resources = {
   'Plans and billing': 'club',
   Students: 'students',
   'Student imports': 'students',
+  'Bulk jobs': 'bulk_jobs',
   Courses: 'courses',
   Cohorts: 'courses',
   'Lesson comments': 'courses',

@@ -6,6 +6,7 @@ import type { Budget } from '../../api/rate-limits/rules.policy.ts';
 import { sharedBudget, type SpenderKind } from '../../api/rate-limits/shared-budgets.policy.ts';
 import { declarations } from '../../config.ts';
 import { agentDefaults } from '../../domain/agents/agents.policy.ts';
+import { bulkRules } from '../../domain/bulk/bulk.policy.ts';
 import { importRules } from '../../domain/access/imports/imports.policy.ts';
 import { assignmentRules } from '../../domain/assignments/assignments.policy.ts';
 import { mostOfAClub as automationsOfAClub } from '../../domain/automations/versions/drafts.ts';
@@ -267,6 +268,18 @@ const rows: Section = {
       of: 'club',
       most: number(importRules.maxOpen),
       beyond: '`409 too_many_imports`',
+    },
+    {
+      what: 'Bulk jobs that have not ended',
+      of: 'club',
+      most: number(bulkRules.maxOpen),
+      beyond: '`409 too_many_bulk_jobs`',
+    },
+    {
+      what: 'Students of a bulk job',
+      of: 'request',
+      most: number(bulkRules.maxStudents),
+      beyond: '`422 invalid_request`',
     },
     {
       what: 'Upload addresses of a library that are still valid and still unused, including addresses of deleted files',

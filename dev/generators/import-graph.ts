@@ -34,6 +34,7 @@ const levels: readonly (readonly string[])[] = [
   ['domain/webhooks/events'],
   [
     'domain/webhooks',
+    'domain/bulk',
     'domain/conditions',
     'domain/assignments',
     'domain/repositories',

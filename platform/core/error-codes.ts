@@ -74,6 +74,8 @@ export const errorStatus = {
   too_many_images: 409,
   too_many_files: 409,
   too_many_imports: 409,
+  too_many_bulk_jobs: 409,
+  bulk_job_ended: 409,
   space_limit_reached: 409,
   mentorship_limit_reached: 409,
   assignment_limit_reached: 409,

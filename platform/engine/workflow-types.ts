@@ -3,6 +3,7 @@
  * docs/reference/workflows.md are derived from it (docs/how-to/add-a-workflow.md).
  */
 import { bulk, type Priority } from '../../entities/facts/values.ts';
+import { BulkJob } from '../../entities/bulk/bulk-job.ts';
 import { StudentImport } from '../../entities/access/student-import.ts';
 import { AgentAnswer } from '../../entities/agents/agent-answer.ts';
 import { AgentSource } from '../../entities/knowledge/agent-source.ts';
@@ -186,6 +187,14 @@ export const workflowTypes = {
     taskQueue: 'imports',
     attributes: { ClubId: 'clubId' },
     summary: 'a file of students',
+    due: [{ at: 'looksAt', where: null, leased: false }],
+  }),
+  bulkJob: row(BulkJob, {
+    id: 'bulk-job',
+    taskQueue: 'imports',
+    priority: bulk,
+    attributes: { ClubId: 'clubId' },
+    summary: 'one action on many students',
     due: [{ at: 'looksAt', where: null, leased: false }],
   }),
   agentAnswer: row(AgentAnswer, {

@@ -20,6 +20,7 @@ const outcomes: Readonly<Record<WorkflowType, unknown>> = {
   salesNotice: 'ignored',
   subscriptionEnd: 'revoked',
   studentImport: 'canceled',
+  bulkJob: 'canceled',
   agentAnswer: { status: 'gone' },
   campaignRun: 'draft',
   testMail: 'canceled',

@@ -85,7 +85,7 @@ describe('cursors of lists', () => {
       'listAiUsage',
       'listMediaUsage',
     ]);
-    expect(lists).to.have.length(63);
+    expect(lists).to.have.length(65);
   });
 
   for (const operation of lists)

@@ -140,6 +140,7 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
     'agent_citations(answer_id,position)',
     'agent_passages(source_id,position)',
     'automation_run_steps(run_id,step_id)',
+    'bulk_job_rows(job_id,row)',
     'enrollments(origin_id,delivery_id)',
     'failing_steps(workflow_id)',
     'mail_links(cause_id,position)',

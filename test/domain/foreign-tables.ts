@@ -110,6 +110,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       },
     ],
   },
+  bulk: { reads: [{ tables: ['clubs'], reason: settingsOfClub }] },
   campaigns: {
     reads: [
       { tables: ['administrators', 'memberships'], reason: 'Sends a test mail to a member of the club.' },

@@ -15,6 +15,7 @@ import { createSmtpSender } from '../../platform/infra/smtp/smtp.ts';
 import { createWorkflowClient, type WorkflowClient } from '../../worker/temporal/workflow-client.ts';
 import { useAnswering } from '../toolkit/drive/answering.ts';
 import { automationDeps } from '../toolkit/drive/automations.ts';
+import { bulkJobDeps } from '../toolkit/drive/bulk.ts';
 import { sendingDeps } from '../toolkit/drive/campaigns.ts';
 import { digestDeps } from '../toolkit/drive/digests.ts';
 import { importDeps } from '../toolkit/drive/imports.ts';
@@ -234,7 +235,7 @@ export async function activitiesOf(
       ...all.salesNotice({ notices }),
       ...all.subscriptionEnd({ db }),
     }),
-    imports: all.studentImport(await importDeps()),
+    imports: { ...all.studentImport(await importDeps()), ...all.bulkJob(await bulkJobDeps()) },
     indexing: all.sourceIndex({ sources }),
     media: all.mediaProcessing({ media }),
     moves: all.mediaMove({ moves: await movingDeps() }),

@@ -267,6 +267,8 @@ describe('the removal of a student', function () {
       raw: `email,name,${needleOf('column')}\n${email},${name},x\nsomebody.${tag}@example.com,Somebody,y\n`,
       headers: { 'content-type': 'text/csv' },
     });
+    // A bulk job that names the student, with a note that could only be about the student.
+    await admin('POST', '/points/bulk-award', { points: 5, note: needleOf('praise'), students: [{ email }] });
     await noteFilledTables();
 
     // Sends a campaign to the student, who follows a link of the campaign and then unsubscribes.
@@ -299,6 +301,7 @@ describe('the removal of a student', function () {
                OR EXISTS (SELECT FROM agent_sources WHERE looks_at IS NOT NULL)
                OR EXISTS (SELECT FROM agent_answers WHERE status = 'generating')
                OR EXISTS (SELECT FROM media WHERE looks_at IS NOT NULL)
+               OR EXISTS (SELECT FROM bulk_jobs WHERE looks_at IS NOT NULL)
                OR EXISTS (SELECT FROM student_imports WHERE looks_at IS NOT NULL) AS busy`,
         );
         return busy?.busy === false;
@@ -415,6 +418,7 @@ describe('the removal of a student', function () {
       'tax document': needleOf('tax'),
       'name of a file': needleOf('file'),
       'ignored column': needleOf('column'),
+      'note of a bulk award': needleOf('praise'),
       'name of an image': needleOf('image'),
       'name of the own picture': needleOf('portrait'),
       'name of work': needleOf('work'),

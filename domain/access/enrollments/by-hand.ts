@@ -1,6 +1,8 @@
 /** Lets administrators change enrollments. Each change runs in its own transaction and returns the changed enrollment. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
+import type { FactOptions } from '../../../platform/engine/facts.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { instantOf } from '../../../platform/core/time/instants.ts';
 import type { DatabaseDeps, VaultDeps } from '../../deps.ts';
@@ -28,10 +30,24 @@ export async function grantEnrollment(
   input: Parameters<typeof grantByHand>[2],
   now: Date,
 ): Promise<EnrollmentRecord> {
-  return changeAndRead(deps, clubId, now, async (tx) => {
-    await lockForClub(tx, deps.vault, { clubId, studentId: input.student_id, invited: true }, now);
-    return grantByHand(tx, clubId, input, now);
-  });
+  return changeAndRead(deps, clubId, now, (tx) => grantAndConfirm(tx, deps.vault, clubId, input, now));
+}
+
+/**
+ * Grants access inside a transaction, which has not locked a student, or has locked the club's count of students before.
+ * @param options the priority of the fact and of the invitation
+ * @throws DomainError as `grantEnrollment`
+ */
+export async function grantAndConfirm(
+  tx: Transaction,
+  vault: Vault,
+  clubId: Id,
+  input: Parameters<typeof grantByHand>[2],
+  now: Date,
+  options: Pick<FactOptions, 'priority'> = {},
+): Promise<EnrollmentRow> {
+  await lockForClub(tx, vault, { clubId, studentId: input.student_id, invited: true, ...options }, now);
+  return grantByHand(tx, clubId, input, now, options);
 }
 
 /** @throws DomainError not_found */

@@ -8,6 +8,7 @@ import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { FactOptions } from '../../../platform/engine/facts.ts';
 import { optionalInstant } from '../../../platform/core/time/instants.ts';
 import { lockStudent } from '../../identity/accounts/accounts.ts';
 import { lockCohortForShare } from './cohorts.ts';
@@ -56,7 +57,12 @@ export interface GrantResult {
  * @throws DomainError not_found (no such student, delivery or cohort), delivery_archived (unless the source is a sale), invalid_request
  *   (the end is not after the beginning)
  */
-export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Promise<GrantResult> {
+export async function grantAccess(
+  tx: Transaction,
+  grant: Grant,
+  now: Date,
+  options: FactOptions = {},
+): Promise<GrantResult> {
   await lockStudent(tx, grant.clubId, grant.studentId);
   // Checks the cohort before the enrollments. If both are wrong, the answer must be 404 for the cohort and not 409 for the enrollments.
   if (grant.cohortId !== undefined) await lockCohortOfForShare(tx, grant.clubId, grant.deliveryId, grant.cohortId);
@@ -81,7 +87,7 @@ export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Pro
     updatedAt: now,
   });
   const enrollment = await findEnrollment(tx, grant.clubId, id);
-  await recordAccess(tx, 'access.granted', enrollment, now);
+  await recordAccess(tx, 'access.granted', enrollment, now, options);
   return { enrollment, fresh: true };
 }
 
@@ -94,6 +100,7 @@ export async function grantByHand(
   clubId: Id,
   input: { student_id: Id; delivery_id: Id; cohort_id?: Id; starts_at?: string; ends_at?: string },
   now: Date,
+  options: FactOptions = {},
 ): Promise<EnrollmentRow> {
   const { enrollment, fresh } = await grantAccess(
     tx,
@@ -107,6 +114,7 @@ export async function grantByHand(
       endsAt: optionalInstant(input.ends_at, 'ends_at'),
     },
     now,
+    options,
   );
   if (!fresh) throw alreadyEnrolled();
   return enrollment;
@@ -146,14 +154,37 @@ export async function revokeAccess(
   enrollmentId: Id,
   reason: RevocationReason,
   now: Date,
+  options: FactOptions = {},
 ): Promise<EnrollmentRow> {
   const before = await lockEnrollment(tx, clubId, enrollmentId);
   if (before.revokedAt !== null && reason !== 'removal') return before;
   const revokedAt = before.revokedAt ?? now;
   await tx.manager.update(Enrollment, { id: enrollmentId }, { revokedAt, revokedReason: reason, updatedAt: now });
   const after: EnrollmentRow = { ...before, revokedAt, revokedReason: reason };
-  if (before.revokedAt === null) await recordAccess(tx, 'access.revoked', after, now);
+  if (before.revokedAt === null) await recordAccess(tx, 'access.revoked', after, now, options);
   return after;
+}
+
+/**
+ * Revokes each enrollment that gives, or will give, the student access to the delivery, from sales too (DEC-216).
+ * @param options the priority of the facts
+ * @returns the number of enrollments that were revoked
+ * @throws DomainError not_found (no such student)
+ */
+export async function revokeDelivery(
+  tx: Transaction,
+  { clubId, studentId, deliveryId }: { clubId: Id; studentId: Id; deliveryId: Id },
+  now: Date,
+  options: FactOptions = {},
+): Promise<number> {
+  await lockStudent(tx, clubId, studentId);
+  const open = await tx.rows<{ id: Id }>(sql`
+    SELECT id FROM enrollments
+     WHERE student_id = ${studentId} AND delivery_id = ${deliveryId} AND club_id = ${clubId}
+       AND revoked_at IS NULL AND superseded_at IS NULL AND (ends_at IS NULL OR ends_at > ${now})
+     ORDER BY created_at, id`);
+  for (const { id } of open) await revokeAccess(tx, clubId, id, 'revocation', now, options);
+  return open.length;
 }
 
 /**
@@ -208,7 +239,7 @@ export async function changeEnd(
   await tx.manager.update(Enrollment, { id: before.id }, { endsAt, updatedAt: now });
   const after: EnrollmentRow = { ...before, endsAt };
   const details = before.endsAt === null ? undefined : { previousEndsAt: before.endsAt.toISOString() };
-  await recordAccess(tx, change, after, now, details);
+  await recordAccess(tx, change, after, now, details && { details });
   return after;
 }
 
@@ -235,7 +266,7 @@ export async function moveToCohort(
     'access.moved',
     after,
     now,
-    before.cohortId === null ? undefined : { previousCohortId: before.cohortId },
+    before.cohortId === null ? {} : { details: { previousCohortId: before.cohortId } },
   );
   return after;
 }

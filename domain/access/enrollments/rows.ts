@@ -5,8 +5,7 @@ import type { Queries, Transaction } from '../../../platform/infra/postgres/data
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { FactDetails } from '../../../entities/facts/values.ts';
-import { recordFact } from '../../../platform/engine/facts.ts';
+import { recordFact, type FactOptions } from '../../../platform/engine/facts.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { lockStudent } from '../../identity/accounts/accounts.ts';
@@ -85,17 +84,18 @@ export async function supersede(tx: Transaction, enrollmentId: Id, now: Date): P
 /**
  * Records a fact `access.*` about an enrollment. The function also wakes the timer of a subscription's access. It updates the memberships
  * of spaces and the completions of courses, because they depend on the access.
+ * @param options the priority and the details of the fact
  */
 export async function recordAccess(
   tx: Transaction,
   type: EventType,
   { clubId, studentId, id, source, originId }: EnrollmentRow,
   now: Date,
-  details?: FactDetails,
+  options: FactOptions = {},
 ): Promise<void> {
   if (source === 'subscription' && originId !== null && type !== 'access.granted')
     await wake(tx, 'subscriptionEnd', [{ id: originId, clubId }], now);
   await followAccess(tx, { clubId, studentIds: [studentId] }, now);
   await judgeCoursesOfAccess(tx, { clubId, studentIds: [studentId] }, now);
-  await recordFact(tx, { clubId, type, studentId, subjectId: id, occurredAt: now, ...(details && { details }) });
+  await recordFact(tx, { clubId, type, studentId, subjectId: id, occurredAt: now, ...options });
 }

@@ -111,6 +111,6 @@ async function change(
   else if (revokedAt === null) {
     const factType = changeOfEnd(before.endsAt, endsAt);
     const details = before.endsAt === null ? undefined : { previousEndsAt: before.endsAt.toISOString() };
-    if (factType !== undefined) await recordAccess(tx, factType, after, now, details);
+    if (factType !== undefined) await recordAccess(tx, factType, after, now, details && { details });
   }
 }

@@ -1,4 +1,5 @@
 /** Locks, finds and opens students' accounts for other contexts. */
+import type { Priority } from '../../../entities/facts/values.ts';
 import type { AccountOpener } from '../../../entities/identity/values.ts';
 import { takeSeats } from '../../billing/allowances.ts';
 import { StaleRead, type Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -91,7 +92,7 @@ async function insertStudent(
 export async function lockForClub(
   tx: Transaction,
   vault: Vault,
-  { clubId, studentId, invited }: { clubId: Id; studentId: Id; invited: boolean },
+  { clubId, studentId, invited, priority }: { clubId: Id; studentId: Id; invited: boolean; priority?: Priority },
   now: Date,
 ): Promise<void> {
   const { account, seats } = await lockAccount(tx, sql`club_id = ${clubId} AND id = ${studentId}`, {});
@@ -99,14 +100,20 @@ export async function lockForClub(
   if (!account.isPending) return;
   if (seats) await takeSeats(tx, clubId, seats, now);
   await takeOver(tx, [studentId], 'club', now);
-  if (invited) await invite(tx, vault, { clubId, studentId, email: account.email }, now);
+  if (invited)
+    await invite(
+      tx,
+      vault,
+      { clubId, studentId, email: account.email, ...(priority !== undefined && { priority }) },
+      now,
+    );
 }
 
 async function invite(
   tx: Transaction,
   vault: Vault,
-  { clubId, studentId, email }: { clubId: Id; studentId: Id; email: string },
+  { clubId, studentId, ...mail }: { clubId: Id; studentId: Id; email: string; priority?: Priority },
   now: Date,
 ): Promise<void> {
-  await requestMail(tx, vault, { template: 'student_invitation', clubId, recipient: { studentId }, email }, now);
+  await requestMail(tx, vault, { template: 'student_invitation', clubId, recipient: { studentId }, ...mail }, now);
 }

@@ -94,9 +94,14 @@ export async function awardByHand(
   { id, ...given }: { id: Id; points: number; note?: string },
   now: Date,
 ): Promise<RecordOf<'PointAward'>> {
-  if (given.points === 0) throw new DomainError('invalid_request', 'points must not be 0.');
+  requirePoints(given.points);
   const award = { ...student, ...given, cause: { kind: 'manual', id } } as const;
   return presentAward(await db.transaction((tx) => awardPoints(tx, award, now)));
+}
+
+/** @throws DomainError invalid_request: an award of 0 points would record nothing */
+export function requirePoints(points: number): void {
+  if (points === 0) throw new DomainError('invalid_request', 'points must not be 0.');
 }
 
 async function findAward(tx: Transaction, studentId: Id, cause: NewAward['cause']): Promise<Award | undefined> {

@@ -3,7 +3,7 @@ import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { recordFact, type NewFact, type FactOptions } from '../../../platform/engine/facts.ts';
+import { recordFacts, type NewFact, type FactOptions } from '../../../platform/engine/facts.ts';
 import { lockStudent } from '../../identity/accounts/accounts.ts';
 import { lockTag } from './tags.ts';
 
@@ -28,14 +28,36 @@ export async function tagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Da
  */
 export async function putTag(
   tx: Transaction,
-  tagging: Tagging,
+  { studentId, ...tagging }: Tagging,
   now: Date,
   options: FactOptions = {},
 ): Promise<boolean> {
-  const { studentId, tagId } = tagging;
-  const statement = sql`INSERT INTO student_tags (student_id, tag_id, tagged_at) VALUES (${studentId}, ${tagId}, ${now})
-    ON CONFLICT DO NOTHING RETURNING 1`;
-  return change(tx, tagging, { ...options, type: 'student.tagged' }, statement, now);
+  await lockStudent(tx, tagging.clubId, studentId);
+  return (await putTagOnMany(tx, { ...tagging, studentIds: [studentId] }, now, options)).has(studentId);
+}
+
+/** A tag and many students, whose rows the transaction has locked. */
+export interface ManyTaggings extends Omit<Tagging, 'studentId'> {
+  studentIds: readonly Id[];
+}
+
+/**
+ * Adds a tag to many students, with one fact for each student who did not have it. The number of statements does not grow with the students.
+ * @param options the priority and the details of the facts
+ * @returns the students who did not have the tag before
+ * @throws DomainError not_found (no such tag), before anything is written
+ */
+export async function putTagOnMany(
+  tx: Transaction,
+  taggings: ManyTaggings,
+  now: Date,
+  options: FactOptions = {},
+): Promise<ReadonlySet<Id>> {
+  const { studentIds, tagId } = taggings;
+  const statement = sql`INSERT INTO student_tags (student_id, tag_id, tagged_at)
+     SELECT id, ${tagId}, ${now} FROM unnest(${studentIds}::uuid[]) AS id ORDER BY id
+     ON CONFLICT DO NOTHING RETURNING student_id AS id`;
+  return change(tx, taggings, { ...options, type: 'student.tagged' }, statement, now);
 }
 
 /**
@@ -53,26 +75,45 @@ export async function untagStudent({ db }: DatabaseDeps, tagging: Tagging, now: 
  */
 export async function takeTag(
   tx: Transaction,
-  tagging: Tagging,
+  { studentId, ...tagging }: Tagging,
   now: Date,
   options: FactOptions = {},
 ): Promise<boolean> {
-  const { studentId, tagId } = tagging;
-  const statement = sql`DELETE FROM student_tags WHERE student_id = ${studentId} AND tag_id = ${tagId} RETURNING 1`;
-  return change(tx, tagging, { ...options, type: 'student.untagged' }, statement, now);
+  await lockStudent(tx, tagging.clubId, studentId);
+  return (await takeTagFromMany(tx, { ...tagging, studentIds: [studentId] }, now, options)).has(studentId);
 }
 
+/**
+ * Removes a tag from many students, like {@link putTagOnMany}.
+ * @returns the students who had the tag before
+ * @throws DomainError not_found (no such tag), before anything is written
+ */
+export async function takeTagFromMany(
+  tx: Transaction,
+  taggings: ManyTaggings,
+  now: Date,
+  options: FactOptions = {},
+): Promise<ReadonlySet<Id>> {
+  const { studentIds, tagId } = taggings;
+  const statement = sql`DELETE FROM student_tags WHERE student_id = ANY (${studentIds}::uuid[]) AND tag_id = ${tagId}
+     RETURNING student_id AS id`;
+  return change(tx, taggings, { ...options, type: 'student.untagged' }, statement, now);
+}
+
+/** @param statement changes the tags of the students, and returns the students whose tags it changed */
 async function change(
   tx: Transaction,
-  { clubId, studentId, tagId }: Tagging,
+  { clubId, studentIds, tagId }: ManyTaggings,
   fact: FactOptions & Pick<NewFact, 'type'>,
   statement: Sql,
   now: Date,
-): Promise<boolean> {
-  await lockStudent(tx, clubId, studentId);
+): Promise<ReadonlySet<Id>> {
   await lockTag(tx, clubId, tagId, 'share');
-  const changed = await tx.rows(statement);
-  if (changed.length === 0) return false;
-  await recordFact(tx, { ...fact, clubId, studentId, subjectId: tagId, occurredAt: now });
-  return true;
+  const changed = new Set((await tx.rows<{ id: Id }>(statement)).map(({ id }) => id));
+  const students = studentIds.filter((id) => changed.has(id));
+  await recordFacts(
+    tx,
+    students.map((studentId) => ({ ...fact, clubId, studentId, subjectId: tagId, occurredAt: now })),
+  );
+  return changed;
 }

@@ -105,6 +105,19 @@ export class Database extends Queries {
   }
 }
 
+/**
+ * Runs `work` in a savepoint of the transaction: after an error, nothing of `work` remains, and the transaction may go on. The facts and wakes
+ * of `work` belong to the whole transaction.
+ */
+export async function inSavepoint<T>(outer: Transaction, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  return outer.manager.transaction(async (manager) => {
+    const tx = new Transaction(manager);
+    const result = await work(tx);
+    if (tx.leavesWork) outer.notifyRelay();
+    return result;
+  });
+}
+
 /** Runs `attempt`, and runs it again after a passing conflict: five times at most, with a short pause between. @returns its result */
 export async function againAfterConflicts<T>(attempt: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {

@@ -5,7 +5,7 @@
  * request commits only once (ADR 69).
  */
 import type { QueryRunner } from 'typeorm';
-import { againAfterConflicts, Database, Transaction } from './database.ts';
+import { againAfterConflicts, Database, inSavepoint, Transaction } from './database.ts';
 
 interface OpenTransaction {
   readonly runner: QueryRunner;
@@ -33,7 +33,7 @@ export class RequestDatabase extends Database {
    */
   override async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     this.transactions += 1;
-    return againAfterConflicts(() => (this.#open ? within(this.#open.tx, work) : this.#begin(work)));
+    return againAfterConflicts(() => (this.#open ? inSavepoint(this.#open.tx, work) : this.#begin(work)));
   }
 
   /** Whether the handler has begun a transaction, and its work has not failed. */
@@ -91,16 +91,6 @@ export class RequestDatabase extends Database {
     this.useConnectionOf(this.#pool.manager);
     return open;
   }
-}
-
-/** Runs `work` in a savepoint of the transaction. The facts and wakes of `work` belong to the whole transaction. */
-async function within<T>(outer: Transaction, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  return outer.manager.transaction(async (manager) => {
-    const tx = new Transaction(manager);
-    const result = await work(tx);
-    if (tx.leavesWork) outer.notifyRelay();
-    return result;
-  });
 }
 
 /**

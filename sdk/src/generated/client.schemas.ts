@@ -207,6 +207,8 @@ export type StudentSignUp = {
  * | `too_many_images` | 409 | The student has as many images that no question shows as a student may have. |
  * | `too_many_files` | 409 | The student has as many files for assignments that are not sent as a student may have. |
  * | `too_many_imports` | 409 | The club has as many imports that have not ended as a club may have. |
+ * | `too_many_bulk_jobs` | 409 | The club has as many bulk jobs that have not ended as a club may have. |
+ * | `bulk_job_ended` | 409 | The bulk job has ended: nothing of it is left to cancel. |
  * | `space_limit_reached` | 409 | The club has as many community spaces as a club may have. |
  * | `mentorship_limit_reached` | 409 | The club has as many mentorships as a club may have. |
  * | `assignment_limit_reached` | 409 | The lesson has as many assignments as a lesson may have. |
@@ -325,6 +327,8 @@ export const ErrorCode = {
     too_many_images: "too_many_images",
     too_many_files: "too_many_files",
     too_many_imports: "too_many_imports",
+    too_many_bulk_jobs: "too_many_bulk_jobs",
+    bulk_job_ended: "bulk_job_ended",
     space_limit_reached: "space_limit_reached",
     mentorship_limit_reached: "mentorship_limit_reached",
     assignment_limit_reached: "assignment_limit_reached",
@@ -2693,6 +2697,195 @@ export type OwnEnrollment = {
      * @format date-time
      */
     created_at: string;
+};
+
+/**
+ * A student of the club: either the id or the e-mail.
+ */
+export type BulkStudent = {
+    /**
+     * Id of the student.
+     * @format uuid
+     */
+    student_id?: string;
+    email?: EmailInput;
+};
+
+/**
+ * Up to 1,000 students. A student who is named again counts once.
+ * @minItems 1
+ * @maxItems 1000
+ */
+export type BulkStudents = BulkStudent[];
+
+/**
+ * The students of a bulk job.
+ */
+export type BulkStudentList = {
+    students: BulkStudents;
+};
+
+/**
+ * One action on many students, and how far it has come.
+ */
+export type BulkJob = {
+    /**
+     * Id of the job; `{jobId}` in paths.
+     * @format uuid
+     */
+    id: string;
+    action: BulkJobAction;
+    /**
+     * The tag, for `tag` and `untag`.
+     * @format uuid
+     */
+    tag_id?: string;
+    /**
+     * The delivery, for `grant` and `revoke`.
+     * @format uuid
+     */
+    delivery_id?: string;
+    /**
+     * The cohort that a `grant` names; absent if it names none.
+     * @format uuid
+     */
+    cohort_id?: string;
+    /**
+     * The beginning that a `grant` names; absent if it names none.
+     * @format date-time
+     */
+    starts_at?: string;
+    /**
+     * The end that a `grant` names; absent if it names none.
+     * @format date-time
+     */
+    ends_at?: string;
+    /**
+     * The points that `award_points` gives, or takes if less than nothing.
+     */
+    points?: number;
+    status: BulkJobStatus;
+    /**
+     * Students that the request names.
+     * @minimum 1
+     * @maximum 1000
+     */
+    rows_total: number;
+    /**
+     * `applied`, `unchanged` and `failed` together.
+     * @minimum 0
+     */
+    rows_done: number;
+    /**
+     * Rows that changed something.
+     * @minimum 0
+     */
+    applied: number;
+    /**
+     * Rows that had nothing to change, and students who are named again.
+     * @minimum 0
+     */
+    unchanged: number;
+    /**
+     * Rows that changed nothing for the reason in their `code`.
+     * @minimum 0
+     */
+    failed: number;
+    /**
+     * When the job was requested (UTC).
+     * @format date-time
+     */
+    created_at: string;
+    /**
+     * When the first rows were processed.
+     * @format date-time
+     */
+    started_at?: string;
+    /**
+     * When it was completed or canceled.
+     * @format date-time
+     */
+    completed_at?: string;
+};
+
+/**
+ * The students who are given access, and its dates if they are other than the delivery's.
+ */
+export type BulkGrant = {
+    /**
+     * A cohort of the course; absent for the delivery's own.
+     * @format uuid
+     */
+    cohort_id?: string;
+    starts_at?: DateTimeInput;
+    ends_at?: DateTimeInput;
+    students: BulkStudents;
+};
+
+/**
+ * Points for many students.
+ */
+export type BulkAward = {
+    /**
+     * Not 0: `422`; less than nothing takes points.
+     * @minimum -100000
+     * @maximum 100000
+     * @format int32
+     */
+    points: number;
+    /**
+     * Why; the students do not see it, and the job does not show it.
+     * @minLength 1
+     * @maxLength 500
+     * @pattern \S
+     */
+    note?: string;
+    students: BulkStudents;
+};
+
+/**
+ * What became of a student. `pending`: nothing yet. `applied`: the action changed something. `unchanged`: there was nothing to change. `failed`: the action was not possible. `canceled`: the job was canceled before. A later version may add values: accept those that you do not know.
+ */
+export type BulkOutcome = (typeof BulkOutcome)[keyof typeof BulkOutcome] | (string & {});
+
+export const BulkOutcome = {
+    pending: "pending",
+    applied: "applied",
+    unchanged: "unchanged",
+    failed: "failed",
+    canceled: "canceled"
+} as const;
+
+/**
+ * What became of a student. `pending`: nothing yet. `applied`: the action changed something. `unchanged`: there was nothing to change. `failed`: the action was not possible. `canceled`: the job was canceled before.
+ */
+export type BulkOutcomeInput = "pending" | "applied" | "unchanged" | "failed" | "canceled";
+
+export const BulkOutcomeInput = {
+    pending: "pending",
+    applied: "applied",
+    unchanged: "unchanged",
+    failed: "failed",
+    canceled: "canceled"
+} as const;
+
+/**
+ * What became of one student of the request. It never holds an e-mail.
+ */
+export type BulkJobRow = {
+    /**
+     * Position of the student in the request, from 1.
+     * @minimum 1
+     * @maximum 1000
+     */
+    row: number;
+    outcome: BulkOutcome;
+    code?: BulkJobRowCode;
+    /**
+     * Absent if no student was found or the student was removed.
+     * @format uuid
+     */
+    student_id?: string;
 };
 
 /**
@@ -8505,6 +8698,8 @@ export const ApiKeyScope = {
     "assignments:write": "assignments:write",
     "automations:read": "automations:read",
     "automations:write": "automations:write",
+    "bulk_jobs:read": "bulk_jobs:read",
+    "bulk_jobs:write": "bulk_jobs:write",
     "campaigns:read": "campaigns:read",
     "campaigns:write": "campaigns:write",
     "certificates:read": "certificates:read",
@@ -8547,7 +8742,7 @@ export const ApiKeyScope = {
 /**
  * What a key may do. `<resource>:read` permits the reads of a resource, and `<resource>:write` its changes; a key that changes and reads needs both. Each operation names its scope (`x-scope`).
  */
-export type ApiKeyScopeInput = "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
+export type ApiKeyScopeInput = "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "bulk_jobs:read" | "bulk_jobs:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
 
 /**
  * A credential with which a program calls for the club. The key itself is shown only when it is created or rotated.
@@ -11302,6 +11497,46 @@ export const DeliveryOpeningKind = {
     agent: "agent",
     repository: "repository",
     space: "space"
+} as const;
+
+/**
+ * What the job does to each student. A later version may add values: accept those that you do not know.
+ */
+export type BulkJobAction = (typeof BulkJobAction)[keyof typeof BulkJobAction] | (string & {});
+
+export const BulkJobAction = {
+    tag: "tag",
+    untag: "untag",
+    grant: "grant",
+    revoke: "revoke",
+    award_points: "award_points"
+} as const;
+
+/**
+ * `pending`: no row was processed yet. `completed`: each row has an outcome, though some may have failed. `canceled`: rows without an outcome stay without one. A later version may add values: accept those that you do not know.
+ */
+export type BulkJobStatus = (typeof BulkJobStatus)[keyof typeof BulkJobStatus] | (string & {});
+
+export const BulkJobStatus = {
+    pending: "pending",
+    running: "running",
+    completed: "completed",
+    canceled: "canceled"
+} as const;
+
+/**
+ * Why it failed. `student_not_found`: the club has no such student. `student_removed`: the student was removed after the request. `target_not_found`: the tag, delivery or cohort was deleted after the request. `delivery_archived`: the delivery was archived after the request. `invalid_request`: the access would end before it begins. `limit_reached`: the plan has no place for a sign-up that this grant would confirm. An `unchanged` row has `duplicate` if an earlier row names the same student. A later version may add values: accept those that you do not know.
+ */
+export type BulkJobRowCode = (typeof BulkJobRowCode)[keyof typeof BulkJobRowCode] | (string & {});
+
+export const BulkJobRowCode = {
+    student_not_found: "student_not_found",
+    student_removed: "student_removed",
+    duplicate: "duplicate",
+    target_not_found: "target_not_found",
+    delivery_archived: "delivery_archived",
+    invalid_request: "invalid_request",
+    limit_reached: "limit_reached"
 } as const;
 
 /**

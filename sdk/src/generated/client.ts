@@ -94,7 +94,7 @@
 import type { OperationDescriptor } from './runtime/types.ts';
 export * from './runtime/factory.ts';
 
-import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PasswordChoice, PasswordResetConfirmation, PointAward, PointAwardCreation, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Purchase, PurchaseStatusInput, ReactionKindInput, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SentReport, Shortened, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WithdrawnSubmission } from './client.schemas.ts';
+import type { Accepted, AddOn, AddOnPurchase, AdministratorAddress, AdministratorProfile, AdministratorSession, AdministratorSignIn, AdministratorSignUp, AdministratorSignedIn, Agent, AgentChange, AgentConversation, AgentConversationChange, AgentConversationMessages, AgentConversationReview, AgentConversationReviewMessages, AgentCreation, AgentImageCreation, AgentMaterial, AgentMaterialInput, AgentMessageCreation, AgentSettings, AgentSource, AgentSourceStatusInput, AgentStatusInput, AgentStreamEvent, AgentUsage, AiBudget, AiBudgetLimit, ApiKey, ApiKeyChange, ApiKeyCreation, ApiKeyRotation, ApiKeyWithSecret, Assignment, AssignmentChange, AssignmentCreation, AssignmentExtension, AssignmentExtensionChange, AssignmentFileCreation, AssignmentFileReservation, AssignmentOrder, AssignmentReviewCreation, AssignmentSubmission, AssignmentSubmissionCounts, AssignmentSubmissionCreation, AssignmentSubmissionDetail, AssignmentSubmissionStatus, AuditEntry, Automation, AutomationChange, AutomationCounts, AutomationCreation, AutomationDifference, AutomationDryRun, AutomationDryRunRequest, AutomationEnrollment, AutomationEnrollmentRequest, AutomationProblems, AutomationRun, AutomationRunPath, AutomationRunStatusInput, AutomationStatusInput, AutomationSummary, AutomationVersion, AutomationVersionSummary, AvatarCreation, Branding, BrandingSettings, BulkAward, BulkGrant, BulkJob, BulkJobRow, BulkOutcomeInput, BulkStudentList, Campaign, CampaignAudience, CampaignChange, CampaignChecks, CampaignCreation, CampaignDelivery, CampaignDeliveryStatus, CampaignPreview, CampaignPreviewPage, CampaignPreviews, CampaignProblems, CampaignRetry, CampaignSchedule, CampaignStatistics, CampaignStatusInput, Certificate, CertificateIssue, CertificateRevocation, CertificateVerification, ClassroomAgent, ClassroomAgentDetails, ClassroomAssignment, ClassroomComment, ClassroomCourse, ClassroomCourseOutline, ClassroomLesson, ClassroomMentorship, ClassroomSubmission, ClassroomSubmissionSummary, Club, ClubChange, ClubFront, ClubPlan, CodeRequested, Cohort, CohortChange, CohortCreation, CommentCreation, CommentModeration, CommunityComment, CommunityCommentChange, CommunityCommentCreation, CommunityModeration, CommunityPost, CommunityPostChange, CommunityPostCreation, CommunityReport, CommunitySpace, Course, CourseChange, CourseCreation, CourseOrder, CourseOutline, CourseProgress, CourseStatusInput, DateTimeInput, Delivery, DeliveryChange, DeliveryCreation, Enrollment, EnrollmentEnd, EnrollmentGrant, EnrollmentMove, ErrorEnvelope, FolderOrTop, Invitation, InvitationAcceptance, Lesson, LessonChange, LessonComment, LessonCompletion, LessonCreation, Level, LevelChange, LevelCreation, MailDomain, MailDomainSettings, MailEvents, MailPreference, MailPreferences, MailPreferencesChange, MailSender, MailSenderSettings, MailSuppression, MailSuppressionCreation, MailText, MailTextSettings, MailTextSummary, MailTextTemplateInput, Media, MediaChange, MediaCreation, MediaFolder, MediaFolderChange, MediaFolderCreation, MediaReferenceCreation, MediaReplacement, MediaReservation, MediaTrack, MediaTrackChange, MediaTranscription, MediaTranscriptionRequest, MediaUse, Member, Mentorship, MentorshipAgenda, MentorshipBooking, MentorshipCancellation, MentorshipChange, MentorshipCreation, MentorshipRating, MentorshipSession, MentorshipSessionStatus, MentorshipSlots, MentorshipStatusInput, Module, ModuleChange, ModuleCreation, Month, NextCursor, Notice, OrganizationCreation, OrganizationMembership, OwnEnrollment, OwnMentorshipSession, OwnStanding, OwnStudentChange, PasswordChoice, PasswordResetConfirmation, PointAward, PointAwardCreation, PostFileCreation, PostModeration, Product, ProductChange, ProductCreation, ProfileChange, Purchase, PurchaseStatusInput, ReactionKindInput, RegistrationLink, RegistrationLinkChange, RegistrationLinkClaim, RegistrationLinkCreation, ReportCreation, Repository, RepositoryChange, RepositoryCreation, RepositoryDownload, RepositoryItems, RepositoryStatusInput, RepositorySummary, RoleChange, SalesConnection, SalesConnectionCreation, SalesConnectionWithToken, SalesNotice, SalesNoticeStatusInput, SalesNoticeWithBody, SentReport, Shortened, Space, SpaceChange, SpaceCreation, SpaceMember, SpaceMemberStatusInput, SpaceMembershipChange, SpaceOrder, SpaceReading, SpokenLanguageInput, Standing, StorageUsage, Student, StudentAddress, StudentCodeExchange, StudentCorrection, StudentCreation, StudentImport, StudentImportOutcomeInput, StudentImportRow, StudentSession, StudentSignIn, StudentSignUp, StudentSignedIn, SubmissionWithdrawal, Subscription, SubscriptionStatusInput, SuppressionImport, Tag, TagInput, TestMail, TestMailRequest, TokenSpending, WebhookDelivery, WebhookDeliveryDetail, WebhookDeliveryEventTypeInput, WebhookDeliveryStatus, WebhookEndpoint, WebhookEndpointChange, WebhookEndpointRegistration, WebhookEndpointWithSecret, WebhookRecovery, WebhookRecoveryRequest, WebhookSecretRotation, WithdrawnSubmission } from './client.schemas.ts';
 export * from './client.schemas.ts';
 
 export type SignUpStudentResult = Accepted;
@@ -2622,6 +2622,344 @@ export type ListOwnEnrollmentsQuery = {
 export type ListOwnEnrollmentsVariables = {
     path: ListOwnEnrollmentsPath;
     query?: ListOwnEnrollmentsQuery;
+};
+
+export type BulkTagStudentsResult = {
+    data: BulkJob;
+};
+
+export type BulkTagStudentsPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+    /**
+     * Id of a tag of this club.
+     * @format uuid
+     */
+    tagId: string;
+};
+
+export type BulkTagStudentsBody = BulkStudentList;
+
+export type BulkTagStudentsHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type BulkTagStudentsResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
+export type BulkTagStudentsVariables = {
+    path: BulkTagStudentsPath;
+    body: BulkTagStudentsBody;
+    headers?: BulkTagStudentsHeaders;
+};
+
+export type BulkUntagStudentsResult = {
+    data: BulkJob;
+};
+
+export type BulkUntagStudentsPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+    /**
+     * Id of a tag of this club.
+     * @format uuid
+     */
+    tagId: string;
+};
+
+export type BulkUntagStudentsBody = BulkStudentList;
+
+export type BulkUntagStudentsHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type BulkUntagStudentsResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
+export type BulkUntagStudentsVariables = {
+    path: BulkUntagStudentsPath;
+    body: BulkUntagStudentsBody;
+    headers?: BulkUntagStudentsHeaders;
+};
+
+export type BulkGrantAccessResult = {
+    data: BulkJob;
+};
+
+export type BulkGrantAccessPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+    /**
+     * Id of something that this club sells or grants.
+     * @format uuid
+     */
+    deliveryId: string;
+};
+
+export type BulkGrantAccessBody = BulkGrant;
+
+export type BulkGrantAccessHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type BulkGrantAccessResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
+export type BulkGrantAccessVariables = {
+    path: BulkGrantAccessPath;
+    body: BulkGrantAccessBody;
+    headers?: BulkGrantAccessHeaders;
+};
+
+export type BulkRevokeAccessResult = {
+    data: BulkJob;
+};
+
+export type BulkRevokeAccessPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+    /**
+     * Id of something that this club sells or grants.
+     * @format uuid
+     */
+    deliveryId: string;
+};
+
+export type BulkRevokeAccessBody = BulkStudentList;
+
+export type BulkRevokeAccessHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type BulkRevokeAccessResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
+export type BulkRevokeAccessVariables = {
+    path: BulkRevokeAccessPath;
+    body: BulkRevokeAccessBody;
+    headers?: BulkRevokeAccessHeaders;
+};
+
+export type BulkAwardPointsResult = {
+    data: BulkJob;
+};
+
+export type BulkAwardPointsPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type BulkAwardPointsBody = BulkAward;
+
+export type BulkAwardPointsHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type BulkAwardPointsResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
+export type BulkAwardPointsVariables = {
+    path: BulkAwardPointsPath;
+    body: BulkAwardPointsBody;
+    headers?: BulkAwardPointsHeaders;
+};
+
+export type ListBulkJobsResult = {
+    /**
+     * The records of this page.
+     */
+    data: BulkJob[];
+    /**
+     * Records over all pages.
+     * @minimum 0
+     */
+    total: number;
+    shortened?: Shortened;
+    next_cursor?: NextCursor;
+};
+
+export type ListBulkJobsPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+};
+
+export type ListBulkJobsQuery = {
+    /**
+     * Number of the page, from 1.
+     * @minimum 1
+     * @format int32
+     */
+    page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
+    /**
+     * Records a page.
+     * @minimum 1
+     * @maximum 100
+     * @format int32
+     */
+    page_size?: number;
+};
+
+export type ListBulkJobsVariables = {
+    path: ListBulkJobsPath;
+    query?: ListBulkJobsQuery;
+};
+
+export type GetBulkJobResult = {
+    data: BulkJob;
+};
+
+export type GetBulkJobPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+    /**
+     * Id of a bulk job of this club.
+     * @format uuid
+     */
+    jobId: string;
+};
+
+export type GetBulkJobVariables = {
+    path: GetBulkJobPath;
+};
+
+export type ListBulkJobRowsResult = {
+    /**
+     * The records of this page.
+     */
+    data: BulkJobRow[];
+    /**
+     * Records over all pages.
+     * @minimum 0
+     */
+    total: number;
+    shortened?: Shortened;
+    next_cursor?: NextCursor;
+};
+
+export type ListBulkJobRowsPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+    /**
+     * Id of a bulk job of this club.
+     * @format uuid
+     */
+    jobId: string;
+};
+
+export type ListBulkJobRowsQuery = {
+    /**
+     * Only rows with this outcome.
+     */
+    outcome?: BulkOutcomeInput;
+    /**
+     * Number of the page, from 1.
+     * @minimum 1
+     * @format int32
+     */
+    page?: number;
+    /**
+     * `next_cursor` of the page before, unchanged, with the same filters. It replaces `page`: both together are malformed. Without either, the list begins at its first record.
+     */
+    cursor?: string;
+    /**
+     * Records a page.
+     * @minimum 1
+     * @maximum 100
+     * @format int32
+     */
+    page_size?: number;
+};
+
+export type ListBulkJobRowsVariables = {
+    path: ListBulkJobRowsPath;
+    query?: ListBulkJobRowsQuery;
+};
+
+export type CancelBulkJobResult = {
+    data: BulkJob;
+};
+
+export type CancelBulkJobPath = {
+    /**
+     * The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+     * @format uuid
+     */
+    clubId: string;
+    /**
+     * Id of a bulk job of this club.
+     * @format uuid
+     */
+    jobId: string;
+};
+
+export type CancelBulkJobHeaders = {
+    /**
+     * Makes a repetition of this request safe: 1 to 255 printable characters of ASCII, bare or quoted. See *Safe retries* in the introduction.
+     * @pattern ^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-~](?:[ -~]{0,253}[!-~])?)$
+     */
+    "Idempotency-Key"?: string;
+};
+
+export type CancelBulkJobResponseHeaders = {
+    idempotentReplayed?: string;
+};
+
+export type CancelBulkJobVariables = {
+    path: CancelBulkJobPath;
+    headers?: CancelBulkJobHeaders;
 };
 
 export type ListStudentImportsResult = {
@@ -11941,6 +12279,91 @@ export type Ops = {
         };
         result: ListOwnEnrollmentsResult;
     };
+    bulkTagStudents: {
+        args: {
+            path: BulkTagStudentsPath;
+            body: BulkTagStudentsBody;
+            headers?: BulkTagStudentsHeaders;
+        };
+        result: BulkTagStudentsResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
+    };
+    bulkUntagStudents: {
+        args: {
+            path: BulkUntagStudentsPath;
+            body: BulkUntagStudentsBody;
+            headers?: BulkUntagStudentsHeaders;
+        };
+        result: BulkUntagStudentsResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
+    };
+    bulkGrantAccess: {
+        args: {
+            path: BulkGrantAccessPath;
+            body: BulkGrantAccessBody;
+            headers?: BulkGrantAccessHeaders;
+        };
+        result: BulkGrantAccessResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
+    };
+    bulkRevokeAccess: {
+        args: {
+            path: BulkRevokeAccessPath;
+            body: BulkRevokeAccessBody;
+            headers?: BulkRevokeAccessHeaders;
+        };
+        result: BulkRevokeAccessResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
+    };
+    bulkAwardPoints: {
+        args: {
+            path: BulkAwardPointsPath;
+            body: BulkAwardPointsBody;
+            headers?: BulkAwardPointsHeaders;
+        };
+        result: BulkAwardPointsResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
+    };
+    listBulkJobs: {
+        args: {
+            path: ListBulkJobsPath;
+            query?: ListBulkJobsQuery;
+        };
+        result: ListBulkJobsResult;
+    };
+    getBulkJob: {
+        args: {
+            path: GetBulkJobPath;
+        };
+        result: GetBulkJobResult;
+    };
+    listBulkJobRows: {
+        args: {
+            path: ListBulkJobRowsPath;
+            query?: ListBulkJobRowsQuery;
+        };
+        result: ListBulkJobRowsResult;
+    };
+    cancelBulkJob: {
+        args: {
+            path: CancelBulkJobPath;
+            headers?: CancelBulkJobHeaders;
+        };
+        result: CancelBulkJobResult;
+        headers: {
+            idempotentReplayed?: string;
+        };
+    };
     listStudentImports: {
         args: {
             path: ListStudentImportsPath;
@@ -14103,6 +14526,15 @@ export const OPERATIONS = {
     moveEnrollment: { id: "moveEnrollment", method: "POST", path: "/v1/clubs/{clubId}/enrollments/{enrollmentId}/move", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "enrollmentId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     setEnrollmentEnd: { id: "setEnrollmentEnd", method: "PUT", path: "/v1/clubs/{clubId}/enrollments/{enrollmentId}/end", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "enrollmentId", in: "path" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     listOwnEnrollments: { id: "listOwnEnrollments", method: "GET", path: "/v1/clubs/{clubId}/classroom/enrollments", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "student", kind: "bearer" }]] },
+    bulkTagStudents: { id: "bulkTagStudents", method: "POST", path: "/v1/clubs/{clubId}/tags/{tagId}/bulk-tag", tags: ["Tags"], params: [{ name: "clubId", in: "path" }, { name: "tagId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    bulkUntagStudents: { id: "bulkUntagStudents", method: "POST", path: "/v1/clubs/{clubId}/tags/{tagId}/bulk-untag", tags: ["Tags"], params: [{ name: "clubId", in: "path" }, { name: "tagId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    bulkGrantAccess: { id: "bulkGrantAccess", method: "POST", path: "/v1/clubs/{clubId}/deliveries/{deliveryId}/bulk-grant", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "deliveryId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    bulkRevokeAccess: { id: "bulkRevokeAccess", method: "POST", path: "/v1/clubs/{clubId}/deliveries/{deliveryId}/bulk-revoke", tags: ["Enrollments"], params: [{ name: "clubId", in: "path" }, { name: "deliveryId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    bulkAwardPoints: { id: "bulkAwardPoints", method: "POST", path: "/v1/clubs/{clubId}/points/bulk-award", tags: ["Points and levels"], params: [{ name: "clubId", in: "path" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "application/json" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
+    listBulkJobs: { id: "listBulkJobs", method: "GET", path: "/v1/clubs/{clubId}/bulk-jobs", tags: ["Bulk jobs"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    getBulkJob: { id: "getBulkJob", method: "GET", path: "/v1/clubs/{clubId}/bulk-jobs/{jobId}", tags: ["Bulk jobs"], params: [{ name: "clubId", in: "path" }, { name: "jobId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    listBulkJobRows: { id: "listBulkJobRows", method: "GET", path: "/v1/clubs/{clubId}/bulk-jobs/{jobId}/rows", tags: ["Bulk jobs"], params: [{ name: "clubId", in: "path" }, { name: "jobId", in: "path" }, { name: "outcome", in: "query" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
+    cancelBulkJob: { id: "cancelBulkJob", method: "POST", path: "/v1/clubs/{clubId}/bulk-jobs/{jobId}/cancel", tags: ["Bulk jobs"], params: [{ name: "clubId", in: "path" }, { name: "jobId", in: "path" }, { name: "Idempotency-Key", in: "header" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]], responseHeaders: [{ name: "idempotent-replayed", key: "idempotentReplayed", type: "string" }] },
     listStudentImports: { id: "listStudentImports", method: "GET", path: "/v1/clubs/{clubId}/student-imports", tags: ["Student imports"], params: [{ name: "clubId", in: "path" }, { name: "page", in: "query" }, { name: "cursor", in: "query" }, { name: "page_size", in: "query" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     importStudents: { id: "importStudents", method: "POST", path: "/v1/clubs/{clubId}/student-imports", tags: ["Student imports"], params: [{ name: "clubId", in: "path" }, { name: "delivery_ids", in: "query", style: "form", explode: false }, { name: "invite", in: "query" }, { name: "file_name", in: "query" }, { name: "Idempotency-Key", in: "header" }], body: { contentType: "text/csv" }, security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },
     getStudentImport: { id: "getStudentImport", method: "GET", path: "/v1/clubs/{clubId}/student-imports/{importId}", tags: ["Student imports"], params: [{ name: "clubId", in: "path" }, { name: "importId", in: "path" }], security: [[{ scheme: "admin", kind: "bearer" }], [{ scheme: "apiKey", kind: "bearer" }]] },

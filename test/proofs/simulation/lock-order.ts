@@ -2,7 +2,7 @@
 
 /** The tables in the order in which a transaction must lock their rows. It may lock rows of other tables at any time. */
 const documentedOrder: readonly (readonly string[])[] = [
-  ['student_imports'],
+  ['student_imports', 'bulk_jobs'],
   ['club_student_counts'],
   ['students'],
   ['enrollments', 'purchases', 'registration_links', 'access_deliveries'],

@@ -2,6 +2,7 @@
 import type { Scenarios } from '../recorder.ts';
 import { agentScenarios } from './agents.ts';
 import { automationScenarios } from './automations.ts';
+import { bulkJobScenarios } from './bulk-jobs.ts';
 import { campaignScenarios } from './campaigns.ts';
 import { communityScenarios } from './community.ts';
 import { learningScenarios } from './learning.ts';
@@ -23,5 +24,6 @@ export const playedScenarios: Scenarios = {
   ...mentorshipScenarios,
   ...salesScenarios,
   ...studentImportScenarios,
+  ...bulkJobScenarios,
   ...agentScenarios,
 };

@@ -67,6 +67,8 @@ export interface Records {
   notice: Id;
   /** A running import without a workflow in Temporal. */
   import: Id;
+  /** A running bulk job without a workflow in Temporal. */
+  bulkJob: Id;
   endpoint: Id;
   /** An active API key that no program uses. */
   apiKey: Id;
@@ -390,7 +392,14 @@ async function furnishPeople({ clubId, studentId, now }: Scene) {
     next_row: 2,
     created_at: now,
   });
-  return { member: member.id, invitation, tag, level, award, import: students };
+  const bulkJob = await insert('bulk_jobs', {
+    club_id: clubId,
+    action: JSON.stringify({ kind: 'tag', tagId: tag }),
+    status: 'running',
+    rows_total: 1,
+    created_at: now,
+  });
+  return { member: member.id, invitation, tag, level, award, import: students, bulkJob };
 }
 
 async function furnishSales({ clubId, studentId, now }: Scene, deliveryId: Id) {

@@ -33,6 +33,7 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
   'sales-connections/{connectionId}': 'connection',
   'sales-notices/{noticeId}': 'notice',
   'student-imports/{importId}': 'import',
+  'bulk-jobs/{jobId}': 'bulkJob',
   'webhook-endpoints/{endpointId}': 'endpoint',
   'api-keys/{keyId}': 'apiKey',
   'webhook-endpoints/{endpointId}/deliveries/{deliveryId}': 'webhookDelivery',
@@ -141,11 +142,11 @@ export function placesInQuery({ parameters }: ContractOperation): string[] {
 /**
  * @returns the locations in the JSON body that name records. Three kinds of ids are left out. The caller chooses the `id` of a new record.
  * The service checks the records of a draft later, when the draft is scheduled (test/api/campaigns.test.ts). Other tests check the students
- * and the facts of a dry run (test/api/automations.test.ts)
+ * and the facts of a dry run (test/api/automations.test.ts), and the students of a bulk job (test/api/bulk-jobs.test.ts)
  */
 export function placesInBody(operation: ContractOperation): string[] {
   return idsInBody(operation).filter(
-    (place) => !/^id$|^student_ids$|^(?:content|audience|draft|facts|about)\./.test(place),
+    (place) => !/^id$|^student_ids$|^students\.student_id$|^(?:content|audience|draft|facts|about)\./.test(place),
   );
 }
 

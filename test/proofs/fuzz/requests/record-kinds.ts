@@ -7,6 +7,7 @@ const spelled: Readonly<Record<string, string>> = {
   sales_connection: 'connection',
   sales_notice: 'notice',
   student_import: 'import',
+  job: 'bulk_job',
   registration_link: 'link',
   agent_image: 'media',
   image: 'media',
@@ -37,6 +38,11 @@ const answerKinds: Partial<Record<OperationId, string>> = {
   getSession: 'student',
   getProfile: 'administrator',
   bookMentorshipSession: 'session',
+  bulkTagStudents: 'bulk_job',
+  bulkUntagStudents: 'bulk_job',
+  bulkGrantAccess: 'bulk_job',
+  bulkRevokeAccess: 'bulk_job',
+  bulkAwardPoints: 'bulk_job',
 };
 
 const collections = new Set(

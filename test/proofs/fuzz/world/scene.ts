@@ -11,6 +11,7 @@ import { buildSource } from '../../../toolkit/builders/sources.ts';
 import { buildQuestion } from '../../../toolkit/builders/questions.ts';
 import { endAnswer } from '../../../toolkit/drive/answers.ts';
 import { buildMaterial, buildOpenAgent, type OpenAgent } from '../../../toolkit/builders/agents.ts';
+import { runBulk } from '../../../toolkit/drive/bulk.ts';
 import { runImport } from '../../../toolkit/drive/imports.ts';
 import { buildMentorship, buildSession } from '../../../toolkit/builders/mentorships.ts';
 import { buildMedia } from '../../../toolkit/builders/media.ts';
@@ -317,6 +318,10 @@ async function addSales(scene: Furnishing, deliveryId: Id): Promise<void> {
   });
   scene.name('import', imported.text('id'));
   await runImport(imported.text('id'));
+  const students = [{ email: `rita-${canary}@example.com` }, { email: `nobody-${canary}@example.com` }];
+  const awarded = await scene.make('POST', '/points/bulk-award', { points: 5, note: `Praise ${canary}`, students });
+  scene.name('bulk_job', awarded.text('id'));
+  await runBulk(awarded.text('id'));
   await scene.make('POST', '/add-ons', { id: newId(), kind: 'students', quantity: 1 });
 }
 

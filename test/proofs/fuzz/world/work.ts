@@ -1,6 +1,7 @@
 /** Does the work of the worker immediately and in a fixed order: notices, imports, and answers to questions. */
 import type { Id } from '../../../../platform/core/ids.ts';
 import { endAnswer } from '../../../toolkit/drive/answers.ts';
+import { runBulk } from '../../../toolkit/drive/bulk.ts';
 import { runImport } from '../../../toolkit/drive/imports.ts';
 import { clock } from '../../../toolkit/drive/api.ts';
 import { stepNotice } from '../../../toolkit/drive/sales.ts';
@@ -9,13 +10,15 @@ import { testDatabase } from '../../../toolkit/stack/database.ts';
 const answerLookMs = 5;
 
 /**
- * Handles the waiting notices and imports of these clubs, except the newest import, which can still be canceled.
+ * Handles the waiting notices, imports and bulk jobs of these clubs, except the newest import and the newest job, which can still be canceled.
  * @throws Error when a step fails
  */
 export async function workThrough(clubIds: readonly Id[]): Promise<void> {
   for (const id of await idsOf(`sales_notices WHERE status = 'pending'`, clubIds)) await stepNotice(id, clock.now());
   const imports = await idsOf(`student_imports WHERE status IN ('pending', 'running')`, clubIds);
   for (const id of imports.slice(0, -1)) await runImport(id);
+  const jobs = await idsOf(`bulk_jobs WHERE completed_at IS NULL`, clubIds);
+  for (const id of jobs.slice(0, -1)) await runBulk(id);
 }
 
 /**

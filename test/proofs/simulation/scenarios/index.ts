@@ -6,6 +6,7 @@ import type { Footing } from './ground.ts';
 import { addOns } from './add-ons.ts';
 import { answers } from './answers.ts';
 import { automations } from './automations.ts';
+import { bulkJobs } from './bulk-jobs.ts';
 import { campaigns } from './campaigns.ts';
 import { courseCompletions } from './course-completions.ts';
 import { digests } from './digests.ts';
@@ -40,6 +41,7 @@ export const scenarios = {
   'space-fills': spaceFills,
   'course-completions': courseCompletions,
   imports,
+  'bulk-jobs': bulkJobs,
   automations,
   'mail-domains': mailDomains,
   digests,
@@ -61,6 +63,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine>> = {
   salesNotice: 'sales',
   subscriptionEnd: 'sales',
   studentImport: 'imports',
+  bulkJob: 'bulk-jobs',
   agentAnswer: 'answers',
   campaignRun: 'campaigns',
   testMail: 'campaigns',

@@ -1,0 +1,74 @@
+/** Bulk jobs in tests: requested through the API, and processed by the step itself. */
+import type { RecordOf } from '../../../contract/contract.ts';
+import { stepBulkJob, type BulkJobDeps, type BulkJobStep } from '../../../domain/bulk/step.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { TestClub } from '../builders/clubs.ts';
+import { testDeps } from '../stack/database.ts';
+import { call, clock, type Answer } from './api.ts';
+import { callsOf } from './club-calls.ts';
+
+type BulkJobRecord = RecordOf<'BulkJob'>;
+type BulkReportRow = RecordOf<'BulkJobRow'>;
+type BulkStudents = readonly ({ student_id: Id } | { email: string })[];
+
+/** An action of a bulk job: the path of its operation, and the body besides the students. */
+export interface BulkRequest {
+  path: string;
+  body?: object;
+}
+
+/** @returns the answer to the request of a bulk job. @param token by default the owner's */
+export function requestBulk(
+  club: TestClub,
+  { path, body = {} }: BulkRequest,
+  students: BulkStudents,
+  token = club.owner.token,
+): Promise<Answer> {
+  return call('POST', `/v1/clubs/${club.id}${path}`, { token, body: { ...body, students } });
+}
+
+/** @returns the id of a new bulk job @throws Error if the request is refused */
+export async function beginBulk(club: TestClub, request: BulkRequest, students: BulkStudents): Promise<Id> {
+  const accepted = await requestBulk(club, request, students);
+  if (accepted.status !== 202) throw new Error(`The bulk job was refused: ${accepted.text}`);
+  return accepted.body.data.id;
+}
+
+/** The dependencies of the step. @param failpoint is called at each failpoint */
+export async function bulkJobDeps(failpoint: BulkJobDeps['failpoint'] = async () => {}): Promise<BulkJobDeps> {
+  return { ...(await testDeps()), failpoint };
+}
+
+/** One step, by the API's clock. */
+export async function stepBulk(jobId: Id, deps?: BulkJobDeps): Promise<BulkJobStep> {
+  return stepBulkJob(deps ?? (await bulkJobDeps()), jobId, clock.now().getTime());
+}
+
+/** Steps until the job has ended, or another job runs first. */
+export async function runBulk(jobId: Id, deps?: BulkJobDeps): Promise<BulkJobStep> {
+  for (;;) {
+    const next = await stepBulk(jobId, deps);
+    if (next.done || next.at !== undefined) return next;
+  }
+}
+
+export async function readBulk(club: TestClub, jobId: Id): Promise<BulkJobRecord> {
+  return (await callsOf(club)('GET', `/bulk-jobs/${jobId}`)).body.data;
+}
+
+/** The whole report, page after page. */
+export async function bulkReportOf(club: TestClub, jobId: Id, filter = ''): Promise<BulkReportRow[]> {
+  const rows: BulkReportRow[] = [];
+  for (let page = 1; ; page++) {
+    const path = `/bulk-jobs/${jobId}/rows?page=${page}&page_size=100${filter}`;
+    const { body } = await callsOf(club)('GET', path);
+    rows.push(...body.data);
+    if (rows.length >= body.total) return rows;
+  }
+}
+
+/** A summary of the report: `1 applied`, `2 failed student_not_found`. */
+export async function shortBulkReport(club: TestClub, jobId: Id): Promise<string[]> {
+  const rows = await bulkReportOf(club, jobId);
+  return rows.map(({ row, outcome, code }) => [row, outcome, code].filter((part) => part !== undefined).join(' '));
+}

@@ -23,7 +23,9 @@ export function positioned(
   { operationId, parameters }: ContractOperation,
   { params, query, namesPage, caller }: CheckedRequest,
 ): Readonly<Record<string, unknown>> {
-  if (!parameters.some(({ name }) => name === 'cursor')) return query;
+  const names = parameters.map(({ name }) => name);
+  // A log has a cursor and no pages. It opens its own cursor.
+  if (!names.includes('cursor') || !names.includes('page')) return query;
   const { page, page_size: size, cursor, ...filters } = query;
   if (cursor !== undefined && namesPage)
     throw new DomainError('malformed_request', 'A request has either cursor or page, not both.');

@@ -34,6 +34,7 @@ import * as studentSessions from './people/student-sessions.ts';
 import * as products from './club/products.ts';
 import * as registrationLinks from './people/registration-links.ts';
 import * as students from './people/students.ts';
+import * as events from './webhooks/events.ts';
 import * as webhookEndpoints from './webhooks/webhook-endpoints.ts';
 
 export const operations: Operations = {
@@ -71,5 +72,6 @@ export const operations: Operations = {
   ...products,
   ...registrationLinks,
   ...students,
+  ...events,
   ...webhookEndpoints,
 };

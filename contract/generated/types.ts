@@ -1976,13 +1976,13 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        EventPage: {
+        PageOfEvents: {
             data: components["schemas"]["WebhookEnvelope"][];
             next_cursor: string;
             has_more: boolean;
             logged_since: string;
         };
-        EventReplay: {
+        ReplayRequest: {
             endpoint_id: string;
         };
         Month: string;
@@ -6358,7 +6358,7 @@ export interface operations {
         responses: {
             200: {
                 content: {
-                    "application/json": components["schemas"]["EventPage"];
+                    "application/json": components["schemas"]["PageOfEvents"];
                 };
             };
             default: components["responses"]["Otherwise"];
@@ -6373,7 +6373,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["EventReplay"];
+                "application/json": components["schemas"]["ReplayRequest"];
             };
         };
         responses: {

@@ -1,6 +1,6 @@
 /** The log of a club's events: what is in it, and how it is read (EVT-23 to EVT-26). */
 import { expect } from 'chai';
-import { bulk } from '../../../../entities/facts/values.ts';
+import { bulk, type Priority } from '../../../../entities/facts/values.ts';
 import { claimAttempt } from '../../../../domain/webhooks/attempts/claims.ts';
 import { fanOut, fanOutFacts } from '../../../../domain/webhooks/events/fan-out.ts';
 import { listEvents, type EventFilter } from '../../../../domain/webhooks/log/events.ts';
@@ -51,16 +51,17 @@ describe('the log of a club', function () {
   };
 
   describe('its beginning', () => {
-    it('is the first read, so a club that nobody reads stores no event without an endpoint', async () => {
+    it('is the first read; before that, an event without an endpoint is not stored', async () => {
       const { db } = await testDeps();
       const early = factAt(now);
       await fanOut(db, early, now);
-      const [bulkEarly, bulkLate] = [factAt(now), factAt(now)].map((fact) => ({ ...fact, priority: bulk }));
-      await fanOutFacts(db, [bulkEarly ?? { ...early, priority: bulk }], now);
+      const bulkFact = () => ({ ...factAt(now), priority: bulk as Priority });
+      await fanOutFacts(db, [bulkFact()], now);
       expect(await read()).to.deep.include({ data: [], has_more: false, logged_since: now.toISOString() });
       const late = await record();
-      await fanOutFacts(db, [bulkLate ?? { ...early, priority: bulk }], now);
-      expect(await idsOf()).to.deep.equal([late, bulkLate?.id]);
+      const lateBulk = [bulkFact(), bulkFact()];
+      await fanOutFacts(db, lateBulk, now);
+      expect(await idsOf()).to.deep.equal([late, ...lateBulk.map(({ id }) => id)]);
       expect(await db.one(sql`SELECT 1 FROM webhook_events WHERE id = ${early.id}`)).to.equal(undefined);
     });
 
@@ -94,15 +95,15 @@ describe('the log of a club', function () {
     clubId = facts[0]?.fact.clubId ?? '';
     const before = new Set(await idsOf());
     await buildEndpoint(clubId, 'https://hooks.example.com/club', eventTypes);
-    const sent: string[] = [];
+    const bodies: string[] = [];
     for (const { fact } of facts) {
       const [delivery] = await fanOut(db, fact, now);
       const claim = await claimAttempt(db.source, delivery?.id ?? '', now.getTime());
-      sent.push(claim?.body ?? '');
+      bodies.push(claim?.body ?? '');
     }
     const { data } = await read();
     const listed = data.filter(({ id }) => !before.has(id));
-    expect(listed.map((event) => JSON.stringify(event))).to.deep.equal(sent);
+    expect(listed.map((event) => JSON.stringify(event))).to.deep.equal(bodies);
     for (const event of listed) expect(eventFaults(event.type, event), event.type).to.deep.equal([]);
     expect(listed.map(({ type }) => type)).to.deep.equal([...eventTypes]);
   });

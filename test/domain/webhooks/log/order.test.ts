@@ -86,10 +86,10 @@ describe('the order of the log', function () {
           await Promise.all(relays);
           isOver = true;
           for (const [index, reader] of readers.entries()) {
-            const seen = await reader;
-            expect(new Set(seen).size, 'an event was listed twice').to.equal(seen.length);
+            const ids = await reader;
+            expect(new Set(ids).size, 'an event was listed twice').to.equal(ids.length);
             const expected = facts.flat().filter(({ clubId }) => clubId === scenes[index]?.clubId);
-            expect(seen).to.include.members(expected.map(({ id }) => id));
+            expect(ids).to.include.members(expected.map(({ id }) => id));
           }
         }),
         { numRuns: 15 },

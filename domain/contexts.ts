@@ -62,6 +62,7 @@ import { retainModeration } from './community/moderation.ts';
 import { purgeStudentFromCommunity } from './community/student-removal.ts';
 import { wakeWatchersOfCourses } from './watches/watches.ts';
 import { webhookMails } from './webhooks/mails.ts';
+import { startMissingLogs } from './webhooks/log/beginning.ts';
 import { retainWebhooks } from './webhooks/retention.ts';
 import { purgeStudentFromWebhooks } from './webhooks/student-removal.ts';
 
@@ -400,7 +401,15 @@ export const contexts = {
     mediaUses: {},
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromWebhooks(tx, studentId, now),
     changeEmail: null,
-    retention: [{ run: ({ db }, now) => retainWebhooks(db, now) }],
+    retention: [
+      { run: ({ db }, now) => retainWebhooks(db, now) },
+      {
+        async run({ db }, now) {
+          const { started, more } = await startMissingLogs(db, now);
+          return { rows: { eventLogsStarted: started }, more };
+        },
+      },
+    ],
     factConsumers: [fanOutFacts],
   },
 } as const satisfies Record<string, ContextParts>;

@@ -1,4 +1,7 @@
-/** Adds the log of events to bodies, and its beginning to clubs (ADR 74). A club with an endpoint has a log from now on. */
+/**
+ * Adds the log of events to bodies, and its beginning to clubs (ADR 74). The next round of retention starts the logs of clubs that have an
+ * endpoint.
+ */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 export class EventLog1795774000000 implements MigrationInterface {
@@ -10,8 +13,7 @@ export class EventLog1795774000000 implements MigrationInterface {
         ADD "student_id" uuid,
         ADD "type" text,
         ADD "position" bigint;
-      ALTER TABLE "clubs" ADD "events_logged_since" TIMESTAMP WITH TIME ZONE;
-      UPDATE "clubs" SET "events_logged_since" = now() WHERE id IN (SELECT club_id FROM "webhook_endpoints" WHERE deleted_at IS NULL)`);
+      ALTER TABLE "clubs" ADD "events_logged_since" TIMESTAMP WITH TIME ZONE`);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {

@@ -302,8 +302,8 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       },
       { tables: ['clubs'], reason: settingsOfClub },
       {
-        tables: ['facts', 'upkeep_rounds'],
-        reason: 'Facts become events. Each round of upkeep continues at the position of the last round.',
+        tables: ['upkeep_rounds'],
+        reason: 'Each round of upkeep continues at the position of the last round.',
       },
       {
         tables: [
@@ -324,6 +324,9 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
         reason: 'The body of an event contains the current records.',
       },
     ],
-    writes: [{ tables: ['upkeep_rounds'], reason: 'Records the position of the last round of upkeep.' }],
+    writes: [
+      { tables: ['clubs'], reason: 'Records the beginning of the club’s log of events (ADR 74).' },
+      { tables: ['upkeep_rounds'], reason: 'Records the position of the last round of upkeep.' },
+    ],
   },
 };

@@ -457,6 +457,7 @@ async function furnishWebhooks({ clubId, studentId, now }: Scene) {
     occurred_at: now,
     created_at: now,
   });
+  await (await testDatabase()).query(`UPDATE clubs SET events_logged_since = $2 WHERE id = $1`, [clubId, now]);
   const body = { id: event, type: 'student.updated', occurred_at: now.toISOString(), club_id: clubId, data: {} };
   await insert('webhook_bodies', {
     id: undefined,

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { bulk, type Priority } from '../../../../entities/facts/values.ts';
 import { claimAttempt } from '../../../../domain/webhooks/attempts/claims.ts';
 import { fanOut, fanOutFacts } from '../../../../domain/webhooks/events/fan-out.ts';
+import { startMissingLogs } from '../../../../domain/webhooks/log/beginning.ts';
 import { listEvents, type EventFilter } from '../../../../domain/webhooks/log/events.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import { createTag } from '../../../../domain/learning/engagement/tags.ts';
@@ -70,6 +71,16 @@ describe('the log of a club', function () {
       expect((await read({}, after(day))).logged_since).to.equal(now.toISOString());
     });
 
+    it('is the next round of retention for a club whose endpoint is older than logs', async () => {
+      const { db } = await testDeps();
+      await buildEndpoint(clubId, 'https://hooks.example.com/club', ['student.created']);
+      expect((await startMissingLogs(db, after(minute))).started).to.be.at.least(1);
+      const id = await record();
+      expect(await startMissingLogs(db, after(2 * minute))).to.deep.equal({ started: 0, more: false });
+      expect(await idsOf()).to.deep.equal([id]);
+      expect((await read()).logged_since).to.equal(after(minute).toISOString());
+    });
+
     it('leaves out an event about a removed student, except student.removed', async () => {
       await read();
       await removeStudent(await testDeps(), clubId, studentId, now);
@@ -130,6 +141,17 @@ describe('the log of a club', function () {
     expect(await idsOf({ student_id: student.id })).to.deep.equal([]);
     expect(await columnsHolding(name)).to.deep.equal([]);
     expect(about).to.not.equal(other);
+  });
+
+  it('has an index that is valid, because each partition has its part', async () => {
+    const { db } = await testDeps();
+    const index = await db.one<{ valid: boolean; parts: number; partitions: number }>(
+      sql`SELECT indisvalid AS valid, (SELECT count(*)::int FROM pg_inherits WHERE inhparent = indexrelid) AS parts,
+                 (SELECT count(*)::int FROM pg_inherits WHERE inhparent = indrelid) AS partitions
+            FROM pg_index WHERE indexrelid = 'webhook_bodies_log'::regclass`,
+    );
+    expect(index).to.deep.equal({ valid: true, parts: index?.partitions, partitions: index?.partitions });
+    expect(index?.partitions).to.be.above(28);
   });
 
   describe('a reader who follows the cursor', () => {

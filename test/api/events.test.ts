@@ -2,6 +2,8 @@
 import { expect } from 'chai';
 import { fanOut } from '../../domain/webhooks/events/fan-out.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { deliveryRun, wakesBy } from '../toolkit/assert/wakes.ts';
 import { deliveryOf, eventRow } from '../toolkit/assert/webhooks.ts';
@@ -10,6 +12,7 @@ import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { buildEndpoint, buildSubscription, factAbout } from '../toolkit/builders/webhooks.ts';
 import { alter } from '../toolkit/drive/alter.ts';
 import { call, clock, expectError, type Answer } from '../toolkit/drive/api.ts';
+import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';
 import { openEndpointScene, publicUrl, type EndpointScene } from '../toolkit/drive/webhook-calls.ts';
 import { rowCounts, testDeps } from '../toolkit/stack/database.ts';
 
@@ -165,6 +168,21 @@ describe('POST /v1/clubs/{clubId}/events/{eventId}/replay', () => {
       body: { endpoint_id: endpointId },
     });
     expectError(answer, 'payload_purged');
+  });
+
+  it('waits for a removal of the student, and then returns 409 payload_purged', async () => {
+    let late: Promise<Answer> | undefined;
+    const removal = async (tx: Transaction) => {
+      await tx.run(sql`SELECT FROM students WHERE id = ${scene.subscription.studentId} FOR UPDATE`);
+      await tx.run(sql`DELETE FROM webhook_bodies WHERE event_id = ${eventId}`);
+    };
+    await withOpenTransaction(removal, async () => {
+      late = replay();
+      await untilWaitingForLocks(1);
+    });
+    if (!late) throw new Error('No replay was sent.');
+    expectError(await late, 'payload_purged');
+    expect(await deliveryOf(eventId, endpointId)).to.equal(null);
   });
 
   it('sends an event again after its only endpoint was deleted', async () => {

@@ -87,10 +87,10 @@ export interface ReceivedBody<Body = unknown> {
   parse: () => Body;
 }
 
-/** A checked query, with its cursor opened for the list. */
+/** A checked query. The cursor of a list with pages is opened for the list; a log has no pages, and opens its own cursor. */
 type Positioned<Query> = string extends keyof Query
   ? Query
-  : 'cursor' extends keyof Query
+  : 'cursor' | 'page' extends keyof Query
     ? Omit<Query, 'cursor'> & { cursor: ListPosition }
     : Query;
 

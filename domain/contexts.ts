@@ -68,6 +68,7 @@ import { retainModeration } from './community/moderation.ts';
 import { purgeStudentFromCommunity } from './community/student-removal.ts';
 import { wakeWatchersOfCourses } from './watches/watches.ts';
 import { webhookMails } from './webhooks/mails.ts';
+import { startMissingLogs } from './webhooks/log/beginning.ts';
 import { retainWebhooks } from './webhooks/retention.ts';
 import { purgeStudentFromWebhooks } from './webhooks/student-removal.ts';
 
@@ -425,7 +426,15 @@ export const contexts = {
     mediaUses: {},
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromWebhooks(tx, studentId, now),
     changeEmail: null,
-    retention: [{ run: ({ db }, now) => retainWebhooks(db, now) }],
+    retention: [
+      { run: ({ db }, now) => retainWebhooks(db, now) },
+      {
+        async run({ db }, now) {
+          const { started, more } = await startMissingLogs(db, now);
+          return { rows: { eventLogsStarted: started }, more };
+        },
+      },
+    ],
     factConsumers: [fanOutFacts],
   },
   // A request takes the lock of kept answers last, so a removal takes it last, too.

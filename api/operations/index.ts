@@ -36,6 +36,7 @@ import * as studentSessions from './people/student-sessions.ts';
 import * as products from './club/products.ts';
 import * as registrationLinks from './people/registration-links.ts';
 import * as students from './people/students.ts';
+import * as events from './webhooks/events.ts';
 import * as webhookEndpoints from './webhooks/webhook-endpoints.ts';
 
 export const operations: Operations = {
@@ -75,5 +76,6 @@ export const operations: Operations = {
   ...products,
   ...registrationLinks,
   ...students,
+  ...events,
   ...webhookEndpoints,
 };

@@ -389,6 +389,14 @@ export interface paths {
         parameters: {};
         post: operations["recoverWebhookDeliveries"];
     };
+    "/v1/clubs/{clubId}/events": {
+        parameters: {};
+        get: operations["listEvents"];
+    };
+    "/v1/clubs/{clubId}/events/{eventId}/replay": {
+        parameters: {};
+        post: operations["replayEvent"];
+    };
     "/v1/clubs/{clubId}/ai-budget": {
         parameters: {};
         get: operations["getAiBudget"];
@@ -1257,7 +1265,7 @@ export interface components {
             password: components["schemas"]["NewPassword"];
             registration_code?: string;
         };
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "too_many_bulk_jobs" | "bulk_job_ended" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_cursor" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "scope_not_granted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "key_limit_reached" | "key_not_active" | "endpoint_not_enabled" | "event_type_not_subscribed" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "too_many_bulk_jobs" | "bulk_job_ended" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "request_in_progress" | "result_removed" | "token_gone" | "cursor_expired" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "idempotency_key_reused" | "invalid_cursor" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
         Error: {
             error: {
                 code: components["schemas"]["ErrorCode"];
@@ -2049,6 +2057,24 @@ export interface components {
         };
         WebhookRecovery: {
             recovered: number;
+        };
+        WebhookEnvelope: {
+            id: string;
+            type: components["schemas"]["WebhookDeliveryEventType"];
+            occurred_at: string;
+            club_id: string;
+            data: {
+                [key: string]: unknown;
+            };
+        };
+        PageOfEvents: {
+            data: components["schemas"]["WebhookEnvelope"][];
+            next_cursor: string;
+            has_more: boolean;
+            logged_since: string;
+        };
+        ReplayRequest: {
+            endpoint_id: string;
         };
         Month: string;
         AiBudget: {
@@ -3424,8 +3450,8 @@ export interface components {
             request_id: string;
             network: string;
         };
-        ApiKeyScope: "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "bulk_jobs:read" | "bulk_jobs:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
-        ApiKeyScopeInput: "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "bulk_jobs:read" | "bulk_jobs:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
+        ApiKeyScope: "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "bulk_jobs:read" | "bulk_jobs:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "events:read" | "events:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
+        ApiKeyScopeInput: "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "bulk_jobs:read" | "bulk_jobs:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "events:read" | "events:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
         ApiKey: {
             id: string;
             name: string;
@@ -3934,15 +3960,6 @@ export interface components {
         MailEvents: {
             events: components["schemas"]["MailEvent"][];
         };
-        WebhookEnvelope: {
-            id: string;
-            type: components["schemas"]["WebhookDeliveryEventType"];
-            occurred_at: string;
-            club_id: string;
-            data: {
-                [key: string]: unknown;
-            };
-        };
         EventStudent: {
             id: string;
             name: string;
@@ -4223,6 +4240,7 @@ export interface components {
         ImportId: string;
         EndpointId: string;
         DeliveryId: string;
+        EventId: string;
         AgentId: string;
         ConversationId: string;
         AgentPublicId: string;
@@ -7001,6 +7019,58 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookRecovery"];
+                    };
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    listEvents: {
+        parameters: {
+            query?: {
+                type?: components["schemas"]["WebhookEventTypeInput"][];
+                student_id?: string;
+                since?: components["schemas"]["DateTimeInput"];
+                cursor?: string;
+                page_size?: components["parameters"]["PageSize"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+            };
+        };
+        responses: {
+            200: {
+                content: {
+                    "application/json": components["schemas"]["PageOfEvents"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    replayEvent: {
+        parameters: {
+            header?: {
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                clubId: components["parameters"]["ClubId"];
+                eventId: components["parameters"]["EventId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayRequest"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["WebhookDelivery"];
                     };
                 };
             };
@@ -12749,4 +12819,4 @@ export interface operations {
 type WithRequired<T, K extends keyof T> = T & {
     [P in K]-?: T[P];
 };
-export type KeyOperationId = 'getClub' | 'updateClub' | 'getBranding' | 'setBranding' | 'previewCertificate' | 'listStudents' | 'createStudent' | 'getStudent' | 'updateStudent' | 'removeStudent' | 'listCourses' | 'createCourse' | 'getCourse' | 'updateCourse' | 'orderCourse' | 'createModule' | 'updateModule' | 'deleteModule' | 'createLesson' | 'getLesson' | 'updateLesson' | 'deleteLesson' | 'listStudentProgress' | 'listCommentsOfLesson' | 'listTags' | 'createTag' | 'updateTag' | 'deleteTag' | 'tagStudent' | 'untagStudent' | 'listLevels' | 'createLevel' | 'updateLevel' | 'deleteLevel' | 'listPointAwards' | 'awardPoints' | 'getStanding' | 'listDeliveries' | 'createDelivery' | 'getDelivery' | 'updateDelivery' | 'archiveDelivery' | 'unarchiveDelivery' | 'listCohorts' | 'createCohort' | 'updateCohort' | 'deleteCohort' | 'listEnrollments' | 'grantEnrollment' | 'getEnrollment' | 'removeEnrollment' | 'revokeEnrollment' | 'restoreEnrollment' | 'moveEnrollment' | 'setEnrollmentEnd' | 'bulkTagStudents' | 'bulkUntagStudents' | 'bulkGrantAccess' | 'bulkRevokeAccess' | 'bulkAwardPoints' | 'listBulkJobs' | 'getBulkJob' | 'listBulkJobRows' | 'cancelBulkJob' | 'listStudentImports' | 'importStudents' | 'getStudentImport' | 'listStudentImportRows' | 'cancelStudentImport' | 'listWebhookEndpoints' | 'registerWebhookEndpoint' | 'getWebhookEndpoint' | 'updateWebhookEndpoint' | 'deleteWebhookEndpoint' | 'listWebhookDeliveries' | 'getWebhookDelivery' | 'enableWebhookEndpoint' | 'pauseWebhookEndpoint' | 'disableWebhookEndpoint' | 'rotateWebhookSecret' | 'sendTestWebhook' | 'resendWebhookDelivery' | 'recoverWebhookDeliveries' | 'getAiBudget' | 'listAiUsage' | 'listAgentConversations' | 'getAgentConversation' | 'listAgentUsage' | 'listAgents' | 'createAgent' | 'getAgent' | 'updateAgent' | 'getAgentMaterial' | 'setAgentMaterial' | 'listAgentSources' | 'reindexAgentSource' | 'listAssignments' | 'createAssignment' | 'orderAssignments' | 'getAssignment' | 'updateAssignment' | 'deleteAssignment' | 'listAssignmentExtensions' | 'setAssignmentExtension' | 'deleteAssignmentExtension' | 'listAssignmentSubmissions' | 'getAssignmentSubmission' | 'listCampaigns' | 'createCampaign' | 'getCampaign' | 'updateCampaign' | 'deleteCampaign' | 'duplicateCampaign' | 'getCampaignAudience' | 'getCampaignProblems' | 'checkCampaign' | 'listTestMails' | 'sendTestMail' | 'previewCampaign' | 'previewContrastingCopies' | 'scheduleCampaign' | 'unscheduleCampaign' | 'pauseCampaign' | 'resumeCampaign' | 'cancelCampaign' | 'retryCampaign' | 'getCampaignStatistics' | 'getMailSender' | 'setMailSender' | 'getMailTexts' | 'getMailText' | 'setMailText' | 'resetMailText' | 'getMailDomain' | 'setMailDomain' | 'removeMailDomain' | 'checkMailDomain' | 'listSuppressions' | 'addSuppression' | 'importSuppressions' | 'removeSuppression' | 'listCampaignDeliveries' | 'listCertificates' | 'issueCertificate' | 'getCertificate' | 'reissueCertificate' | 'revokeCertificate' | 'getCertificatePdf' | 'listAutomations' | 'createAutomation' | 'getAutomation' | 'updateAutomation' | 'duplicateAutomation' | 'getAutomationProblems' | 'dryRunAutomation' | 'publishAutomation' | 'pauseAutomation' | 'resumeAutomation' | 'archiveAutomation' | 'listAutomationVersions' | 'getAutomationVersion' | 'compareAutomationVersions' | 'listAutomationRuns' | 'enrollInAutomation' | 'getAutomationRun' | 'exitAutomationRun' | 'resumeAutomationRun' | 'getAutomationCounts' | 'listRepositories' | 'createRepository' | 'getRepository' | 'updateRepository' | 'setRepositoryItems' | 'listCommunitySpaces' | 'createCommunitySpace' | 'orderCommunitySpaces' | 'getCommunitySpace' | 'updateCommunitySpace' | 'archiveCommunitySpace' | 'unarchiveCommunitySpace' | 'listSpaceMembers' | 'removeSpaceMember' | 'banSpaceMember' | 'unbanSpaceMember' | 'listProducts' | 'createProduct' | 'getProduct' | 'updateProduct' | 'deleteProduct' | 'listRegistrationLinks' | 'createRegistrationLink' | 'getRegistrationLink' | 'updateRegistrationLink' | 'revokeRegistrationLink' | 'listMedia' | 'reserveMedia' | 'createMediaReference' | 'listMediaFolders' | 'createMediaFolder' | 'updateMediaFolder' | 'deleteMediaFolder' | 'getStorageUsage' | 'getMedia' | 'updateMedia' | 'removeMedia' | 'createMediaTrack' | 'putMediaTrack' | 'removeMediaTrack' | 'listMediaUsage' | 'replaceMedia' | 'publishMedia' | 'unpublishMedia' | 'completeMedia' | 'renewUpload' | 'listMentorships' | 'createMentorship' | 'getMentorship' | 'updateMentorship' | 'listMentorshipSessions' | 'getMentorshipSession' | 'cancelMentorshipSession' | 'setMentorshipNoShow' | 'clearMentorshipNoShow' | 'listSalesConnections' | 'createSalesConnection' | 'deleteSalesConnection' | 'rotateSalesConnection' | 'listSalesNotices' | 'getSalesNotice' | 'replaySalesNotice' | 'listPurchases' | 'listSubscriptions' | 'getClubPlan';
+export type KeyOperationId = 'getClub' | 'updateClub' | 'getBranding' | 'setBranding' | 'previewCertificate' | 'listStudents' | 'createStudent' | 'getStudent' | 'updateStudent' | 'removeStudent' | 'listCourses' | 'createCourse' | 'getCourse' | 'updateCourse' | 'orderCourse' | 'createModule' | 'updateModule' | 'deleteModule' | 'createLesson' | 'getLesson' | 'updateLesson' | 'deleteLesson' | 'listStudentProgress' | 'listCommentsOfLesson' | 'listTags' | 'createTag' | 'updateTag' | 'deleteTag' | 'tagStudent' | 'untagStudent' | 'listLevels' | 'createLevel' | 'updateLevel' | 'deleteLevel' | 'listPointAwards' | 'awardPoints' | 'getStanding' | 'listDeliveries' | 'createDelivery' | 'getDelivery' | 'updateDelivery' | 'archiveDelivery' | 'unarchiveDelivery' | 'listCohorts' | 'createCohort' | 'updateCohort' | 'deleteCohort' | 'listEnrollments' | 'grantEnrollment' | 'getEnrollment' | 'removeEnrollment' | 'revokeEnrollment' | 'restoreEnrollment' | 'moveEnrollment' | 'setEnrollmentEnd' | 'bulkTagStudents' | 'bulkUntagStudents' | 'bulkGrantAccess' | 'bulkRevokeAccess' | 'bulkAwardPoints' | 'listBulkJobs' | 'getBulkJob' | 'listBulkJobRows' | 'cancelBulkJob' | 'listStudentImports' | 'importStudents' | 'getStudentImport' | 'listStudentImportRows' | 'cancelStudentImport' | 'listWebhookEndpoints' | 'registerWebhookEndpoint' | 'getWebhookEndpoint' | 'updateWebhookEndpoint' | 'deleteWebhookEndpoint' | 'listWebhookDeliveries' | 'getWebhookDelivery' | 'enableWebhookEndpoint' | 'pauseWebhookEndpoint' | 'disableWebhookEndpoint' | 'rotateWebhookSecret' | 'sendTestWebhook' | 'resendWebhookDelivery' | 'recoverWebhookDeliveries' | 'listEvents' | 'replayEvent' | 'getAiBudget' | 'listAiUsage' | 'listAgentConversations' | 'getAgentConversation' | 'listAgentUsage' | 'listAgents' | 'createAgent' | 'getAgent' | 'updateAgent' | 'getAgentMaterial' | 'setAgentMaterial' | 'listAgentSources' | 'reindexAgentSource' | 'listAssignments' | 'createAssignment' | 'orderAssignments' | 'getAssignment' | 'updateAssignment' | 'deleteAssignment' | 'listAssignmentExtensions' | 'setAssignmentExtension' | 'deleteAssignmentExtension' | 'listAssignmentSubmissions' | 'getAssignmentSubmission' | 'listCampaigns' | 'createCampaign' | 'getCampaign' | 'updateCampaign' | 'deleteCampaign' | 'duplicateCampaign' | 'getCampaignAudience' | 'getCampaignProblems' | 'checkCampaign' | 'listTestMails' | 'sendTestMail' | 'previewCampaign' | 'previewContrastingCopies' | 'scheduleCampaign' | 'unscheduleCampaign' | 'pauseCampaign' | 'resumeCampaign' | 'cancelCampaign' | 'retryCampaign' | 'getCampaignStatistics' | 'getMailSender' | 'setMailSender' | 'getMailTexts' | 'getMailText' | 'setMailText' | 'resetMailText' | 'getMailDomain' | 'setMailDomain' | 'removeMailDomain' | 'checkMailDomain' | 'listSuppressions' | 'addSuppression' | 'importSuppressions' | 'removeSuppression' | 'listCampaignDeliveries' | 'listCertificates' | 'issueCertificate' | 'getCertificate' | 'reissueCertificate' | 'revokeCertificate' | 'getCertificatePdf' | 'listAutomations' | 'createAutomation' | 'getAutomation' | 'updateAutomation' | 'duplicateAutomation' | 'getAutomationProblems' | 'dryRunAutomation' | 'publishAutomation' | 'pauseAutomation' | 'resumeAutomation' | 'archiveAutomation' | 'listAutomationVersions' | 'getAutomationVersion' | 'compareAutomationVersions' | 'listAutomationRuns' | 'enrollInAutomation' | 'getAutomationRun' | 'exitAutomationRun' | 'resumeAutomationRun' | 'getAutomationCounts' | 'listRepositories' | 'createRepository' | 'getRepository' | 'updateRepository' | 'setRepositoryItems' | 'listCommunitySpaces' | 'createCommunitySpace' | 'orderCommunitySpaces' | 'getCommunitySpace' | 'updateCommunitySpace' | 'archiveCommunitySpace' | 'unarchiveCommunitySpace' | 'listSpaceMembers' | 'removeSpaceMember' | 'banSpaceMember' | 'unbanSpaceMember' | 'listProducts' | 'createProduct' | 'getProduct' | 'updateProduct' | 'deleteProduct' | 'listRegistrationLinks' | 'createRegistrationLink' | 'getRegistrationLink' | 'updateRegistrationLink' | 'revokeRegistrationLink' | 'listMedia' | 'reserveMedia' | 'createMediaReference' | 'listMediaFolders' | 'createMediaFolder' | 'updateMediaFolder' | 'deleteMediaFolder' | 'getStorageUsage' | 'getMedia' | 'updateMedia' | 'removeMedia' | 'createMediaTrack' | 'putMediaTrack' | 'removeMediaTrack' | 'listMediaUsage' | 'replaceMedia' | 'publishMedia' | 'unpublishMedia' | 'completeMedia' | 'renewUpload' | 'listMentorships' | 'createMentorship' | 'getMentorship' | 'updateMentorship' | 'listMentorshipSessions' | 'getMentorshipSession' | 'cancelMentorshipSession' | 'setMentorshipNoShow' | 'clearMentorshipNoShow' | 'listSalesConnections' | 'createSalesConnection' | 'deleteSalesConnection' | 'rotateSalesConnection' | 'listSalesNotices' | 'getSalesNotice' | 'replaySalesNotice' | 'listPurchases' | 'listSubscriptions' | 'getClubPlan';

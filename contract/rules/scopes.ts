@@ -31,6 +31,7 @@ const resources = {
   Deliveries: 'deliveries',
   Enrollments: 'enrollments',
   'Webhook endpoints': 'webhooks',
+  Events: 'events',
   Agents: 'agents',
   Campaigns: 'campaigns',
   Mail: 'mail',

@@ -14,7 +14,6 @@ import {
 import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { leastIdOf, type Id } from '../../platform/core/ids.ts';
 import { lockDeliveries } from './deliveries/deliveries.ts';
-import { deliveryIdsOf } from './deliveries/delivery-id.ts';
 import { ending } from './deliveries/ending.ts';
 import { forgetTallies, rollUpTallies } from './deliveries/tallies.ts';
 import { sweepOrphans } from './orphans.ts';
@@ -173,8 +172,8 @@ async function removeDeletedEndpoint(tx: Transaction): Promise<{ deliveries: num
       ORDER BY deleted_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
   );
   if (!endpoint) return { deliveries: 0, endpoints: 0 };
-  const oldest = await tx.rows<Pick<WebhookDelivery, 'id' | 'eventId' | 'createdAt'>>(
-    sql`SELECT ${columns(WebhookDelivery, ['id', 'eventId', 'createdAt'])}
+  const oldest = await tx.rows<Pick<WebhookDelivery, 'id' | 'createdAt'>>(
+    sql`SELECT ${columns(WebhookDelivery, ['id', 'createdAt'])}
        FROM webhook_deliveries WHERE endpoint_id = ${endpoint.id} ORDER BY created_at, id LIMIT ${batch}`,
   );
   if (oldest.length > 0) await removeDeliveries(tx, oldest);
@@ -183,36 +182,18 @@ async function removeDeletedEndpoint(tx: Transaction): Promise<{ deliveries: num
   return { deliveries: oldest.length, endpoints: 1 };
 }
 
-/** Removes deliveries of a deleted endpoint with their attempts, and events without any delivery. */
+/** Removes deliveries of a deleted endpoint with their attempts. Their events stay until their own time is over, in the club's log. */
 async function removeDeliveries(
   tx: Transaction,
-  deliveries: readonly Pick<WebhookDelivery, 'id' | 'eventId' | 'createdAt'>[],
+  deliveries: readonly Pick<WebhookDelivery, 'id' | 'createdAt'>[],
 ): Promise<void> {
   const deliveryIds = deliveries.map(({ id }) => id);
-  const events = [...new Set(deliveries.map(({ eventId }) => eventId))].map((id) => ({ id, ...deliveryIdsOf(id) }));
   const oldest = Math.min(...deliveries.map(({ createdAt }) => createdAt.getTime()));
   await lockDeliveries(tx, deliveryIds);
   await tx.run(
     sql`DELETE FROM webhook_attempts WHERE delivery_id = ANY (${deliveryIds}) AND started_at >= ${new Date(oldest - clocksDifferMs)}`,
   );
   await tx.run(sql`DELETE FROM webhook_deliveries WHERE id = ANY (${deliveryIds})`);
-  // In three cases an event stays until its own retention ends: another transaction has locked it, its fact may be fanned out again, or its
-  // id may contain no time. The third case is possible only in the oldest partition.
-  await tx.run(
-    sql`WITH undelivered AS (
-       SELECT event.id, event.created_at
-         FROM unnest(${events.map(({ id }) => id)}::uuid[], ${events.map(({ from }) => from)}::uuid[], ${events.map(({ to }) => to)}::uuid[])
-                AS given (id, least, next) JOIN webhook_events event USING (id)
-        WHERE event.tableoid IS DISTINCT FROM to_regclass('webhook_events_oldest')
-          AND (SELECT true FROM facts WHERE facts.club_id = event.club_id AND facts.id = event.id) IS NULL
-          AND (SELECT true FROM webhook_deliveries delivery
-                WHERE delivery.id >= given.least AND delivery.id < given.next AND delivery.event_id = event.id LIMIT 1) IS NULL
-          FOR UPDATE OF event SKIP LOCKED),
-     bodies AS (
-       DELETE FROM webhook_bodies kept USING undelivered
-        WHERE kept.event_id = undelivered.id AND kept.created_at = undelivered.created_at)
-     DELETE FROM webhook_events event USING undelivered WHERE event.id = undelivered.id`,
-  );
 }
 
 async function forgetSecrets(tx: Transaction, now: Date): Promise<number> {

@@ -41,6 +41,13 @@ export class Club {
   @Column({ type: 'text', default: 'professional' })
   openingPlan: PlanName;
 
+  /**
+   * The time from which the club's log has every event (EVT-23): of the first endpoint or of the first read. Null before; the log then has
+   * no events without a subscribed endpoint.
+   */
+  @Column({ type: 'timestamptz', nullable: true })
+  eventsLoggedSince: Date | null;
+
   @Column({ type: 'timestamptz' })
   createdAt: Date;
 }

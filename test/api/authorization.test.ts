@@ -247,6 +247,8 @@ const table: Record<OperationId, Row> = {
   sendTestWebhook: { sessions: admin, roles: administration, answer: 'not_found' },
   resendWebhookDelivery: { sessions: admin, roles: administration, answer: 'not_found' },
   recoverWebhookDeliveries: { sessions: admin, roles: administration, answer: 'not_found' },
+  listEvents: { sessions: admin, roles: administration, answer: 200 },
+  replayEvent: { sessions: admin, roles: administration, answer: 'not_found' },
 
   listCourses: { sessions: admin, roles, answer: 200 },
   createCourse: { sessions: admin, roles: content, answer: 201 },

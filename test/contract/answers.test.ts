@@ -143,7 +143,25 @@ describe('lists', () => {
     expect(lists.map(named)).to.deep.equal(called.map(named));
   });
 
-  for (const operation of lists) {
+  /** A log, which a reader follows (EVT-24). */
+  const readByCursor = lists.filter(({ operationId }) => operationId === 'listEvents');
+
+  it('are read by cursor alone, and have no total, if they are a log: listEvents', () => {
+    expect(readByCursor).to.have.length(1);
+    for (const operation of readByCursor) {
+      const names = operation.parameters.map(({ name }) => name);
+      expect(names).to.include.members(['cursor', 'page_size']);
+      expect(names).not.to.include('page');
+      expect(propertiesOf(successOf(operation) ?? {})).to.have.all.keys(
+        'data',
+        'next_cursor',
+        'has_more',
+        'logged_since',
+      );
+    }
+  });
+
+  for (const operation of lists.filter((list) => !readByCursor.includes(list))) {
     it(`have pages and a total, and filter only by fields of their records: ${operation.operationId}`, () => {
       const names = operation.parameters.map(({ name }) => name);
       expect(names).to.include.members(['page', 'page_size']);

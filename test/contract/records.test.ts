@@ -69,6 +69,8 @@ const records: Readonly<Record<string, string>> = {
     'id! uuid, url! string, description string, event_types! [WebhookEventType], status! WebhookEndpointStatus, disabled_reason manual|failing|gone, disabled_at datetime, consecutive_failures! int, failing_since datetime, hold_until datetime, last_success_at datetime, previous_secret_expires_at datetime, pending_deliveries! int, created_at! datetime, updated_at! datetime',
   WebhookDelivery:
     'id! uuid, event_id! uuid, event_type! WebhookDeliveryEventType, endpoint_id! uuid, status! WebhookDeliveryStatus, cancel_reason expired|student_removed, payload_purged! boolean, attempt_count! int, next_attempt_at datetime, created_at! datetime, completed_at datetime',
+  PageOfEvents: 'data! [WebhookEnvelope], next_cursor! string, has_more! boolean, logged_since! datetime',
+  ReplayRequest: 'endpoint_id! uuid',
   WebhookAttempt:
     'number! int, trigger! schedule|manual|recovery|test, started_at! datetime, duration_ms int, outcome! succeeded|http_error|timeout|connection_error|tls_error|dns_error|address_refused|interrupted, response_status int, error_code name_not_found|name_server_failed|address_refused|connection_refused|connection_reset|connection_closed|connection_timed_out|host_unreachable|connection_failed|certificate_expired|certificate_not_yet_valid|certificate_name_mismatch|certificate_untrusted|client_certificate_required|tls_failed|header_overflow|invalid_response|connect_timeout|response_timeout, response_excerpt string, retry_after_seconds int',
 };

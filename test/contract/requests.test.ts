@@ -169,15 +169,17 @@ describe('bounds of values', () => {
   });
 
   it('limit page_size to 1 to 100 and page to at least 1 in every list', async () => {
-    const lists = operations.filter((operation) => operation.operationId.startsWith('list')).map(compileValidators);
+    const lists = operations.filter(({ operationId }) => operationId.startsWith('list'));
     expect(lists).to.have.length.of.at.least(7);
-    await eachCase(lists, ({ query }) => {
+    await eachCase(lists, (operation) => {
+      const { query } = compileValidators(operation);
       expect(['1', '100'].map((size) => kindOf(query({ page_size: size })))).to.deep.equal(['accepted', 'accepted']);
       expect(['0', '101', '-1'].map((size) => kindOf(query({ page_size: size })))).to.deep.equal([
         'invalid',
         'invalid',
         'invalid',
       ]);
+      if (operation.operationId === 'listEvents') return; // it has no pages with numbers (EVT-25)
       expect(kindOf(query({ page: '1' }))).to.equal('accepted');
       expect(['0', '-1', '9'.repeat(30), '9'.repeat(400)].map((page) => kindOf(query({ page })))).to.deep.equal([
         'invalid',

@@ -324,8 +324,8 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
       },
       { tables: ['clubs'], reason: settingsOfClub },
       {
-        tables: ['facts', 'upkeep_rounds'],
-        reason: 'Turns facts into events. Each round of upkeep continues at the position of the last round.',
+        tables: ['upkeep_rounds'],
+        reason: 'Each round of upkeep continues at the position of the last round.',
       },
       {
         tables: [
@@ -346,6 +346,9 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
         reason: 'Puts the current records into the body of an event.',
       },
     ],
-    writes: [{ tables: ['upkeep_rounds'], reason: 'Records the position of the last round of upkeep.' }],
+    writes: [
+      { tables: ['clubs'], reason: 'Records the beginning of the club’s log of events (ADR 74).' },
+      { tables: ['upkeep_rounds'], reason: 'Records the position of the last round of upkeep.' },
+    ],
   },
 };

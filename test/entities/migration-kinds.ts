@@ -64,6 +64,7 @@ const harmless = [
   /^SELECT /i,
   /^SET (LOCAL )?/i,
   /^ALTER SEQUENCE \S+ OWNED BY /i,
+  /^ALTER INDEX \S+ ATTACH PARTITION /i,
 ];
 
 /** Parts of ALTER TABLE that block no other transaction. */
@@ -79,6 +80,8 @@ const volatileDefault =
   /\b(random|gen_random_uuid|uuidv7|clock_timestamp|nextval|timeofday)\b|\b(big)?serial\b|GENERATED /i;
 
 function reasonAgainst(statement: string, created: ReadonlySet<string>, isAlone: boolean): string | undefined {
+  // This index has no entries. Indexes of the partitions are built alone, and attached to it.
+  if (/^CREATE INDEX IF NOT EXISTS \S+ ON ONLY /i.test(statement)) return undefined;
   if (/^CREATE (UNIQUE )?INDEX /i.test(statement)) {
     const table = nameIn(statement, / ON (?:ONLY )?(\S+)/i) ?? '';
     if (created.has(table)) return undefined;

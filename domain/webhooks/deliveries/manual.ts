@@ -13,7 +13,7 @@ import { lockEnabledEndpoint } from '../endpoints/endpoint-locks.ts';
 import { requireEndpoint } from '../endpoints/endpoints.ts';
 import { endOf } from './retention.policy.ts';
 import { deliveryRules } from './schedule.policy.ts';
-import { callGate } from './wakes.ts';
+import { callGate, type DeliveryToWake } from './wakes.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 
 type WebhookDelivery = RecordOf<'WebhookDelivery'>;
@@ -38,20 +38,28 @@ export function resendDelivery(
       throw notFound('delivery'); // reads the delivery before the endpoint's state, because the error 404 has priority over 409
     }
     await lockEnabledEndpoint(tx, clubId, endpointId);
-    // If an attempt is already requested, it becomes due now. The attempt stays a resend or a recovery, because this decides what happens
-    // if the attempt fails.
-    const rows = await tx.run(
-      sql`UPDATE webhook_deliveries
-          SET requested = coalesce(requested, 'manual'), parked_at = NULL, next_attempt_at = ${now}
-        WHERE id = ${deliveryId} AND payload_purged_at IS NULL AND created_at > ${earliestBody(now)}`,
-    );
-    if (rows === 0) {
-      throw new DomainError('payload_purged', 'The body of this delivery was deleted; it cannot be sent again.');
-    }
-    await wake(tx, 'webhookDelivery', [{ id: deliveryId, clubId, endpointId, eventType: delivery.eventType }], now);
+    await requestAttempt(tx, { id: deliveryId, clubId, endpointId, eventType: delivery.eventType }, now);
     return readDelivery(tx, deliveryId, now);
   });
 }
+
+/**
+ * Requests one manual attempt of a delivery, and wakes its run. The caller has locked the enabled endpoint.
+ * @throws DomainError payload_purged
+ */
+export async function requestAttempt(tx: Transaction, delivery: DeliveryToWake, now: Date): Promise<void> {
+  // An attempt that is already requested becomes due now and keeps its kind, because the kind decides the effect of its failure.
+  const rows = await tx.run(
+    sql`UPDATE webhook_deliveries
+        SET requested = coalesce(requested, 'manual'), parked_at = NULL, next_attempt_at = ${now}
+      WHERE id = ${delivery.id} AND payload_purged_at IS NULL AND created_at > ${earliestBody(now)}`,
+  );
+  if (rows === 0) throw payloadPurged();
+  await wake(tx, 'webhookDelivery', [delivery], now);
+}
+
+export const payloadPurged = () =>
+  new DomainError('payload_purged', 'The body of this event was deleted; it cannot be sent again.');
 
 /**
  * Finds the deliveries that failed since the given time, or that were canceled when the endpoint was disabled. Sets them back to `pending`
@@ -123,5 +131,5 @@ async function recoverSome(
   return recovered;
 }
 
-/** Deliveries that were created after this time still have a body that will not expire soon. */
-const earliestBody = (now: Date) => new Date(now.getTime() - deliveryRules.expiryMs);
+/** Returns the earliest creation time of deliveries whose bodies do not expire soon. */
+export const earliestBody = (now: Date) => new Date(now.getTime() - deliveryRules.expiryMs);

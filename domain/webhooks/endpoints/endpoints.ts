@@ -13,6 +13,7 @@ import { listPage, type Page, type PageRequest } from '../../../platform/infra/p
 import type { VaultDeps } from '../../deps.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import type { Egress } from '../../../platform/infra/egress/egress.ts';
+import { startLog } from '../log/beginning.ts';
 import { endpointRules } from './endpoints.policy.ts';
 import { newSecret } from './secrets.ts';
 
@@ -88,6 +89,7 @@ export async function registerEndpoint(
       createdAt: now,
       updatedAt: now,
     });
+    await startLog(tx, clubId, now);
     return { endpoint: await findEndpoint(tx, clubId, id, now), secret };
   });
 }

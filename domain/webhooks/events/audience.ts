@@ -1,4 +1,7 @@
-/** Finds the audience of a fact: its student, and the endpoints that subscribed to its type (HOOK-1, ENG-6). */
+/**
+ * Finds the audience of a fact: its student, the endpoints that subscribed to its type, and whether the club's log records it (HOOK-1,
+ * ENG-6, EVT-23).
+ */
 import { bulk } from '../../../entities/facts/values.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -11,9 +14,10 @@ import type { SubjectStudent } from './bodies/reading.ts';
 
 export interface Audience {
   fact: FactToTell;
-  /** The student of the fact. Undefined if no endpoint subscribed to the fact's type, because then the student is not read. */
   student: SubjectStudent | undefined;
   endpoints: readonly SubscribedEndpoint[];
+  /** Whether the club's log records the event even if no endpoint subscribed. */
+  isLogged: boolean;
 }
 
 /** An endpoint that subscribed to the type of a fact. */
@@ -24,25 +28,23 @@ export interface SubscribedEndpoint extends AttemptTarget {
   open: boolean;
 }
 
-/** @returns whether there is anything to send. If the student was removed, only the event about the removal is sent (DEL-9) */
-export function isSent(audience: Audience): audience is Audience & { student: SubjectStudent } {
-  const { fact, student, endpoints } = audience;
-  return endpoints.length > 0 && student !== undefined && (!student.removed || fact.type === 'student.removed');
+/** @returns whether the event needs a body. About a removed student, only the removal itself has one (DEL-9) */
+export function needsBody(audience: Audience): audience is Audience & { student: SubjectStudent } {
+  const { fact, student, endpoints, isLogged } = audience;
+  if (endpoints.length === 0 && !isLogged) return false;
+  return student !== undefined && (!student.removed || fact.type === 'student.removed');
 }
 
 /**
- * Finds the facts that have a subscribed endpoint. The function takes no lock, because an endpoint that subscribes at a later time must not
- * get these facts. If there is only one fact and it is not bulk, the function returns it without a query, because its fan-out reads the
- * same rows.
+ * Finds the facts that an endpoint or the log of their club needs. The function takes no lock, because an endpoint that subscribes later
+ * must not get these facts. A single fact that is not bulk is not looked up, because its fan-out reads the same rows.
  */
-export async function factsWithSubscribers(
-  db: Queries,
-  facts: readonly ClaimedFact[],
-): Promise<readonly ClaimedFact[]> {
+export async function factsToFanOut(db: Queries, facts: readonly ClaimedFact[]): Promise<readonly ClaimedFact[]> {
   if (facts.length === 1 && facts[0]?.priority !== bulk) return facts;
   const rows = await db.rows<{ id: Id }>(sql`SELECT given.id
       FROM unnest(${facts.map(({ id }) => id)}::uuid[], ${facts.map(({ clubId }) => clubId)}::uuid[], ${facts.map(({ type }) => type)}::text[]) AS given (id, club_id, type)
-     WHERE NOT EXISTS (SELECT FROM webhook_endpoints endpoint
+     WHERE NOT EXISTS (SELECT FROM clubs WHERE clubs.id = given.club_id AND clubs.events_logged_since IS NOT NULL)
+       AND NOT EXISTS (SELECT FROM webhook_endpoints endpoint
        WHERE endpoint.club_id = given.club_id AND endpoint.status <> 'disabled' AND endpoint.event_types @> ARRAY[given.type])`);
   const without = new Set(rows.map(({ id }) => id));
   return facts.filter(({ id }) => !without.has(id));
@@ -55,12 +57,16 @@ export async function factsWithSubscribers(
 export async function lockAudience(tx: Transaction, fact: FactToTell): Promise<Audience> {
   const { clubId, studentId, type } = fact;
   const rows = await lockStudentAndEndpoints(tx, { clubId, studentId, type });
-  return { fact, student: rows[0], endpoints: rows };
+  const [student] = rows;
+  return { fact, student, endpoints: rows.filter(hasEndpoint), isLogged: student?.isLogged === true };
 }
+
+const hasEndpoint = (row: LockedRow): row is LockedRow & SubscribedEndpoint => row.endpointId !== null;
 
 /**
  * Locks the audiences of several facts.
- * @returns the audiences. The function leaves out a fact if another transaction has locked the student of the fact
+ * @param facts facts of {@link factsToFanOut}. A club without an endpoint therefore has a log
+ * @returns the audiences. Facts whose student another transaction has locked are left out
  */
 export async function lockFreeAudiences<Fact extends FactToTell>(
   tx: Transaction,
@@ -77,28 +83,32 @@ export async function lockFreeAudiences<Fact extends FactToTell>(
     fact,
     student: students.get(fact.studentId),
     endpoints: endpoints.filter(({ clubId, types }) => clubId === fact.clubId && types.includes(fact.type)),
+    isLogged: true,
   }));
 }
+
+/** The student with one of the endpoints, or alone if no endpoint subscribed. */
+type LockedRow = SubjectStudent & { isLogged: boolean } & (
+    | SubscribedEndpoint
+    | { [Name in keyof SubscribedEndpoint]: null }
+  );
 
 const studentColumns = `id, name, email, verified_at IS NOT NULL AS verified, created_at AS "createdAt", removed_at IS NOT NULL AS removed`;
 
 const endpointColumns = `consecutive_failures = 0 AS healthy, status = 'enabled' AND consecutive_failures = 0 AND breaker_step = 0 AS open,
        ${claimSql.target('clock_timestamp()')}`;
 
-/** Locks the student and then the endpoints. The join requires this order, because it reads the student first. */
-const lockStudentAndEndpoints = prepared<
-  SubjectStudent & SubscribedEndpoint,
-  Pick<FactToTell, 'clubId' | 'studentId' | 'type'>
->(
+/** The endpoints are locked after the student, because the join needs the student first. */
+const lockStudentAndEndpoints = prepared<LockedRow, Pick<FactToTell, 'clubId' | 'studentId' | 'type'>>(
   'lock_student_and_endpoints',
   (value) => `WITH student AS MATERIALIZED (
        SELECT ${studentColumns}
          FROM students WHERE id = ${value.studentId} FOR SHARE)
-     SELECT student.*, endpoint.*
-       FROM student CROSS JOIN LATERAL (
+     SELECT student.*, EXISTS (SELECT FROM clubs WHERE clubs.id = ${value.clubId} AND events_logged_since IS NOT NULL) AS "isLogged", endpoint.*
+       FROM student LEFT JOIN LATERAL (
          SELECT ${endpointColumns} FROM webhook_endpoints
           WHERE club_id = ${value.clubId} AND status <> 'disabled' AND event_types @> ARRAY[${value.type}] AND student.id IS NOT NULL
-          ORDER BY id FOR SHARE) endpoint`,
+          ORDER BY id FOR SHARE) endpoint ON true`,
 );
 
 /** Locks the students in the order of their ids (ENG-6). */

@@ -1,6 +1,6 @@
 /**
  * Fans out facts. For each fact, it makes one body from the current data. It then creates one delivery for each endpoint that subscribed to
- * the fact's type (HOOK-1).
+ * the fact's type (HOOK-1). The body is also the entry of the event in the club's log (EVT-23).
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import {
@@ -14,7 +14,7 @@ import { runOf, type Run } from '../../../platform/engine/workflow-types.ts';
 import { boundLockWaits, type Database, type Transaction } from '../../../platform/infra/postgres/database.ts';
 import { firstClaim, type ClaimedDelivery } from '../attempts/claims.ts';
 import { deliveryIdOf } from '../deliveries/delivery-id.ts';
-import { factsWithSubscribers, isSent, lockAudience, lockFreeAudiences, type Audience } from './audience.ts';
+import { factsToFanOut, lockAudience, lockFreeAudiences, needsBody, type Audience } from './audience.ts';
 import { assembleBodies } from './bodies/assemble.ts';
 import { withFirstAttempts, type FirstAttemptLanes, type FirstAttempts } from './first-attempts.ts';
 import { insertEvents, readPending, type NewDelivery, type PlannedEvent } from './insert-deliveries.ts';
@@ -57,18 +57,18 @@ export async function fanOutFacts(
   now: Date,
   { lane, localPermits, neededByOthers = new Set() }: FanOutOptions = {},
 ): Promise<FactResult<DeliveryRun>[]> {
-  const subscribedFacts = await factsWithSubscribers(db, facts);
-  if (subscribedFacts.length > 0) await lane?.ready();
-  const [first] = subscribedFacts;
+  const neededFacts = await factsToFanOut(db, facts);
+  if (neededFacts.length > 0) await lane?.ready();
+  const [first] = neededFacts;
   const lanes = { ...(lane && { lane }), ...(localPermits && { localPermits }) };
   const fannedOut = await withFirstAttempts(lanes, async (attempts) => {
     const context = { now, attempts, ...(lane && { neededByOthers }) };
     if (facts.length === 1 && first) return new Map([[first.id, await fanOutAlone(db, first, context)]]);
-    return fanOutTogether(db, subscribedFacts, context);
+    return fanOutTogether(db, neededFacts, context);
   });
-  const subscribedIds = new Set(subscribedFacts.map(({ id }) => id));
+  const neededIds = new Set(neededFacts.map(({ id }) => id));
   return facts.map((fact) => {
-    if (!subscribedIds.has(fact.id)) return { kind: 'consumed', runs: [] };
+    if (!neededIds.has(fact.id)) return { kind: 'consumed', runs: [] };
     const result = fannedOut.get(fact.id);
     if (!result) return { kind: 'blocked' };
     if (result.isRemoved) return { kind: 'removed' };
@@ -152,9 +152,9 @@ async function planEvents(
   audiences: readonly Audience[],
   { now, attempts }: FanOutContext,
 ): Promise<PlannedEvent[]> {
-  const sentAudiences = audiences.filter(isSent);
-  const bodies = await assembleBodies(tx, sentAudiences, now);
-  const bodyOf = new Map(sentAudiences.map(({ fact }, index) => [fact.id, bodies[index]]));
+  const withBody = audiences.filter(needsBody);
+  const bodies = await assembleBodies(tx, withBody, now);
+  const bodyOf = new Map(withBody.map(({ fact }, index) => [fact.id, bodies[index]]));
   return audiences.map(({ fact, endpoints }) => {
     const body = bodyOf.get(fact.id) ?? null;
     const deliveries = endpoints.map((endpoint) => {

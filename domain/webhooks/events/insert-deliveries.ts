@@ -1,4 +1,7 @@
-/** Inserts events and their deliveries, with the claims of first attempts, and reads the deliveries of earlier fan-outs (HOOK-1). */
+/**
+ * Inserts events with their positions in the logs of their clubs, and their deliveries with the claims of first attempts. Also reads the
+ * deliveries of earlier fan-outs (HOOK-1, EVT-24).
+ */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { FactToTell } from '../../../platform/engine/facts.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -40,9 +43,9 @@ export async function insertEvents(
   planned: readonly PlannedEvent[],
   now: Date,
 ): Promise<{ inserted: ReadonlySet<Id>; late: ReadonlySet<Id> }> {
-  const events = planned.filter(({ deliveries }) => deliveries.length > 0);
+  const events = planned.filter(({ body, deliveries }) => body !== null || deliveries.length > 0);
   const rows = events.flatMap(({ deliveries }, index) => deliveries.map((one) => ({ ...one, place: index + 1 })));
-  if (rows.length === 0) return { inserted: new Set(), late: new Set() };
+  if (events.length === 0) return { inserted: new Set(), late: new Set() };
   const inserted = await insertDeliveries(tx, {
     now,
     eventIds: events.map(({ fact }) => fact.id),
@@ -58,6 +61,7 @@ export async function insertEvents(
     areClaimed: rows.map(({ site }) => site !== undefined),
     areDirect: rows.map(({ site }) => site === 'direct lane'),
     leaseSeconds: deliveryRules.leaseSeconds,
+    lockSeed: logLockSeed,
   });
   const late = inserted.flatMap(({ id, eventIsNew }) => (eventIsNew ? [] : [id]));
   if (late.length > 0) {
@@ -87,20 +91,32 @@ interface DeliveryValues {
   areClaimed: readonly boolean[];
   areDirect: readonly boolean[];
   leaseSeconds: number;
+  lockSeed: number;
 }
 
+/** The seed of the advisory locks of clubs' logs. Another use of advisory locks needs another seed. */
+const logLockSeed = 4_281_966;
+
+/**
+ * `log` locks the logs of the clubs until the commit, in one order, before any row is inserted. A position is taken under this lock. So
+ * the positions of a club become visible in their order. After a reader has seen a position, no lower one appears (EVT-24).
+ */
 const insertDeliveries = prepared<{ id: Id; eventIsNew: boolean }, DeliveryValues>(
   'insert_deliveries',
   (value) => `WITH event AS MATERIALIZED (
          SELECT * FROM unnest(${value.eventIds}::uuid[], ${value.clubIds}::uuid[], ${value.types}::text[], ${value.studentIds}::uuid[], ${value.occurredAts}::timestamptz[], ${value.bodies}::text[], ${value.areSent}::boolean[])
            WITH ORDINALITY AS event (id, club_id, type, student_id, occurred_at, body, is_sent, place)),
+       log AS MATERIALIZED (
+         SELECT club_id, pg_advisory_xact_lock(key) AS lock
+           FROM (SELECT DISTINCT club_id, hashtextextended(club_id::text, ${value.lockSeed}) AS key FROM event ORDER BY key, club_id) club),
        inserted AS (
          INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, created_at)
-         SELECT id, club_id, type, student_id, occurred_at, ${value.now} FROM event ORDER BY id ON CONFLICT (id) DO NOTHING
+         SELECT id, club_id, type, student_id, occurred_at, ${value.now} FROM event JOIN log USING (club_id) ORDER BY id ON CONFLICT (id) DO NOTHING
          RETURNING id),
        body AS (
-         INSERT INTO webhook_bodies (event_id, created_at, body)
-         SELECT id, ${value.now}, body FROM event JOIN inserted USING (id) WHERE body IS NOT NULL),
+         INSERT INTO webhook_bodies (event_id, created_at, body, club_id, student_id, type, position)
+         SELECT id, ${value.now}, body, club_id, student_id, type, nextval('event_positions')
+           FROM (SELECT event.* FROM event JOIN inserted USING (id) WHERE body IS NOT NULL ORDER BY place) new_event),
        delivery AS (
          INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, status, cancel_reason,
                                          payload_purged_at, next_attempt_at, created_at, completed_at, direct, fence, lease_until)

@@ -156,6 +156,7 @@ export type StudentSignUp = {
  * | `key_limit_reached` | 409 | The club has as many active API keys as a club may have. |
  * | `key_not_active` | 409 | The API key is expired or revoked. |
  * | `endpoint_not_enabled` | 409 | The webhook endpoint is paused or disabled. |
+ * | `event_type_not_subscribed` | 409 | The webhook endpoint does not subscribe to the type of the event. |
  * | `rotation_in_progress` | 409 | The previous secret of an earlier rotation is still valid. |
  * | `payload_purged` | 409 | The body of the delivery was purged; it cannot be sent again. |
  * | `notice_not_failed` | 409 | The notice did not fail, so there is nothing to replay. |
@@ -228,6 +229,7 @@ export type StudentSignUp = {
  * | `request_in_progress` | 409 | Another request with this `Idempotency-Key` still runs. Repeat the request a few seconds later. |
  * | `result_removed` | 409 | The request has had its effect. Its answer is not kept any more, because a student was removed or because it was too large. Read the record. |
  * | `token_gone` | 410 | The token or code was used, has expired, or never existed; these cannot be told apart. |
+ * | `cursor_expired` | 410 | The cursor is so old that events behind it may have been removed. Begin again without it. |
  * | `file_exists` | 412 | A file has arrived at this address already, and stays as it is. |
  * | `tus_version` | 412 | A request of a resumable upload needs the header `Tus-Resumable` with 1.0.0. |
  * | `body_too_large` | 413 | The body is larger than the service accepts. |
@@ -276,6 +278,7 @@ export const ErrorCode = {
     key_limit_reached: "key_limit_reached",
     key_not_active: "key_not_active",
     endpoint_not_enabled: "endpoint_not_enabled",
+    event_type_not_subscribed: "event_type_not_subscribed",
     rotation_in_progress: "rotation_in_progress",
     payload_purged: "payload_purged",
     notice_not_failed: "notice_not_failed",
@@ -348,6 +351,7 @@ export const ErrorCode = {
     request_in_progress: "request_in_progress",
     result_removed: "result_removed",
     token_gone: "token_gone",
+    cursor_expired: "cursor_expired",
     file_exists: "file_exists",
     tus_version: "tus_version",
     body_too_large: "body_too_large",
@@ -3388,6 +3392,67 @@ export type WebhookRecovery = {
      * @minimum 0
      */
     recovered: number;
+};
+
+/**
+ * The body of every event. It is assembled seconds after the fact and shows the resource as it is at that moment.
+ */
+export type WebhookEnvelope = {
+    /**
+     * Equals the header `webhook-id`.
+     * @format uuid
+     */
+    id: string;
+    type: WebhookDeliveryEventType;
+    /**
+     * When the fact occurred.
+     * @format date-time
+     */
+    occurred_at: string;
+    /**
+     * The club in which it occurred.
+     * @format uuid
+     */
+    club_id: string;
+    /**
+     * Specific to the type.
+     */
+    data: Record<string, unknown>;
+};
+
+/**
+ * Events of a club, the oldest first.
+ */
+export type PageOfEvents = {
+    /**
+     * The events of this page. With a filter, a page may be short or empty while more events follow.
+     * @maxItems 100
+     */
+    data: WebhookEnvelope[];
+    /**
+     * The `cursor` of the next page, also on the last one. Opaque; its length and its contents may change.
+     */
+    next_cursor: string;
+    /**
+     * Whether to read the next page immediately.
+     */
+    has_more: boolean;
+    /**
+     * The time from which the log has every event of the club.
+     * @format date-time
+     */
+    logged_since: string;
+};
+
+/**
+ * Where an event is sent again.
+ */
+export type ReplayRequest = {
+    /**
+     * An enabled webhook endpoint of the club that subscribes to the type.
+     * @format uuid
+     */
+    endpoint_id: string;
 };
 
 /**
@@ -8715,6 +8780,8 @@ export const ApiKeyScope = {
     "deliveries:write": "deliveries:write",
     "enrollments:read": "enrollments:read",
     "enrollments:write": "enrollments:write",
+    "events:read": "events:read",
+    "events:write": "events:write",
     "mail:read": "mail:read",
     "mail:write": "mail:write",
     "media:read": "media:read",
@@ -8742,7 +8809,7 @@ export const ApiKeyScope = {
 /**
  * What a key may do. `<resource>:read` permits the reads of a resource, and `<resource>:write` its changes; a key that changes and reads needs both. Each operation names its scope (`x-scope`).
  */
-export type ApiKeyScopeInput = "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "bulk_jobs:read" | "bulk_jobs:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
+export type ApiKeyScopeInput = "agents:read" | "agents:write" | "assignments:read" | "assignments:write" | "automations:read" | "automations:write" | "bulk_jobs:read" | "bulk_jobs:write" | "campaigns:read" | "campaigns:write" | "certificates:read" | "certificates:write" | "club:read" | "club:write" | "community:read" | "community:write" | "conversations:read" | "courses:read" | "courses:write" | "deliveries:read" | "deliveries:write" | "enrollments:read" | "enrollments:write" | "events:read" | "events:write" | "mail:read" | "mail:write" | "media:read" | "media:write" | "mentorships:read" | "mentorships:write" | "points:read" | "points:write" | "products:read" | "products:write" | "registration_links:read" | "registration_links:write" | "repositories:read" | "repositories:write" | "sales:read" | "sales:write" | "students:read" | "students:write" | "tags:read" | "tags:write" | "webhooks:read" | "webhooks:write";
 
 /**
  * A credential with which a program calls for the club. The key itself is shown only when it is created or rotated.
@@ -10688,32 +10755,6 @@ export type MailEvents = {
      * @maxItems 1000
      */
     events: MailEvent[];
-};
-
-/**
- * The body of every event. It is assembled seconds after the fact and shows the resource as it is at that moment.
- */
-export type WebhookEnvelope = {
-    /**
-     * Equals the header `webhook-id`.
-     * @format uuid
-     */
-    id: string;
-    type: WebhookDeliveryEventType;
-    /**
-     * When the fact occurred.
-     * @format date-time
-     */
-    occurred_at: string;
-    /**
-     * The club in which it occurred.
-     * @format uuid
-     */
-    club_id: string;
-    /**
-     * Specific to the type.
-     */
-    data: Record<string, unknown>;
 };
 
 /**

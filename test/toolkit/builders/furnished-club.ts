@@ -73,6 +73,8 @@ export interface Records {
   /** An active API key that no program uses. */
   apiKey: Id;
   webhookDelivery: Id;
+  /** The event of the delivery, in the club's log. */
+  event: Id;
   /** A file of the library. */
   file: Id;
   /** A video of the library, with subtitles in Portuguese. */
@@ -467,7 +469,18 @@ async function furnishWebhooks({ clubId, studentId, now }: Scene) {
     occurred_at: now,
     created_at: now,
   });
-  await insert('webhook_bodies', { id: undefined, event_id: event, created_at: now, body: '{}' });
+  await (await testDatabase()).query(`UPDATE clubs SET events_logged_since = $2 WHERE id = $1`, [clubId, now]);
+  const body = { id: event, type: 'student.updated', occurred_at: now.toISOString(), club_id: clubId, data: {} };
+  await insert('webhook_bodies', {
+    id: undefined,
+    event_id: event,
+    created_at: now,
+    body: JSON.stringify(body),
+    club_id: clubId,
+    student_id: studentId,
+    type: body.type,
+    position: 1,
+  });
   const webhookDelivery = await insert('webhook_deliveries', {
     club_id: clubId,
     endpoint_id: endpoint,
@@ -479,7 +492,7 @@ async function furnishWebhooks({ clubId, studentId, now }: Scene) {
     created_at: now,
     completed_at: now,
   });
-  return { endpoint, webhookDelivery };
+  return { endpoint, webhookDelivery, event };
 }
 
 async function furnishAgents({ clubId, studentId, now }: Scene) {

@@ -1,12 +1,12 @@
 import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { newId, type Id } from '../../../../platform/core/ids.ts';
+import { newId } from '../../../../platform/core/ids.ts';
 import { eventTypes, type EventType } from '../../../../platform/core/event-types.ts';
 import { assembleBodies } from '../../../../domain/webhooks/events/bodies/assemble.ts';
 import { assembleBody } from '../../../toolkit/drive/facts.ts';
 import type { FactAndStudent, SubjectStudent } from '../../../../domain/webhooks/events/bodies/reading.ts';
-import { buildFurnishedClub } from '../../../toolkit/builders/furnished-club.ts';
+import { factsOfEachType } from '../../../toolkit/builders/facts-of-each-type.ts';
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { eachCase } from '../../../toolkit/assert/each-case.ts';
 import { eventFaults } from '../../../toolkit/assert/contract-schemas.ts';
@@ -92,52 +92,11 @@ describe('the body of an event', () => {
 describe('the bodies of several facts', () => {
   const now = new Date();
 
-  /** One fact of each type about the records of a new club and its student. */
-  const factsOfEachType = async (name: string): Promise<FactAndStudent[]> => {
-    const { id: clubId, student: learner, records } = await buildFurnishedClub();
-    const source = await testDatabase();
-    const about = [learner.id, clubId];
-    await source.query(
-      `INSERT INTO lesson_progress (student_id, club_id, lesson_id, first_completed_at, completed, updated_at)
-       VALUES ($1, $2, $3, $4, true, $4)`,
-      [...about, records.lesson, now],
-    );
-    await source.query(
-      `INSERT INTO course_completions (student_id, club_id, course_id, completed_at) VALUES ($1, $2, $3, $4)`,
-      [...about, records.course, now],
-    );
-    const [sales] = await source.query<{ purchase: Id; subscription: Id }[]>(
-      `SELECT purchase.id AS purchase, subscription.id AS subscription
-         FROM purchases purchase JOIN subscriptions subscription USING (student_id, club_id)
-        WHERE student_id = $1 AND club_id = $2`,
-      about,
-    );
-    const subjects: Record<string, Id | undefined> = {
-      access: records.enrollment,
-      ...sales,
-      lesson: records.lesson,
-      course: records.course,
-      certificate: records.certificate,
-      'student.tagged': records.tag,
-      'student.untagged': records.tag,
-      'student.level_reached': records.level,
-    };
-    return eventTypes.map((type) => ({
-      fact: {
-        ...factOf(type),
-        clubId,
-        studentId: learner.id,
-        subjectId: subjects[type] ?? subjects[type.split('.')[0] ?? ''] ?? null,
-        details: { previousEndsAt: now.toISOString(), previousCohortId: records.cohort },
-      },
-      student: { ...student, id: learner.id, name },
-    }));
-  };
   let factsOfClub: FactAndStudent[];
   let factsOfOther: FactAndStudent[];
   before(async () => {
-    factsOfClub = await factsOfEachType('Ada');
-    factsOfOther = await factsOfEachType('Bea');
+    factsOfClub = await factsOfEachType('Ada', now);
+    factsOfOther = await factsOfEachType('Bea', now);
   });
 
   it('equal the bodies of the single facts, in the same order, for all types and two clubs', async () => {

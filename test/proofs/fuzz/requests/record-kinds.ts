@@ -31,6 +31,7 @@ const spelled: Readonly<Record<string, string>> = {
 const answerKinds: Partial<Record<OperationId, string>> = {
   getClubBySlug: 'club',
   sendTestWebhook: 'webhook_delivery',
+  replayEvent: 'webhook_delivery',
   reserveAgentImage: 'media',
   reserveAvatar: 'media',
   createMediaReference: 'media',

@@ -1,0 +1,46 @@
+/**
+ * Starts the log of a club: from then on, every event of the club gets a body, also without a subscribed endpoint (EVT-23). Most clubs have
+ * neither an endpoint nor a reader, and pay nothing for the log.
+ */
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+
+/**
+ * Starts the log of a club that has none. A fact that commits later is fanned out later, so its fan-out sees the start.
+ */
+export async function startLog(tx: Transaction, clubId: Id, now: Date): Promise<void> {
+  await tx.run(sql`UPDATE clubs SET events_logged_since = ${now} WHERE id = ${clubId} AND events_logged_since IS NULL`);
+}
+
+/** The most logs that one round of retention starts. */
+const logsPerRound = 1_000;
+
+/**
+ * Starts the logs of clubs that have an endpoint from a release without logs. Skips clubs that another transaction has locked, until the
+ * next round.
+ */
+export async function startMissingLogs(db: Database, now: Date): Promise<{ started: number; more: boolean }> {
+  const started = await db.run(
+    sql`UPDATE clubs SET events_logged_since = ${now} WHERE id IN (
+       SELECT id FROM clubs WHERE events_logged_since IS NULL
+          AND EXISTS (SELECT FROM webhook_endpoints endpoint WHERE endpoint.club_id = clubs.id AND endpoint.deleted_at IS NULL)
+        LIMIT ${logsPerRound} FOR NO KEY UPDATE SKIP LOCKED)`,
+  );
+  return { started, more: started >= logsPerRound };
+}
+
+/** @returns the time from which the log has every event of the club. The first read starts the log, and has this time */
+export async function requireLog(db: Database, clubId: Id, now: Date): Promise<Date> {
+  const startedBefore = await findStart(db, clubId);
+  if (startedBefore) return startedBefore;
+  await db.transaction((tx) => startLog(tx, clubId, now));
+  return (await findStart(db, clubId)) ?? now;
+}
+
+async function findStart(db: Database, clubId: Id): Promise<Date | null> {
+  const club = await db.one<{ since: Date | null }>(
+    sql`SELECT events_logged_since AS since FROM clubs WHERE id = ${clubId}`,
+  );
+  return club?.since ?? null;
+}

@@ -68,7 +68,7 @@ import { retainModeration } from './community/moderation.ts';
 import { purgeStudentFromCommunity } from './community/student-removal.ts';
 import { wakeWatchersOfCourses } from './watches/watches.ts';
 import { webhookMails } from './webhooks/mails.ts';
-import { startMissingLogs } from './webhooks/log/beginning.ts';
+import { startMissingLogs } from './webhooks/endpoints/event-log.ts';
 import { retainWebhooks } from './webhooks/retention.ts';
 import { purgeStudentFromWebhooks } from './webhooks/student-removal.ts';
 

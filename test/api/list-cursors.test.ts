@@ -12,7 +12,8 @@ import { testDatabase } from '../toolkit/stack/database.ts';
 
 const takes = (parameter: string) => (operation: ContractOperation) =>
   operation.parameters.some(({ name }) => name === parameter);
-const lists = everyOperation.filter(takes('cursor'));
+/** Lists with pages and a cursor. A log has only a cursor (EVT-25). */
+const lists = everyOperation.filter((one) => takes('cursor')(one) && takes('page')(one));
 
 interface Reading {
   operation: ContractOperation;

@@ -13,7 +13,7 @@ import { listPage, type Page, type PageRequest } from '../../../platform/infra/p
 import type { VaultDeps } from '../../deps.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import type { Egress } from '../../../platform/infra/egress/egress.ts';
-import { startLog } from '../log/beginning.ts';
+import { startLog } from './event-log.ts';
 import { endpointRules } from './endpoints.policy.ts';
 import { newSecret } from './secrets.ts';
 

@@ -7,7 +7,7 @@ import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { all, sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../../deps.ts';
 import { clocksDifferMs, endOf, retentionRules } from '../deliveries/retention.policy.ts';
-import { requireLog } from './beginning.ts';
+import { requireLog } from '../endpoints/event-log.ts';
 import { openCursor, sealCursor, type ReaderPosition } from './position.ts';
 
 /** A filtered page looks at no more events than this, so that a rare type does not make one page read a whole log. */

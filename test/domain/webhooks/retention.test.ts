@@ -344,7 +344,7 @@ describe('retention (DEL-8)', () => {
   });
 
   describe('a deleted endpoint', () => {
-    it('is removed with its deliveries and attempts; events stay in the log, and other endpoints keep their rows', async () => {
+    it('is removed with its deliveries and attempts, and not with its events or rows of other endpoints', async () => {
       const shared = await buildWebhookDelivery(subscription, new Date());
       const other = await buildEndpoint(subscription.clubId, url);
       const both = await buildWebhookDelivery(subscription, new Date());

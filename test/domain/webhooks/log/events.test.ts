@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { bulk, type Priority } from '../../../../entities/facts/values.ts';
 import { claimAttempt } from '../../../../domain/webhooks/attempts/claims.ts';
 import { fanOut, fanOutFacts } from '../../../../domain/webhooks/events/fan-out.ts';
-import { startMissingLogs } from '../../../../domain/webhooks/log/beginning.ts';
+import { startMissingLogs } from '../../../../domain/webhooks/endpoints/event-log.ts';
 import { listEvents, type EventFilter } from '../../../../domain/webhooks/log/events.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import { createTag } from '../../../../domain/learning/engagement/tags.ts';

@@ -45,7 +45,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
       ...(isEmbedded(operation) ? [embeddedByOthers] : []),
       ...(operation.pathParameters.includes('clubId') ? [countAsClub] : []),
       findCaller(deps, operation),
-      ...(operation.method === 'get' ? [] : [chargeRateLimit(deps)]), // reads are not rate-limited, but the page of a campaign preview is
+      ...(operation.method === 'get' ? [] : [chargeRateLimit(deps)]), // reads have no rate limit, except the page of a campaign preview
       ...(operation.operationId === 'showCampaignPreview' ? [chargePreview(deps)] : []),
       requireCaller,
       ...(operation.auth.length === 0 && operation.pathParameters.includes('clubId') ? [requireClub(deps)] : []),
@@ -122,6 +122,6 @@ function corsByList(origins: readonly string[]): Koa.Middleware {
     allowHeaders: 'Authorization,Content-Type,If-Match,X-Request-Id',
     exposeHeaders: 'ETag,Location,Retry-After,X-Request-Id',
     maxAge: 600,
-    keepHeadersOnError: false, // our error middleware answers errors, and these headers are already set
+    keepHeadersOnError: false, // not needed: our error middleware answers every error, and keeps the headers that are already set
   });
 }

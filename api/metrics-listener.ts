@@ -6,7 +6,7 @@ import { secureHeadersOf } from './secure-headers.policy.ts';
 
 export interface MetricsListener {
   port: number;
-  /** Stops the listener, and aborts running scrapes too, because their process ends. */
+  /** Stops the listener. Running requests for metrics are aborted, too, because the process ends. */
   stop(): Promise<void>;
 }
 

@@ -75,7 +75,7 @@ function headersOf({ etag, fileName, layout: { size } }: Archive, part: AskedPar
   if (part === 'unsatisfiable') return { ...always, 'Content-Range': `bytes */${size}`, 'Content-Length': '0' };
   return {
     ...always,
-    'Cache-Control': 'private, no-cache, no-transform', // a proxy that compresses the file would change its length
+    'Cache-Control': 'private, no-cache, no-transform', // a proxy that compressed the file would change the announced length
     'Content-Disposition': dispositionOf('attachment', fileName),
     'Content-Type': 'application/zip',
     'Content-Length': String(part.length),

@@ -45,7 +45,7 @@ export async function serveUpload(
   const lock: Lock = {
     async lock(signal, requestRelease) {
       uploadLock = await locks.acquire(file.id, () => void requestRelease(), signal);
-      // Another request may have started or settled the upload after this request read it.
+      // Another request may have started, completed or deleted the upload after this request read its row.
       const current = await findUploadedFile(db, file.id);
       if (!current?.isOpen) {
         await uploadLock.release();
@@ -91,7 +91,7 @@ export async function serveUpload(
 
 const envelopeOf = ({ code, message }: DomainError): string => JSON.stringify({ error: { code, message } });
 
-/** Headers that tus reads in every request but that have no meaning here. Their invalid values would make tus refuse the request. */
+/** Headers that tus reads in every request, although this server does not use them. An invalid value would make tus refuse the request. */
 const ignoredHeaders = ['upload-metadata', 'tus-version', 'x-forwarded-proto'] as const;
 
 /** The tus server. If tus answers with an error without our JSON error body, this class adds that body. */
@@ -100,8 +100,8 @@ class UploadServer extends Server {
   #isHead = false;
 
   /**
-   * Handles the request as tus does, and also returns when the connection closes. srvx would wait for the end of an answer that no client
-   * can read any more.
+   * Handles the request as tus does, but returns when the connection closes. Without this change, srvx (the server library of tus) would
+   * wait for the end of an answer that no client can read any more.
    */
   override async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const closed = new Promise((resolve) => res.once('close', resolve));

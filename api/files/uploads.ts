@@ -52,7 +52,7 @@ export function uploads(deps: UploadsDeps): Middleware {
     try {
       await answer(deps, context, idInPath);
     } catch (error) {
-      if (['POST', 'PATCH', 'PUT'].includes(context.method)) context.set('Connection', 'close'); // the rest of the body is not read
+      if (['POST', 'PATCH', 'PUT'].includes(context.method)) context.set('Connection', 'close'); // the body is not read to its end
       throw error;
     }
   };
@@ -65,7 +65,10 @@ function answerOptions(context: Context): void {
   context.status = 204;
 }
 
-/** No path allows GET, because the tus server would answer it with the content of the file. @throws DomainError method_not_allowed */
+/**
+ * Refuses other methods. No path allows GET, because the tus server would answer a GET with the content of the file. @throws DomainError
+ * method_not_allowed
+ */
 function requireMethod(context: Context, allowed: readonly string[]): void {
   if (allowed.includes(context.method)) return;
   context.set('Allow', ['OPTIONS', ...allowed].join(', '));
@@ -88,7 +91,7 @@ async function answer(deps: UploadsDeps, context: Context, idInPath: string | un
     await admitRefused(deps.limiter, ipOf(context, deps.trustedProxies), now.getTime());
     throw new DomainError('unauthenticated', 'The token is unknown or has expired. Request another one from the API.');
   }
-  if (idInPath !== undefined && idInPath.toLowerCase() !== mediaId) throw notFound('upload'); // the token belongs to another file
+  if (idInPath !== undefined && idInPath.toLowerCase() !== mediaId) throw notFound('upload'); // the token belongs to a different file
   const file = await findUploadedFile(deps.db, mediaId);
   if (!file?.objectKey || isResumable(file.mime ?? '') !== (context.method !== 'PUT')) throw notFound('upload');
   const { objectKey } = file;

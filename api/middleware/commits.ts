@@ -1,4 +1,7 @@
-/** The number of commits of a request: most operations commit once, at their end, and some commit each transaction (ADR 69). */
+/**
+ * Decides how often an operation commits. Most operations commit once, at their end. Some operations commit each of their transactions (ADR
+ * 69).
+ */
 import type { ContractOperation, OperationId } from '../../contract/contract.ts';
 
 /**

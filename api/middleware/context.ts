@@ -17,9 +17,12 @@ export interface RequestState {
   readBody?: () => Promise<Buffer | undefined>;
   /** The body as a stream, if the operation accepts no JSON. */
   bodyStream?: AsyncIterable<Buffer>;
-  /** Charges the club's limit when a student's call is about to change data. Undefined if the call was not charged. */
+  /**
+   * A handler calls this function before a student's call changes data. The function then charges the call to the club's limit. Undefined
+   * if the request has no rate limit.
+   */
   chargeChange?: () => Promise<void>;
-  /** The reason why the caller is refused. It is decided before the rate limit is charged, and thrown after the charge. */
+  /** The error that refuses the caller. The session check creates the error, and it is thrown after the rate limit is charged. */
   refusal?: Error;
 }
 

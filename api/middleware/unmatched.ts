@@ -47,8 +47,8 @@ const covers = (general: KnownPath, special: KnownPath) =>
   general.path !== special.path && fits(general, special.path) && !fits(special, general.path);
 
 /**
- * Finds the methods that only the general path has. Without these lists, a handler of the general path would answer a request to the
- * special path. @returns the methods for each special path
+ * Finds, for each special path, the methods that only its general path has. The router uses them, because a handler of the general path
+ * would otherwise answer a request to the special path. @returns the methods for each special path
  */
 export function methodsOfOthers(operations: readonly ContractOperation[]): { koaPath: string; methods: Method[] }[] {
   const known = pathsOf(operations);

@@ -14,7 +14,7 @@ type Preview = RecordOf<'CampaignPreviewPage'>;
 
 const style = readFileSync(new URL('preview.css', import.meta.url), 'utf8');
 
-/** The permissions of the page and the e-mail: links open in new pages. Neither can run a script, send a form or have an origin. */
+/** The page and the e-mail may only open links in new pages. They cannot run scripts or send forms, and have no origin. */
 const sandbox = 'allow-popups allow-popups-to-escape-sandbox';
 
 /** The origins of an e-mail's images. The author of the e-mail cannot choose these addresses. */
@@ -29,7 +29,10 @@ const imageOrigins = ({ html }: Preview): string[] => [
 const imageSources = (preview: Preview): string[] =>
   /<img\b[^<>]*? src="[^"]*\/public\/media\//.test(preview.html) ? ['http:', 'https:'] : imageOrigins(preview);
 
-/** The frame inherits this policy. An e-mail has its styles in its elements, and may load only its own images. */
+/**
+ * The frame with the e-mail inherits this policy. Styles are allowed because an e-mail has its styles in its elements. The e-mail may load
+ * only its own images.
+ */
 function contentSecurityPolicy(body: { data: Preview } | undefined): string {
   const origins = body ? imageSources(body.data) : [];
   return [
@@ -96,7 +99,10 @@ function copiesOf(frame: string, besideBytes: number, wording: Wording): string 
         <iframe class="phone" title="${escapeHtml(wording.say('preview.mail_on_phone'))}" sandbox="${sandbox}" referrerpolicy="no-referrer" srcdoc="${frame}"></iframe>`;
 }
 
-/** A cache of frames by the HTML of the e-mail, because a page is opened more often than the e-mail changes. */
+/**
+ * Frames that were already built, by language and HTML of the e-mail. The cache helps because a page is opened more often than the e-mail
+ * changes.
+ */
 const frames = new LRUCache<string, string>({ maxSize: 20_000_000, sizeCalculation: (frame) => frame.length });
 
 function framed(html: string, wording: Wording): string {
@@ -108,7 +114,10 @@ function framed(html: string, wording: Wording): string {
   return frame;
 }
 
-/** Links open in new pages. The unsubscribe link has no address, because even `#` would open this page. */
+/**
+ * Links open in new pages. The unsubscribe link gets no address in a preview, because even the address `#` would open this page a second
+ * time.
+ */
 const inFrame = (html: string, wording: Wording) =>
   html
     .replace(/<head\b[^<>]*>/i, '$&<base target="_blank">')
@@ -117,7 +126,7 @@ const inFrame = (html: string, wording: Wording) =>
       `role="link" title="${escapeHtml(wording.say('preview.link_leads_nowhere'))}" style="text-decoration:underline"`,
     );
 
-/** Text of users, in the direction of its script. */
+/** Shows text of users in its own writing direction (left to right or right to left). */
 const text = (written: string) => `<bdi>${escapeHtml(written)}</bdi>`;
 
 const layout = ({ language, direction }: Wording, title: string, content: string) => `<!doctype html>

@@ -16,7 +16,7 @@ type Preference = RecordOf<'MailPreference'>;
 
 const ownStyle = readFileSync(new URL('unsubscribe.css', import.meta.url), 'utf8');
 
-/** Refusals that do not concern the link itself. The link works again later. */
+/** Temporary errors, after which the link works again. For any other error, the page says that the link is broken. */
 const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'rate_limited',
   'rate_limit_unavailable',
@@ -24,7 +24,7 @@ const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'internal_error',
 ]);
 
-/** @param after whether the person has just decided */
+/** @param after whether the page answers the person's decision (to unsubscribe or to get the mails again) */
 function pageOf(after: boolean) {
   return {
     contentSecurityPolicy: (body: { data: Preference } | undefined) =>

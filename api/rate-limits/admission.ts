@@ -21,8 +21,8 @@ import type { DomainError } from '../../platform/core/errors.ts';
 type Charging = Pick<Limiter, 'charge' | 'chargeShared' | 'chargeHere'>;
 
 /**
- * The properties of a call that decide which counters it is charged to. They are known after the checks of session and membership, and
- * before the body is read.
+ * The properties of a call that decide which counters are charged. They are known after the checks of session and membership, and before
+ * the body is read.
  */
 export interface Call {
   readonly method: string;
@@ -34,7 +34,7 @@ export interface Call {
   readonly caller: { readonly kind: 'student' | 'admin'; readonly id: string } | undefined;
   /** The student whom a token in the path names, if the operation needs no session (CAMP-5). */
   readonly studentOfToken?: string | undefined;
-  /** The club of the path, once the caller is known to be a member or student of it. */
+  /** The club in the path. Callers outside the club have `refused`, so their calls never charge the club. */
   readonly clubId: string | undefined;
   /** Whether the call will be answered with 401 or with the club's 403. */
   readonly refused: boolean;
@@ -66,8 +66,9 @@ export async function admit(limiter: Charging, call: Call, now: number): Promise
 }
 
 /**
- * Charges the club for a student's call on one of the club's paths, when the call is about to change data. A call without a change costs
- * the club nothing. So a student cannot block the administrators' writes (DEC-53). This function does nothing for other calls, because
+ * Charges the club's counter for a student's call on a path of the club, immediately before the call changes data. A call that changes
+ * nothing is not charged to the club. So a student cannot block the administrators' writes (DEC-53). This function does nothing for other
+ * calls, because
  * {@link admit} has already charged them.
  *
  * @param now Unix milliseconds
@@ -85,7 +86,7 @@ export async function admitChange(limiter: Charging, call: Call, now: number): P
 
 /**
  * Charges the start of a resumable upload (LIM-22).
- * @param file the owner of the file: a student, or the club, whose files share the limit
+ * @param file the file; its owner is a student, or the club, whose files share one limit
  * @param now Unix milliseconds
  * @throws DomainError `rate_limited` with the seconds to wait
  */
@@ -130,7 +131,7 @@ interface Charge {
   readonly subject: string;
   /** The caller, if the callers of one club share the budget. */
   readonly sharedBy?: { readonly kind: SpenderKind; readonly id: string };
-  /** Smaller budgets that callers of this kind share. They are charged before the club's budget. */
+  /** Smaller budgets that callers of this kind share, for example all students of a club. They are charged before the club's budget. */
   readonly narrower?: readonly Budget[];
 }
 

@@ -1,4 +1,4 @@
-/** The client's address behind trusted proxies, and its networks that a rate limit counts. */
+/** Finds the address of a client behind trusted proxies, and the networks of this address that a rate limit counts. */
 import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
@@ -24,8 +24,8 @@ interface CountedAddress {
 
 /**
  * The client's address: the peer of the connection or, if the peer is a trusted proxy, the hop that the proxy names. X-Forwarded-For is
- * read from the right, because trusted proxies append to its end. Entries to the left of the first untrusted hop are unproven claims of the
- * client. So are entries to the left of an invalid entry.
+ * read from the right, because trusted proxies append to its end. The client may have invented the entries to the left of the first
+ * untrusted hop, and the entries to the left of an invalid entry.
  *
  * @param remoteAddress the socket's peer
  * @param xForwardedFor the received header; several headers are joined by commas
@@ -63,7 +63,7 @@ export function isTrusted(remoteAddress: string | undefined, networks: readonly 
 }
 
 /**
- * The subjects that a limit per IP address counts: an IPv4 address, or the networks of an IPv6 address, the narrowest first.
+ * Finds what a limit per IP address counts: an IPv4 address, or the networks of an IPv6 address, the narrowest first.
  * @param ip an address from {@link clientIp}; any other text is returned unchanged
  */
 export function addressesCounted(ip: string): readonly CountedAddress[] {

@@ -20,7 +20,7 @@ export interface CounterStore {
    * @returns the count, including this call
    */
   increment(key: string, keepSeconds: number, by?: 1 | -1): Promise<number>;
-  /** @returns the count, or 0 for a missing counter, which this call does not create */
+  /** @returns the count, or 0 if the counter is missing. This call never creates a counter. */
   read(key: string): Promise<number>;
   /** Resolves when the store can count. */
   ready(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * Charges calls to the counters of the rate limits. It counts in fixed windows of time. A refused call counts in the next window, so a
- * caller that retries too early waits longer (docs/adr/0002).
+ * Charges calls to the counters of the rate limits. Calls are counted in fixed windows of time. A refused call is charged to the next
+ * window, so a caller that retries too early waits longer (docs/adr/0002).
  */
 import { createHmac, hkdfSync } from 'node:crypto';
 import type { Secret } from '../../platform/core/secret.ts';
@@ -35,12 +35,13 @@ export interface Limiter {
    */
   chargeShared(budget: SharedBudget, of: { club: string; caller: string }, now: number): Promise<Verdict>;
   /**
-   * Counts a try. {@link Limiter.takeBack} removes the try again, for example after a sign-in with the correct password. A refused try does
-   * not count in the next window. A stranger may have made the try, and the owner of the account must not wait longer for that.
+   * Counts a try. {@link Limiter.takeBack} removes the try from the count, for example after a sign-in with the correct password. A refused
+   * try does not count in the next window: a stranger may have made the try, and the owner of the account must not wait longer because of a
+   * stranger.
    * @throws CountersUnavailable
    */
   attempt(budget: Budget, subject: string, now: number): Promise<Verdict>;
-  /** Takes a try back. @param now the time of the try @throws CountersUnavailable */
+  /** Removes a try from the count. @param now the time of the try @throws CountersUnavailable */
   takeBack(budget: Budget, subject: string, now: number): Promise<void>;
   /**
    * Remembers a subject for one to two times the memory's duration. The counters store only its keyed hash.
@@ -51,8 +52,8 @@ export interface Limiter {
   /** @throws CountersUnavailable */
   isRemembered(memory: Memory, subject: string, now: number): Promise<boolean>;
   /**
-   * Counts only in this process, with a much smaller limit (DEC-29). While the counters are unavailable, some calls must still pass, but
-   * not without a limit. This function is for these calls.
+   * Counts a call only in this process, with a much smaller limit (DEC-29). It is for calls that must pass while the counters are
+   * unavailable, but not without a limit.
    */
   chargeHere(subject: string, now: number): Verdict;
   /** Resolves when the counters can be used, or rejects with CountersUnavailable. */
@@ -69,9 +70,9 @@ export interface Memory {
 export interface LimiterOptions {
   /** `postgres://` of a migrated database, or `redis://`. */
   readonly url: Secret;
-  /** The key of the hashes that replace subjects, so that the counters contain no address. It is equal in every process. */
+  /** The secret key of the hashes that replace subjects, so that the counters contain no address. Every process has the same key. */
   readonly masterKey: Secret<Buffer>;
-  /** Milliseconds. Measures how long an unavailable store is not called. */
+  /** The clock in milliseconds, which measures how long an unavailable store is not called. */
   readonly clock: () => number;
   /**
    * Is called when the store fails, at most about once a second. An operator should know, because ordinary writes then pass without a
@@ -116,14 +117,14 @@ export function createLimiter({
   const hashKey = Buffer.from(hkdfSync('sha256', masterKey.reveal(), '', 'rate limit subjects', 32));
   const reach = createCircuit(clock, onFailure, deadlineMs);
   /**
-   * The counters that need no look into the store: in the given window, both this window and the next window are used up. So a flood of
-   * calls causes no load on the store.
+   * The last window in which a counter was found used up together with the next window. Calls in that window are refused without the store,
+   * so a flood of calls causes no load on the store.
    */
   const spent = new Map<string, number>();
 
   const nameOf = (counter: string, subject: string) =>
     `${counter}:${createHmac('sha256', hashKey).update(subject).digest('base64url')}`;
-  /** The functions that read and charge the counters of one budget, for one subject and one time. */
+  /** Functions that read and charge the counters of one budget, for one subject at one time. */
   const countersOf = ({ counter, limit, windowSeconds }: Budget, subject: string, now: number) => {
     const name = nameOf(counter, subject);
     const window = windowAt(now, windowSeconds);
@@ -133,7 +134,7 @@ export function createLimiter({
       retryAfterSeconds: secondsUntilWindow(next, windowSeconds, now),
     });
     return {
-      /** Known without the store: this window and the next window are used up. */
+      /** @returns the refusal, if this process already knows that this window and the next window are used up; otherwise undefined */
       spent: () => (spent.get(name) === window ? refusedUntil(window + 2) : undefined),
       /** @returns the calls of this window, including this call */
       count: () => increment(window),

@@ -35,14 +35,14 @@ const writeMethods: readonly WriteMethod[] = ['POST', 'PUT', 'PATCH', 'DELETE'];
 const classroom = '/v1/clubs/{clubId}/classroom';
 
 const writeRate = { limit: 60, windowSeconds: minute };
-/** One limit for all credential routes (LIM-4): sign-up in a classroom and administrators share it (DEC-25). */
+/** One limit for all credential routes (LIM-4). The routes of students and the routes of administrators share it (DEC-25). */
 const credentials: Budget = { counter: 'credentials', limit: 10, windowSeconds: minute, scope: 'ip' };
-/** One action with two paths, so that a student's comments on lessons and posts are counted together. */
+/** One budget for two paths: a student's comments on lessons and posts are counted together. */
 const comments: Budget = { counter: 'comments', limit: 10, windowSeconds: minute, scope: 'student' };
 /** Booking and canceling a session use one budget. */
 const mentorshipSessions: Budget = { counter: 'mentorship_sessions', limit: 30, windowSeconds: hour, scope: 'student' };
 
-/** Two ways to end the rights of a member or an invited person. */
+/** One budget for removing or demoting a member, and for revoking an invitation. */
 const memberChanges: Budget = { counter: 'member_changes', ...writeRate, scope: 'administrator' };
 
 /** The club write limit. Administrators also use it on classroom paths. */

@@ -1,4 +1,7 @@
-/** Finds requests that a proxy and this server may understand differently. They are refused before any code reads them (DEC-152). */
+/**
+ * Finds requests that a proxy and this server may understand differently. Such requests are refused before any other code reads them
+ * (DEC-152).
+ */
 
 export interface RequestHead {
   readonly httpVersion: string;
@@ -8,7 +11,9 @@ export interface RequestHead {
   readonly rawHeaders: readonly string[];
 }
 
-/** Headers that a request may have only once. Node uses the first of several headers, and a proxy may have used the last. */
+/**
+ * Headers that a request may have only once. If such a header is repeated, Node uses the first one, and a proxy may have used the last one.
+ */
 const single: ReadonlySet<string> = new Set(['host', 'authorization', 'content-length', 'content-type']);
 
 /** A name, an IPv4 address or an IPv6 address in brackets, and a port. */

@@ -288,11 +288,10 @@ const bySpecificity = rules
   .toSorted((a, b) => b.literals - a.literals);
 
 /**
- * The row of a request: the matching row with the most literal segments.
+ * Finds the row of a request: the matching row with the most literal segments.
  *
- * The choice uses only the path, whether or not the path has an operation. So later operations and unknown paths are limited too. Spellings
- * that a
- * router or a proxy might accept (case, percent-encoding, doubled and trailing slashes) lead to one row.
+ * The path need not belong to an operation, so the table also limits unknown paths and operations that are added later. All spellings of a
+ * path that a router or a proxy might accept (case, percent-encoding, doubled and trailing slashes) lead to the same row.
  *
  * @param request the method, and the path that the router matches: still percent-encoded, without origin, query and fragment. The caller
  * must cut the path as the router does. Otherwise a request with an absolute URI would avoid its row.
@@ -310,7 +309,7 @@ export function ruleFor(request: { readonly method: string; readonly path: strin
   )?.rule;
 }
 
-/** The path is split before it is decoded, because the router also keeps an encoded slash inside its segment. */
+/** Splits the path into decoded segments. Like the router, it splits before it decodes, so an encoded slash stays inside its segment. */
 function segmentsOf(path: string): readonly string[] {
   return path
     .split('/')

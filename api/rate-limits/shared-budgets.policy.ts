@@ -1,10 +1,10 @@
 /**
- * How callers share the budget of a club (LIM-24): no caller can use up the calls of the others. Each caller has a separate budget. A share
- * of it passes even if other callers have used up the club's budget (docs/adr/0049).
+ * Defines how callers share the budget of a club, so that no caller can use up the calls of the others (LIM-24). Each caller also has an
+ * own budget. A part of the own budget, the caller's share, passes even if other callers have used up the club's budget (docs/adr/0049).
  */
 import type { Budget } from './rules.policy.ts';
 
-/** The kinds of callers that share a club's budgets. Callers of one kind have equal bounds. */
+/** The kinds of callers that share a club's budgets. All callers of a kind have the same bounds. */
 export type SpenderKind = 'admin' | 'student' | 'file';
 
 /** The bounds of one kind of caller, as fractions of the club's budget. */
@@ -30,7 +30,7 @@ const bounds: Readonly<Record<SpenderKind, Bounds>> = {
 
 const scopes = { admin: 'administrator', student: 'student', file: 'file' } as const;
 
-/** A club's budget from the view of one caller. */
+/** The budgets that a call of one caller is charged to: the caller's own budget, and those of the club. */
 export interface SharedBudget {
   /** The caller's own budget. A refused call is charged only to its next window. */
   readonly own: Budget;

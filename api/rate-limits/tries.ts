@@ -1,6 +1,6 @@
 /**
  * Limits on guesses: sign-ins with a wrong password (LIM-26), and invalid codes of registration links (LIM-27). A try is counted before it
- * runs, so that simultaneous tries do not exceed the limit. If the try was not a wrong guess, its count is removed again.
+ * runs, so that simultaneous tries do not exceed the limit. If the try was not a wrong guess, it is removed from the count afterwards.
  */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { addressesCounted } from './client-ip.policy.ts';
@@ -26,7 +26,7 @@ interface Source {
 }
 
 interface SignInTry extends Source {
-  /** The account as the caller wrote it. Tries count equally whether or not the account exists. */
+  /** The account that the caller named. A try for a missing account counts like a try for an existing account. */
   readonly account: string;
   /** The device of the caller, if its token proves an earlier session of the account on this device. */
   readonly device: string | undefined;
@@ -34,7 +34,7 @@ interface SignInTry extends Source {
   readonly whenDown: 'refuse' | 'pass';
 }
 
-/** A network with a session of the account is known to the account for 30 to 60 days. */
+/** After a session of an account, its network counts as known for this account for 30 to 60 days. */
 const knownNetworks: Memory = { name: 'known_networks', seconds: 30 * 86_400 };
 
 interface Counted {
@@ -43,8 +43,8 @@ interface Counted {
 }
 
 /**
- * Runs a sign-in unless too many passwords were wrong. The limit is ten wrong passwords in a quarter of an hour. All unknown sources of an
- * account share one count, and each known device or network has its own count.
+ * Runs a sign-in unless too many passwords were wrong. The limit is ten wrong passwords in a quarter of an hour. For each account, all
+ * unknown sources share one count, and each known device or network has its own count.
  * @throws DomainError rate_limited (even if the account does not exist), and the errors of `signIn`
  */
 export async function trySignIn<T>(limiter: Counting, of: SignInTry, signIn: () => Promise<T>): Promise<T> {
@@ -54,7 +54,8 @@ export async function trySignIn<T>(limiter: Counting, of: SignInTry, signIn: () 
 }
 
 /**
- * Remembers that the account had a session from this network. It never throws: without the record, the network counts as unknown later.
+ * Remembers that the account had a session from this network. If the counters are unavailable, nothing is remembered, and the network later
+ * counts as unknown.
  */
 export async function rememberNetwork(
   limiter: Counting,
@@ -83,7 +84,7 @@ export async function tryCode<T>(
 }
 
 async function signInCount(limiter: Counting, { account, device, ip, now }: SignInTry): Promise<readonly Counted[]> {
-  // The device is always looked up, so that the time of the answer reveals nothing about it.
+  // The network is looked up even for a known device, so that the time of the answer does not reveal whether the device is known.
   const isKnown = await limiter.isRemembered(knownNetworks, networkOf(account, ip), now);
   const source = device ?? (isKnown ? networkOf(account, ip) : undefined);
   if (source === undefined) return [{ budget: failedSignIns, subject: account }];
@@ -95,7 +96,10 @@ function networkOf(account: string, ip: string): string {
   return `${account} ${addressesCounted(ip)[0]?.subject ?? ip}`;
 }
 
-/** Counts a try, and removes the count again unless the work fails with a wrong guess. @param wrong the error code of a wrong guess */
+/**
+ * Counts a try and runs the work. If the work does not fail with a wrong guess, the try is removed from the count. @param wrong the error
+ * code of a wrong guess
+ */
 async function within<T>(
   limiter: Counting,
   { now, whenDown }: Pick<SignInTry, 'now' | 'whenDown'>,
@@ -115,7 +119,7 @@ async function within<T>(
       counted.push(one);
     }
   } catch (error) {
-    await takeBack(); // the error came before the try ran
+    await takeBack(); // the try has not run
     if (!(error instanceof CountersUnavailable)) throw error;
     if (whenDown === 'refuse')
       throw new RefusalToPerson('rate_limit_unavailable', 'refusal.busy', {

@@ -1,4 +1,4 @@
-/** Counts the Postgres connections of a step for its club (ENG-17). */
+/** Counts the Postgres connections that a step uses toward the share of its club (ENG-17). */
 import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptors } from '@temporalio/worker';
 import { forClub } from '../../platform/infra/postgres/shared-pool.ts';

@@ -1,13 +1,13 @@
 /** Permits with a limit for each key. A key is an endpoint or a host (HOOK-16, HOOK-17). */
 import { releaseOnce, type Permits, type ReleasePermit } from '../../platform/core/permits.ts';
 
-/** The number of keys whose durations are stored. The oldest key is deleted first. */
+/** The maximum number of keys for which a duration is stored. When there are more, the oldest key is deleted. */
 const rememberedKeys = 10_000;
-/** The assumed duration until the first attempt of a key has ended. It is the time limit of an attempt. */
+/** The duration that is assumed for a key before its first attempt has ended. It is the time limit of an attempt. */
 const unknownMs = 15_000;
 /**
- * The longest wait until a retry. The receiver may answer quickly again, so the wait is not longer than after the first refusal (DEL-3). If
- * a retry would have to wait longer, its wait is a random time between half of this value and the whole value.
+ * The longest time until an attempt asks for a permit again, in milliseconds. It equals the wait after a first failed attempt (DEL-3),
+ * because the receiver may soon answer quickly. A longer wait is replaced by a random time between half of this value and the whole value.
  */
 export const longestWaitMs = 5 * 60_000;
 

@@ -1,4 +1,4 @@
-/** Deliveries (a delivery is a part of a product that the club sells or grants), and their cohorts. */
+/** Deliveries of access (things that a club sells or grants, such as courses), and their cohorts. */
 import * as deliveries from '../../../domain/access/deliveries/deliveries.ts';
 import * as cohorts from '../../../domain/access/enrollments/cohorts.ts';
 import type { Operation } from '../../operation.ts';

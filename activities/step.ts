@@ -41,8 +41,7 @@ const longestRestMs = 1_000;
 
 /**
  * Runs a step of bulk work. If the next step is due immediately, the activity first rests for as long as this step took. So the work uses
- * at most half a
- * core, and Postgres and the worker have time for other clubs.
+ * at most half a core, and Postgres and the worker have time for other clubs.
  */
 export async function restingAfter<Step extends { done: boolean; at?: number }>(
   step: () => Promise<Step>,

@@ -41,8 +41,7 @@ const slowReceiverMs = 100;
 /** After this time in milliseconds a held permit counts as slow, and its endpoint gets no further local attempts. */
 const slowPermitMs = 1_000;
 /**
- * The longest time that a delivery waits for a permit, in milliseconds. After this time every permit that was held at the beginning is
- * released or slow.
+ * The longest time that a delivery waits for a permit, in milliseconds. Every permit is released or counts as slow after this time.
  */
 const patienceMs = slowPermitMs;
 /** A permit whose run went to another worker is never released. It becomes free after this time, which is longer than an attempt. */

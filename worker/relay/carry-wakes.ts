@@ -3,7 +3,10 @@ import { removeWake, type ClaimedWake } from '../../platform/engine/wakes.ts';
 import { workflowTypes } from '../../platform/engine/workflow-types.ts';
 import type { RelayDeps } from './relay.ts';
 
-/** Sends a wake, and then deletes it. If the wake was raised while it was sent, it stays, because it must be sent again. */
+/**
+ * Sends a wake, and then deletes it. If the wake was requested once more during the sending, it is not deleted, because it must be sent
+ * again.
+ */
 export async function sendWake(
   { db, workflows, failpoint, beforeStart }: Pick<RelayDeps, 'db' | 'workflows' | 'failpoint' | 'beforeStart'>,
   wake: ClaimedWake,

@@ -1,4 +1,4 @@
-/** Hands lost direct attempts over to runs (HOOK-18). */
+/** Hands direct attempts that a process has lost over to runs (HOOK-18). */
 import type { Logger } from 'pino';
 import { untilNextLook } from '../../platform/engine/turns.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';

@@ -1,4 +1,4 @@
-/** The relay carries facts and wakes from Postgres to Temporal, round robin over clubs (ENG-3, ENG-4, ENG-9). */
+/** The relay carries facts and wakes from Postgres to Temporal. The clubs take turns (ENG-3, ENG-4, ENG-9). */
 import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 import { bulk, type Priority } from '../../entities/facts/values.ts';
@@ -25,7 +25,10 @@ import { spanOfFact, spanOfWake } from './spans.ts';
  * other clubs wait only briefly.
  */
 export const maxInFlight = 32;
-/** The limit for facts of one club, and for wakes of one club. One busy endpoint must not block the other clubs. */
+/**
+ * The number of facts of one club, and also of wakes of one club, that a relay handles at the same time. So one busy club cannot block the
+ * others.
+ */
 export const maxPerClub = 8;
 /**
  * The share of permits that bulk work may use. The other permits are only for urgent and normal work. The share applies to all permits, and
@@ -33,8 +36,8 @@ export const maxPerClub = 8;
  */
 const openToBulk = 3 / 4;
 /**
- * If fewer permits than this are free, the relay waits some milliseconds before it claims, because further permits may become free. A claim
- * of one row costs about as much as a claim of four rows. Without the wait a burst would need one claim for each row.
+ * If fewer than this number of permits are free, the relay first waits some milliseconds for more. Without this wait, a burst would need
+ * one claim for each row, and a claim of one row costs about as much as a claim of four.
  */
 const gathering = { permits: 4, ms: 10 } as const;
 /** The interval of polls. A lost NOTIFY delays work by at most this time. */
@@ -44,7 +47,7 @@ const aliveMs = 15_000;
 
 export interface RelayDeps {
   db: Database;
-  /** A direct connection without transaction pooling, because LISTEN needs its own connection. */
+  /** The address of Postgres without transaction pooling, because LISTEN needs a connection of its own. */
   databaseUrl: string;
   /** Replaces LISTEN in simulations. */
   listen?: typeof listen;
@@ -57,7 +60,7 @@ export interface RelayDeps {
    * Postgres, and do not fill the engine. Urgent work is sent before them.
    */
   bulkStartsPerSecond: number;
-  /** Called before the relay starts the run of a wake eagerly, so that the run begins in this process if possible. */
+  /** Called before the relay starts the run of a wake eagerly. An eager start lets the run begin in this process if possible. */
   beforeStart?: (wake: Pick<ClaimedWake, 'workflowType' | 'subjectId' | 'clubId'>) => void;
   /** The factor by which waits of automations are shortened; 1 if absent. */
   waitSpeed?: number;
@@ -69,7 +72,7 @@ export interface RelayDeps {
 }
 
 export interface Relay {
-  /** Whether the relay has read its work recently. It does so every second, unless Postgres is unavailable. */
+  /** Whether the relay has looked for facts and wakes in the last 15 seconds. It looks every second, unless Postgres is unavailable. */
   isAlive(): boolean;
   /** Claims nothing more, and waits for the facts and wakes in progress. */
   stop(): Promise<void>;
@@ -83,8 +86,8 @@ export function startRelay(deps: RelayDeps): Relay {
   let lookedAt = performance.now();
   let wakeUp = () => {};
   /**
-   * A bulk wake holds its permit for this time after it was sent. So the number of permits of a club limits how many bulk wakes the club
-   * can send in a second.
+   * A bulk wake keeps its permit for this time after the relay has sent it. So the permits of a club limit how many bulk wakes are sent for
+   * the club in a second.
    */
   const bulkWakeMs = (1_000 * maxPerClub * openToBulk) / deps.bulkStartsPerSecond;
   const inFlight = new Set<Promise<void>>();
@@ -94,8 +97,8 @@ export function startRelay(deps: RelayDeps): Relay {
   const turns = { fact: turnFromAnywhere(), wake: turnFromAnywhere() };
   const fronts = { fact: unknownFront(), wake: unknownFront() };
   /**
-   * Whether a claim may find rows. If a claim finds fewer rows than it can take, the value becomes false. A NOTIFY, a released permit or a
-   * poll sets the value to true again.
+   * Whether unclaimed rows of this kind may exist. A claim that finds fewer rows than its limit sets the value to false. A NOTIFY, a
+   * released permit or a poll sets the value to true again.
    */
   const mayWait = { fact: true, wake: true };
   const notify = (...kinds: readonly Kind[]) => {
@@ -140,8 +143,8 @@ export function startRelay(deps: RelayDeps): Relay {
     if (performance.now() - lookedAt > pollMs) mayWait.fact = mayWait.wake = true;
     const looksForAll = mayWait.fact && mayWait.wake;
     try {
-      // Each kind gets half of the permits, so that a burst of facts does not delay wakes, and vice versa. The next round uses the permits
-      // that stay free.
+      // Facts and wakes get half of the free permits each, so that a burst of facts does not delay wakes, and a burst of wakes does not
+      // delay facts. The next round uses the permits that stay free.
       const wakes = await claim('wake', claimWakes, mayWait.fact ? half : room);
       for (const wake of wakes) {
         carry(
@@ -179,7 +182,8 @@ export function startRelay(deps: RelayDeps): Relay {
     if (!mayWait[kind]) return [];
     mayWait[kind] = false; // set before the claim, so that a notification during the claim is not lost
     const rows = await rowsFor(deps.db.source, roomFor(kind, limit));
-    // If the claim found fewer rows, all further rows wait for a permit of their club. The release of such a permit sets `mayWait` again.
+    // After a claim with fewer rows, any further row waits for a permit of its club. When such a permit is released, `mayWait` becomes true
+    // again.
     if (rows.length === limit) mayWait[kind] = true;
     return rows;
   }
@@ -196,7 +200,8 @@ export function startRelay(deps: RelayDeps): Relay {
   });
 
   /**
-   * @param putOff makes the row due again after a pause. If this fails too, the row is free again when its lease ends
+   * @param putOff is called after a failure and makes the row due again after a pause. If `putOff` fails, too, the row can be claimed again
+   * when its lease ends
    * @param restMs the time for which a bulk row holds its permit after it was sent, in milliseconds
    */
   function carry(

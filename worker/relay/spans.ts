@@ -20,8 +20,8 @@ export function spanOfWake({ workflowType, workflowId, traceparent: written, rec
 }
 
 /**
- * Returns the span of one transaction that handles facts of several traces. If a fact has a sampled trace, the span belongs to this trace.
- * The span links to the traces of the other facts.
+ * Returns the span of a transaction that handles facts of several traces. The span belongs to the trace of one fact, if possible a sampled
+ * trace, and links to the traces of the other facts.
  */
 export function spanOfBatch(facts: readonly ClaimedFact[]): SpanOptions {
   const spans = facts.flatMap(({ traceparent: span }) => (span ? [span] : []));

@@ -183,7 +183,7 @@ interface BacklogGauge {
   select: Sql | (() => Sql);
 }
 
-/** Registers gauges that are read from Postgres at each scrape. @returns a function that removes them */
+/** Registers gauges whose values are read from Postgres at each scrape. @returns a function that removes the gauges */
 export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ageSeconds'>): () => void {
   const gauges: BacklogGauge[] = [
     {

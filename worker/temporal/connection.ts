@@ -1,5 +1,5 @@
 /**
- * Connects workers and commands to Temporal. Both connections use the same settings, which the SDK's own reader interprets. No
+ * Connects workers and commands to Temporal. Both use the same environment variables, which the SDK of Temporal interprets. No
  * configuration file of Temporal is read.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
@@ -14,7 +14,7 @@ import { StartProblem, StartProblems } from '../../platform/core/start-problem.t
 import type { TemporalSettings, TemporalTls } from '../../platform/infra/temporal-settings.ts';
 import { tlsMismatch, whyUnreachable } from './reach.ts';
 
-/** The time limit of the connection. Only a slow server exceeds this limit, because earlier checks find all other problems. */
+/** The time limit for connecting. Only a slow server exceeds this limit, because earlier checks find all other problems. */
 const connectTimeout = '30s';
 
 /** The interval at which an API key is read again from its file. */
@@ -31,7 +31,7 @@ export async function connectCommand(settings: TemporalSettings): Promise<Connec
 }
 
 /**
- * Returns the options of either connection.
+ * Returns the options that both kinds of connection use.
  * @throws StartProblem with the name of every unreadable file and of every invalid PEM
  */
 function connectionOptions({ address, apiKey, tls }: TemporalSettings) {

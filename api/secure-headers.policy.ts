@@ -1,7 +1,7 @@
 /** Headers that every answer has, whether an operation, a page, a stream or the HTTP parser writes it. */
 
 /**
- * The content security policy of answers that are not pages. If a browser opens such an answer, it loads nothing, runs no script, sends no
+ * The content security policy of answers that are not pages. A browser that opens such an answer loads nothing, runs no script, sends no
  * form and shows no frame. Pages have their own policies.
  */
 const contentSecurityPolicy = [

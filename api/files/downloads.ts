@@ -83,7 +83,9 @@ function headersOf({ etag, fileName, layout: { size } }: Archive, part: AskedPar
   };
 }
 
-/** Breaks the connection if the rest cannot be read, so that the client receives fewer bytes than announced. */
+/**
+ * Sends the requested bytes. If the rest of the file cannot be read, the connection breaks, so that the client notices the missing bytes.
+ */
 async function send(
   deps: DownloadsDeps,
   { res }: Context,

@@ -1,7 +1,7 @@
 /**
- * Permits for requests that write to resumable uploads. Each request has two buffers, so the total is bounded in this process, and each
- * club gets its share (DEC-121). A slow client could keep its permit for an hour. So if other requests wait, the slowest request returns
- * its permit (MED-26).
+ * Permits for requests that write to resumable uploads. Each request needs two buffers, so the number of requests in this process is
+ * limited, and each club gets its share (DEC-121). A slow client could keep its permit for an hour. So when a new request finds no free
+ * permit, the slowest request must return its permit (MED-26).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gauge } from 'prom-client';
@@ -13,9 +13,12 @@ import { RefusalToPerson } from '../../domain/language/refusal.ts';
 type Bound = 'student' | 'club' | 'process';
 /** `Retry-After` for a refused client. Clients try again automatically, without an action of their user. */
 const retryAfterSeconds = 5;
-/** A writing request keeps its permit at least this long. In this time a client that sends a megabit per second sends about one part. */
+/**
+ * A request keeps its permit for at least this time, in milliseconds. In this time a client with one megabit per second sends about one
+ * part of the file.
+ */
 const undisturbedMs = 60_000;
-/** To return a permit, a request stores the received bytes, which are at most two parts. */
+/** The time that a request gets to store the received bytes (at most two parts) and to return its permit, in milliseconds. */
 const givingWayMs = 10_000;
 
 export const resumableUploads: Settings = {

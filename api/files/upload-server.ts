@@ -11,8 +11,8 @@ import type { Database } from '../../platform/infra/postgres/database.ts';
 import { PartStore } from '../../platform/infra/store/part-store.ts';
 
 /**
- * The time for which the holder of the lock may continue after it was asked to stop, in milliseconds. The bytes received so far are stored.
- * The value is not 0, because tus reads 0 as its default of three seconds.
+ * The time for which a request may continue after it was asked to release the lock, in milliseconds. The received bytes are stored. The
+ * value is not 0, because tus replaces 0 by its default of three seconds.
  */
 const releaseMs = 1;
 

@@ -1,6 +1,6 @@
 /**
- * Handles the requests to upload addresses: finds the upload, and checks the request. If the request sends no bytes of the file, this
- * module also answers it (MED-26, MED-29).
+ * Handles the requests to upload addresses: finds the upload and checks the request. It also answers the requests that send no bytes of a
+ * file (MED-26, MED-29).
  */
 import { isResumable, maxBytes } from '../../domain/media/media.policy.ts';
 import { uploadsPath } from '../../domain/media/uploads/descriptor.ts';

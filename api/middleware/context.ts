@@ -39,8 +39,8 @@ export interface ApiDeps {
   settings: {
     bodyLimitBytes: number;
     /**
-     * Some answers must not reveal anything by their timing. Such an answer is sent only at a multiple of this time, in milliseconds. 0
-     * means immediately.
+     * The duration of a tick in milliseconds. Answers whose timing must not reveal anything are sent only at ticks. 0 means that they are
+     * sent immediately.
      */
     answerTickMs: number;
     corsOrigins: readonly string[];

@@ -1,4 +1,7 @@
-/** Answers requests without an operation: 405 for a known path, 404 for an unknown path. Writes are charged too. */
+/**
+ * Answers requests that no operation handles: 405 for a known path, 404 for an unknown path. Writing requests are charged to the rate
+ * limit, too.
+ */
 import type { ContractOperation, Method } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Middleware } from './context.ts';
@@ -31,8 +34,8 @@ function fits({ parts }: KnownPath, path: string): boolean {
 }
 
 /**
- * Compares two paths at the first segment in which one path has a literal and the other path has a parameter. The path with the literal
- * comes first: `by-slug/{slug}` comes before `{clubId}/students`.
+ * Compares two paths at the first segment that is a literal in one path and a parameter in the other path. The path with the literal comes
+ * first: `by-slug/{slug}` comes before `{clubId}/students`.
  */
 function isBefore(one: KnownPath, other: KnownPath): boolean {
   const at = one.parts.findIndex((part, index) => part.startsWith('{') !== other.parts[index]?.startsWith('{'));

@@ -1,6 +1,6 @@
 /**
- * The pages behind a mail's unsubscribe link. One page asks, one page confirms, and one page says that the student gets the mails again.
- * Opening a page changes nothing.
+ * The pages of a mail's unsubscribe link. The first page asks whether to unsubscribe. Two further pages confirm that the student has
+ * unsubscribed, or gets the mails again. Opening a page changes nothing.
  */
 import { readFileSync } from 'node:fs';
 import type { RecordOf } from '../../contract/contract.ts';

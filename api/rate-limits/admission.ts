@@ -47,8 +47,8 @@ export interface Call {
  * - A rule per club charges the administrator and the club. Each administrator has a share that other administrators cannot use up
  * (LIM-24).
  * - A rule per club, per student or per administrator applies only if session and membership are valid. Otherwise the call is charged to a
- * separate counter of the client's address. When that counter is used up, the call gets 429 instead of 401 or 403. So an outsider cannot
- * use up a club's allowance, and cannot guess sessions without limit.
+ * separate counter of the client's address. When this counter of the address is used up, the call gets 429 instead of 401 or 403. So an
+ * outsider cannot use up a club's budget, and cannot guess sessions without limit.
  * - An administrator on a classroom path uses the club write limit.
  * - A student on a path of the club is charged as a student; {@link admitChange} charges the club.
  *
@@ -60,8 +60,8 @@ export interface Call {
 export async function admit(limiter: Charging, call: Call, now: number): Promise<void> {
   const rule = ruleFor(call);
   if (rule === undefined) return;
-  // The counters are charged one after the other. If a narrow network is above its limit, the call does not count for the wider network,
-  // which has other subscribers.
+  // The counters are charged one after the other. If a narrow network is above its limit, the call is not charged to the wider network,
+  // because other subscribers share the wider network.
   for (const one of chargesOf(rule, call)) await charge(limiter, one, now);
 }
 

@@ -8,8 +8,8 @@ export type Circuit = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
  * @param clock the clock in milliseconds. If the clock goes backwards, the next call tries the store
- * @param onFailure is called with each failure of the store. While the store is down, that is at most once a second, plus once for each
- * call that was already running
+ * @param onFailure is called with each failure of the store. While the store is down, failures are rare: at most one a second, and one for
+ * each call that was already running
  * @returns a function that runs work on the store. It rejects with {@link CountersUnavailable} if the work fails, takes longer than
  * `deadlineMs`, or is not tried because the circuit is open.
  */

@@ -15,7 +15,7 @@ import { secondsUntilWindow, windowAt } from './windows.policy.ts';
 
 export { CountersUnavailable } from './counter-store.ts';
 
-/** `retryAfterSeconds`: whole seconds until the first window with a free call. */
+/** The decision about a call. `retryAfterSeconds` are the whole seconds until the first window in which a call can pass. */
 export type Verdict = { readonly allowed: true } | { readonly allowed: false; readonly retryAfterSeconds: number };
 
 export interface Limiter {
@@ -44,7 +44,7 @@ export interface Limiter {
   /** Removes a try from the count. @param now the time of the try @throws CountersUnavailable */
   takeBack(budget: Budget, subject: string, now: number): Promise<void>;
   /**
-   * Remembers a subject for one to two times the memory's duration. The counters store only its keyed hash.
+   * Remembers a subject for at least the duration of the memory, and at most twice this duration. The counters store only its keyed hash.
    * @param now Unix milliseconds
    * @throws CountersUnavailable
    */
@@ -75,8 +75,8 @@ export interface LimiterOptions {
   /** The clock in milliseconds, which measures how long an unavailable store is not called. */
   readonly clock: () => number;
   /**
-   * Is called when the store fails, at most about once a second. An operator should know, because ordinary writes then pass without a
-   * limit.
+   * Is called when the store fails, at most about once a second. An operator should know about the failure, because ordinary writes pass
+   * without a limit until the store works again.
    */
   readonly onFailure: (error: unknown) => void;
   /**
@@ -87,10 +87,11 @@ export interface LimiterOptions {
 }
 
 /**
- * A counter lives from its first charge, which may be one window early, to the end of its window. It stays one more window for slow calls.
+ * The lifetime of a counter, in windows. The first charge may come one window before the counter's own window, and slow calls may come one
+ * window after it.
  */
 const windowsKept = 3;
-/** A stored subject is remembered for the rest of its window and for the whole next window. */
+/** The lifetime of a remembered subject, in windows: the rest of the current window and the whole next window. */
 const windowsRemembered = 2;
 /**
  * The maximum number of entries in `spent`. When the map has this number of entries, it is cleared.

@@ -57,7 +57,7 @@ export const clubWrites: Rule = {
 };
 
 /**
- * The first charge of a student's call on a path of the club (DEC-53). It counts for the student, whether or not it changes something.
+ * The first charge of a student's call on a path of the club (DEC-53). The call is charged to the student, even if it changes nothing.
  */
 export const studentWritesOfClub: Rule = {
   ...clubWrites,
@@ -79,8 +79,8 @@ export const studentsShareOfClub: Rule = {
 };
 
 /**
- * Calls that fail authentication or membership on a path that charges a club or a student. They are counted for their address at the rate
- * of "per IP elsewhere", so that an outsider cannot use up a club's 60 calls.
+ * Calls without a valid session or membership, on paths whose calls are otherwise charged to a club or a student. They are charged to the
+ * address of the caller, so that an outsider cannot use up a club's 60 calls.
  */
 export const refusedCalls: Rule = {
   name: 'Refused write operations',
@@ -95,8 +95,8 @@ export const refusedCalls: Rule = {
 const quarterOfAnHour = 900;
 
 /**
- * Failed sign-ins (LIM-26): of an account from unknown sources, and from each device or network that the account knows. Tries of
- * strangers do not affect the account's own devices.
+ * Failed sign-ins of an account (LIM-26). All unknown sources share one count, and each known device or network has its own count. So the
+ * tries of strangers do not block the owner's devices.
  */
 export const failedSignIns: Budget = {
   counter: 'failed_sign_ins',
@@ -172,7 +172,7 @@ export const rules: readonly Rule[] = [
     scope: 'ip',
     whenDown: 'pass',
   },
-  // A person who may end another person's rights can always do so, whatever that person's calls have used up (LIM-25).
+  // Administrator A may have to end the rights of administrator B. The calls of B must not use up the calls that A needs for this (LIM-25).
   {
     name: 'Removing and demoting members',
     methods: ['DELETE', 'PATCH'],

@@ -14,8 +14,7 @@ interface Bounds {
   /** The calls of one caller that pass even if the club's budget is used up. */
   readonly share: number;
   /**
-   * When the club's budget is used up, callers may still use their shares. This is the maximum number of such calls, for all callers of the
-   * kind together.
+   * The maximum number of calls that pass because of shares while the club's budget is used up, for all callers of the kind together.
    */
   readonly reserve: number;
 }

@@ -37,7 +37,7 @@ export function errorsAsCodes(log: Logger): (context: Pick<Context, 'info'>) => 
 
 /**
  * Records the fault of a step and answers "not done". If the fault cannot be recorded, for example while Postgres is unavailable, the
- * error goes to Temporal, which repeats the activity.
+ * activity fails with the error, and Temporal repeats the activity.
  * @param log gets the kind and the location of each error
  */
 export function faultsAsAnswers(db: Database, log: Logger): (context: Pick<Context, 'info'>) => ActivityInterceptors {

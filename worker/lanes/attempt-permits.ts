@@ -38,8 +38,8 @@ interface DeliveryToStart {
 }
 
 /**
- * Never lets a first attempt run as a local activity. A worker uses this value if it does not serve the queue `webhooks`, because such a
- * worker has no step that would release a permit.
+ * Starts runs without local attempts. A worker that does not serve the queue `webhooks` uses this value, because such a worker runs no step
+ * that would release a permit.
  */
 export const noLocalAttempts: LocalStarts = {
   async start(_delivery, { start }) {

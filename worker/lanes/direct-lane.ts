@@ -1,6 +1,6 @@
 /**
- * The direct lane makes first attempts in this process, without a run (ADR 36, HOOK-18). Permits limit these attempts in total, for each
- * endpoint, and for unknown endpoints. A delivery without a permit uses the workflow lane.
+ * The direct lane makes first attempts in this process, without a run (ADR 36, HOOK-18). Permits limit the number of these attempts in
+ * total, for each endpoint, and for all unknown endpoints. If a delivery gets no permit, a run makes its first attempt.
  */
 import type { Logger } from 'pino';
 import { makeAttempt, type DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';

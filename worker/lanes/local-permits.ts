@@ -44,14 +44,16 @@ const slowPermitMs = 1_000;
  * The longest time that a delivery waits for a permit, in milliseconds. Every permit is released or counts as slow after this time.
  */
 const patienceMs = slowPermitMs;
-/** A permit whose run went to another worker is never released. It becomes free after this time, which is longer than an attempt. */
+/**
+ * A permit becomes free after this time, in milliseconds, if no step releases it because the run went to a different worker. The time is
+ * longer than an attempt.
+ */
 const expiryMs = 30_000;
 
 export interface LocalPermits {
   /**
    * Acquires or reserves a permit for a delivery before the delivery is claimed. A delivery with a reservation waits for its permit in
-   * `acquire`. This wait is much shorter than the time for which a claim can be used. Therefore the fan-outs of a burst can claim in
-   * batches.
+   * `acquire`. This wait is so short that the claim can still be used afterwards. Therefore the fan-outs of a burst can claim in batches.
    * @returns false if no permit and no reservation is free, or if the delivery already has a permit or a reservation
    */
   reserve(deliveryId: Id, endpointId: Id): boolean;
@@ -78,7 +80,7 @@ interface Permit {
   endpointId: string;
   slow: boolean;
   claimed?: ClaimedDelivery;
-  /** Marks the permit as slow, and later releases it. */
+  /** A timer that first marks the permit as slow, and later releases it. */
   timer: NodeJS.Timeout;
 }
 

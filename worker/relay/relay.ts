@@ -31,8 +31,8 @@ export const maxInFlight = 32;
  */
 export const maxPerClub = 8;
 /**
- * The share of permits that bulk work may use. The other permits are only for urgent and normal work. The share applies to all permits, and
- * to the permits of each club (ENG-15).
+ * The share of permits that bulk work may use, both of all permits and of the permits of each club. The other permits are only for urgent
+ * and normal work (ENG-15).
  */
 const openToBulk = 3 / 4;
 /**
@@ -56,8 +56,8 @@ export interface RelayDeps {
   /** Makes first attempts of deliveries in this process. If absent, runs make all attempts. */
   lane?: DirectLane;
   /**
-   * The number of bulk wakes that the relay sends for one club in a second (`BULK_STARTS_PER_SECOND`). The other bulk wakes stay in
-   * Postgres, and do not fill the engine. Urgent work is sent before them.
+   * The number of bulk wakes that the relay sends for one club in a second (`BULK_STARTS_PER_SECOND`). The other bulk wakes wait in
+   * Postgres, so that they do not flood the engine, and urgent work is sent before them.
    */
   bulkStartsPerSecond: number;
   /** Called before the relay starts the run of a wake eagerly. An eager start lets the run begin in this process if possible. */

@@ -69,7 +69,7 @@ export async function metricsAddress(host: string, port: number): Promise<string
 
 function pemMistakes(tls: TemporalTls): string[] {
   const mistakes: string[] = [];
-  /** @returns the parsed PEM; undefined if there is no PEM, or if a mistake was added */
+  /** @returns the parsed PEM; undefined if no PEM is set, or if this function has added a mistake to `mistakes` */
   const parsePem = <T>(name: string, data: string | undefined, file: string | undefined, parse: (pem: string) => T) => {
     let pem = data;
     try {
@@ -134,7 +134,7 @@ export function followApiKey(
   const look = async () => {
     try {
       const key = (await readFile(apiKeyFile, 'utf8')).trim();
-      if (key === '' || key === current) return; // an empty file is being written, so the old key stays
+      if (key === '' || key === current) return; // an empty file means that somebody is writing it
       await connection.setApiKey(key);
       current = key;
       report.changed();

@@ -18,7 +18,7 @@ import { startsInTraces } from '../activities/activity-traces.ts';
 
 /**
  * The result of a start. `here`: this process executes the first task of the run immediately. `elsewhere`: the first task goes through the
- * task queue. `before`: the run existed before.
+ * task queue. `before`: the run already existed.
  */
 type Started = 'here' | 'elsewhere' | 'before';
 

@@ -73,7 +73,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
     rateLimit: chargeRateLimit(deps),
     unmatched,
   });
-  // The error occurred after the answer had started, for example because the client disconnected. A status can no longer be sent.
+  // This error occurred after the answer had started, for example because the client disconnected. It is too late to send an error status.
   app.on('error', (error: unknown) => deps.log.debug({ error: describeError(error) }, 'an answer was cut off'));
   return app;
 }
@@ -93,7 +93,7 @@ function pageOf(deps: ApiDeps, { operationId, contentTypes }: ContractOperation)
   return page ? [asPage(deps, page)] : [];
 }
 
-/** Pages of other sites include these answers: classrooms show covers, and webmail shows images of mails. */
+/** Whether pages of other sites may include the answers of an operation: classrooms show covers, and webmail shows images of mails. */
 const isEmbedded = ({ successStatus, contentTypes, auth }: ContractOperation): boolean =>
   auth.length === 0 && (successStatus === 302 || contentTypes.some((type) => type.startsWith('image/')));
 

@@ -5,7 +5,7 @@
  * text around the rows.
  */
 const mostBytes = 990_000;
-/** A control character of one byte becomes six bytes in JSON. */
+/** The most bytes that one byte of text can become in JSON: a control character becomes six bytes. */
 const mostBytesAByte = 6;
 
 /**

@@ -25,7 +25,7 @@ export interface StreamBounds {
 
 /** The permit of one stream. */
 export interface StreamPermit {
-  /** Aborts when the session of its caller has ended. */
+  /** This signal aborts when the session of the caller has ended. */
   sessionEnded: AbortSignal;
   /** Returns the permit. Repeated calls have no effect. */
   release(): void;
@@ -45,7 +45,7 @@ export interface OpenStreamsDeps {
   db: Queries;
   clock: () => Date;
   bounds: StreamBounds;
-  /** Is called when a check fails. Sessions count as valid until the next check. */
+  /** Is called when a check of the sessions fails. All sessions then count as valid until the next check. */
   onFailure: (error: unknown) => void;
 }
 
@@ -78,7 +78,7 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
     throw new RefusalToPerson('rate_limited', refusals[reason], { retryAfterSeconds });
   }
 
-  /** One statement checks all sessions. */
+  /** Checks the sessions of all streams with one statement. */
   async function checkSessions(): Promise<void> {
     if (isChecking || streams.size === 0) return;
     isChecking = true;

@@ -86,14 +86,14 @@ export interface OperationRequest<Op extends OperationId> {
   /** @returns a header of the request, or an empty text */
   header: (name: string) => string;
   answerWith: AnswerWith;
-  /** The access to Postgres of operations that only read. */
+  /** Access to Postgres for operations that only read. */
   db: Queries;
   /** The dependencies of operations that change data. */
   deps: Deps;
   /** The time when the request was received, by the API's clock. Business decisions use only this time. */
   now: Date;
   /**
-   * Charges the club for a change that a student's call makes on a path of the club (DEC-53). Any other call is not charged. @throws
+   * Charges a student's call to the club before the call changes data (DEC-53). For callers who are not students, it does nothing. @throws
    * DomainError rate_limited
    */
   chargeChange: () => Promise<void>;

@@ -4,7 +4,10 @@ import type { Wording } from '../domain/language/wording.ts';
 import type { DomainError } from '../platform/core/errors.ts';
 
 export interface HtmlPage<Op extends OperationId> {
-  /** The content security policy of the page, as strict as possible. It may depend on the answer, which is undefined for a refusal. */
+  /**
+   * The content security policy of the page, as strict as possible. A function gets the body of the answer, which is undefined for an
+   * error.
+   */
   contentSecurityPolicy: string | ((body: ResponseOf<Op> | undefined) => string);
   /** @returns the HTML of an answer of the operation */
   answer: (body: ResponseOf<Op>) => string;

@@ -51,7 +51,7 @@ export interface ApiOptions {
   /** Replaces `API_CLOSES_AFTER_MS`. */
   readinessGraceMs?: number;
   completionWatchMs?: number;
-  /** The time for which a call waits for its counter. */
+  /** The longest time that a call waits for its rate-limit counter, in milliseconds. */
   counterDeadlineMs?: number;
   onSecondTransaction?: ApiDeps['onSecondTransaction'];
 }

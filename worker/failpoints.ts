@@ -19,7 +19,7 @@
  *   `run_mail_handed_over`
  * - a step of the completions of a course: `course_page_read`, `course_student_judged` (committed), `course_page_recorded`
  *
- * The process ends like after SIGKILL when it first reaches the failpoint.
+ * @returns a function that ends the process, like SIGKILL does, when the process first reaches the failpoint
  */
 export function failpointFrom(env: Readonly<Record<string, string | undefined>>): (name: string) => Promise<void> {
   const armed = env['FAILPOINT'];

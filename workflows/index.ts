@@ -44,7 +44,7 @@ const campaignWaits = {
 export const campaignRun = stepWorkflow<Activities['campaignRun'], 'sendCampaign'>(
   'sendCampaign',
   {
-    startToCloseTimeout: '5m', // a page claims mails for 10 s; the last mails take a minute, and their records 2 min while Postgres is down
+    startToCloseTimeout: '5m', // claiming takes 10 s, the last mails a minute, and their records 2 min while Postgres is down
     heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal soon notices a dead worker
   },
   {
@@ -66,7 +66,7 @@ export const testMail = stepWorkflow<Activities['testMail'], 'sendTestMail'>(
 /** One mail domain of a club, until the club removes the domain. Each day a step checks the DNS records of the domain. */
 export const mailDomain = stepWorkflow<Activities['mailDomain'], 'lookAtMailDomain'>(
   'lookAtMailDomain',
-  { startToCloseTimeout: '30s' }, // name servers have 10 s for all records together; the rest is a few short statements
+  { startToCloseTimeout: '30s' }, // the name servers get 10 s for all records together; the other work is a few short statements
   { waitingFor: ({ at, status }) => `the next look at its DNS records ${inAbout(at - Date.now())}; ${status}` },
 );
 
@@ -157,7 +157,7 @@ const digestWaits = {
 export const spaceDigest = stepWorkflow<Activities['spaceDigest'], 'sendDigest'>(
   'sendDigest',
   {
-    startToCloseTimeout: '5m', // a page claims mails for 10 s; the last mails take a minute, and their records 2 min while Postgres is down
+    startToCloseTimeout: '5m', // claiming takes 10 s, the last mails a minute, and their records 2 min while Postgres is down
     heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal soon notices a dead worker
   },
   {
@@ -191,7 +191,7 @@ export const subscriptionEnd = stepWorkflow<Activities['subscriptionEnd'], 'look
 export const studentImport = stepWorkflow<Activities['studentImport'], 'importRows'>(
   'importRows',
   {
-    startToCloseTimeout: '1m', // a batch takes a second or two; repeating a slow batch is safe
+    startToCloseTimeout: '1m', // a batch takes a second or two; a slow batch can be repeated safely
     heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal notices a dead worker after 10 s instead of a minute
   },
   {
@@ -210,7 +210,7 @@ export const sourceIndex = stepWorkflow<Activities['sourceIndex'], 'indexSource'
   'indexSource',
   {
     startToCloseTimeout: '10m', // reading takes up to two minutes, OCR up to six; the store and Postgres need the rest for a large file
-    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker ends after the same time
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker also ends after 10 s
   },
   {
     during: 'Indexing: the pending activity says how far it is',
@@ -235,8 +235,8 @@ const readyWaits = {
 export const mediaProcessing = stepWorkflow<Activities['mediaProcessing'], 'processFile'>(
   'processFile',
   {
-    startToCloseTimeout: '6h', // enough to transcode the longest video; Temporal notices a dead worker by its heartbeats
-    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker ends after the same time
+    startToCloseTimeout: '6h', // enough to transcode the longest video; heartbeats show Temporal a dead worker sooner
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker also ends after 10 s
   },
   {
     during: 'Processing: the pending activity says how far it is',
@@ -252,8 +252,8 @@ export const mediaProcessing = stepWorkflow<Activities['mediaProcessing'], 'proc
 export const mediaMove = stepWorkflow<Activities['mediaMove'], 'moveFile'>(
   'moveFile',
   {
-    startToCloseTimeout: '6h', // enough for a slow store to copy the largest file; Temporal notices a dead worker by its heartbeats
-    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker ends after the same time
+    startToCloseTimeout: '6h', // enough for the largest file with a slow store; heartbeats show Temporal a dead worker sooner
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker also ends after 10 s
   },
   {
     during: 'Copying: the pending activity says so',
@@ -266,7 +266,7 @@ export const mediaTranscription = stepWorkflow<Activities['mediaTranscription'],
   'transcribeFile',
   {
     startToCloseTimeout: '8h', // the command takes up to 6 h, extracting the sound up to 1 h; heartbeats show Temporal a dead worker sooner
-    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker ends after the same time
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker also ends after 10 s
   },
   {
     during: 'Making subtitles: the pending activity says how far it is',

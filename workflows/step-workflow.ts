@@ -19,7 +19,10 @@ import type { PutOffStep } from '../platform/engine/put-off.ts';
 /** Asks a run to read its row again. The signal has no content, and no harm is done if it comes early, late, twice or never (ENG-1). */
 const lookAgain = defineSignal('lookAgain');
 
-/** A step's result: the outcome of the row, or the time of the next step (`at`, in Unix milliseconds; immediately if absent). */
+/**
+ * The result of a step: the outcome if the row has ended, otherwise the time of the next step (`at`, in Unix milliseconds). Without `at`,
+ * the next step is due immediately.
+ */
 type Step = { done: true; outcome: unknown } | { done: false; at?: number };
 type Ended<S extends Step> = Extract<S, { done: true }>;
 type Waiting<S extends Step> = Extract<S, { done: false }>;
@@ -84,7 +87,7 @@ export async function repeat<S extends Step>(
     signaled = true;
   });
   for (;;) {
-    signaled = false; // before the step, because a signal that arrives during the step must not be lost
+    signaled = false; // set before the step, so that a signal that arrives during the step is not lost
     if (words.during !== undefined) setCurrentDetails(words.during);
     const next = await step(Date.now());
     if (isFailed(next)) await waitFor(next, anotherTry(next), () => signaled);

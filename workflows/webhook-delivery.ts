@@ -11,7 +11,7 @@ const limits = { startToCloseTimeout: '30s' } as const;
 const { attemptDelivery } = proxyActivities<Activities['webhookDelivery']>({ ...limits, retry: untilItSucceeds });
 const { attemptDelivery: attemptLocally } = proxyLocalActivities<Activities['webhookDelivery']>({
   ...limits,
-  retry: { maximumAttempts: 1 }, // if the local activity fails, the ordinary activity makes the attempt
+  retry: { maximumAttempts: 1 }, // a failed local activity is not repeated; an ordinary activity then makes the attempt
 });
 
 /** @param local whether the first attempt is a local activity; the relay limits their number (HOOK-15) */

@@ -4,10 +4,10 @@ import type { Logger } from 'pino';
 import { describeError } from '../../platform/infra/describe-error.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 
-/** The pause before the next try if the store does not answer. */
+/** The pause before the next try if the store does not answer, in milliseconds. */
 const againMs = 60_000;
 
-/** Runs in the background until the store has answered. @param stopping the signal that ends this work */
+/** Sets the CORS rule in the background, and tries again until the store has answered. @param stopping the signal that ends this work */
 export async function openBucketTo(
   origins: readonly string[],
   storage: Pick<ObjectStore, 'allowOrigins'>,

@@ -48,7 +48,7 @@ export interface Writer {
 }
 
 export interface UploadPermit {
-  /** Aborts when the request must return its permit. The request then stores the received bytes and returns the permit. */
+  /** This signal aborts when the request must store the received bytes and return its permit. */
   signal: AbortSignal;
   /** Returns the permit. Repeated calls have no effect. */
   release(): void;

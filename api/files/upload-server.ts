@@ -125,7 +125,7 @@ class UploadServer extends Server {
   }
 }
 
-/** Requests that tus refuses before it reads the upload, because their headers are unreadable. */
+/** Our answers to requests that tus refuses because of an unreadable header. */
 function headerRefusal(status: number): DomainError {
   if (status === 412) return new DomainError('tus_version', 'Tus-Resumable must be 1.0.0.');
   if (status === 400) return new DomainError('malformed_request', 'A header of the upload cannot be read.');

@@ -58,7 +58,7 @@ export function uploads(deps: UploadsDeps): Middleware {
   };
 }
 
-/** Answers requests for the supported features. */
+/** Answers an OPTIONS request, with which a client asks for the supported features of tus. */
 function answerOptions(context: Context): void {
   context.set({ 'Tus-Resumable': version, 'Tus-Version': version, 'Tus-Extension': 'creation,termination' });
   context.set('Tus-Max-Size', String(maxBytes('library', 'video/mp4')));
@@ -160,7 +160,10 @@ async function serve(
   await serveUpload(deps, file, context, mustStop);
 }
 
-/** The file is complete. A client that did not receive the last answer learns that all bytes have arrived. @throws DomainError upload_ended */
+/**
+ * Answers a request to an upload whose file is complete. So a client that missed the last answer learns that all bytes have arrived.
+ * @throws DomainError upload_ended
+ */
 function answerEnded({ filesUrl }: UploadsDeps, context: Context, { id, length }: UploadedFile): void {
   if (context.method === 'POST') {
     context.set('Location', `${filesUrl}${uploadsPath}/${id}`);

@@ -15,7 +15,7 @@ export interface RequestState {
   caller?: Caller;
   /** Reads the body if the operation's handler reads the body itself. @returns the bytes of the body; undefined without a body */
   readBody?: () => Promise<Buffer | undefined>;
-  /** The body as a stream, if the operation accepts no JSON. */
+  /** The body as a stream, if the operation accepts a file instead of JSON. */
   bodyStream?: AsyncIterable<Buffer>;
   /**
    * A handler calls this function before a student's call changes data. The function then charges the call to the club's limit. Undefined
@@ -47,7 +47,7 @@ export interface ApiDeps {
     trustedProxies: readonly string[];
   };
   streams: StreamSettings;
-  /** Is called if a handler has begun a second transaction, although its operation commits once. */
+  /** Is called if a handler has begun a second transaction, although its operation should commit only once. */
   onSecondTransaction: (operationId: string) => void;
   /** Whether the process runs: false after it was asked to stop. */
   accepting: () => boolean;

@@ -105,7 +105,7 @@ function answerWithFile(context: Context, { type, bytes, fileName }: Binary): vo
 function leadTo(context: Context, { location }: Redirect): void {
   context.set('Location', location);
   context.body = null;
-  context.status = 302; // the null body has set the status 204
+  context.status = 302; // set again, because the null body has set the status 204
 }
 
 function callerOf(context: Context) {

@@ -10,7 +10,7 @@ import type { Context } from './context.ts';
 export interface StreamSettings {
   /** After silence of this length the stream sends a comment, so that proxies do not close the connection. */
   heartbeatMs: number;
-  /** Aborts when the process stops. Streams end then, and clients reconnect for the remaining events. */
+  /** This signal aborts when the process stops. Then all streams end, and the clients connect again to get the remaining events. */
   stopping: AbortSignal;
   /** The open streams; each needs a permit. */
   open: OpenStreams;

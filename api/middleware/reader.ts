@@ -5,7 +5,7 @@ import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { clubNamedBy } from './session.ts';
 import type { ApiDeps, Context } from './context.ts';
 
-/** Operations of students, with and without a session. Administrators and programs call the other operations. */
+/** Matches the paths of students' operations. All other operations are for administrators and programs. */
 const ofStudents = /^\/v1\/(?:auth\/(?!admin\/)|clubs\/[^/]+\/classroom\/)/;
 
 /**

@@ -71,7 +71,7 @@ export function answerUnmatched(operations: readonly ContractOperation[]): Middl
   const known = pathsOf(operations);
   return async (context) => {
     const fitting = known.filter((one) => fits(one, context.path));
-    // Two matching paths differ only if one path has a literal segment and the other path has a parameter.
+    // If two paths match, they differ only in segments that are literals in one path and parameters in the other path.
     const special = fitting.find((path) => !fitting.some((other) => isBefore(other, path)));
     if (special) {
       context.set('Allow', [...special.methods].map((method) => method.toUpperCase()).join(', '));

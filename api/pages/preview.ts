@@ -23,8 +23,8 @@ const imageOrigins = ({ html }: Preview): string[] => [
 ];
 
 /**
- * A permanent address of a public file, such as the club's logo, redirects to the store's host. Then the policy must allow any image
- * address.
+ * The sources of images that the policy allows. A public file, such as the club's logo, redirects to the store's host, so an e-mail with
+ * such a file needs all hosts.
  */
 const imageSources = (preview: Preview): string[] =>
   /<img\b[^<>]*? src="[^"]*\/public\/media\//.test(preview.html) ? ['http:', 'https:'] : imageOrigins(preview);
@@ -77,7 +77,7 @@ export const previewPage: HtmlPage<'showCampaignPreview'> = {
 
 type RefusalKey = 'page.busy.title' | Extract<MessageKey, `preview.${string}.${'title' | 'text'}`>;
 
-/** The title and the text of each refusal. */
+/** The title and the text of the page for each error code. */
 const refusals: Readonly<Partial<Record<ErrorCode, readonly RefusalKey[]>>> = {
   campaign_has_problems: ['preview.problems.title', 'preview.problems.text'],
   rate_limited: ['preview.rate_limited.title', 'preview.rate_limited.text'],

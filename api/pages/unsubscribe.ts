@@ -51,7 +51,7 @@ function document(preference: Preference, after: boolean): string {
   );
 }
 
-/** Each kind of mail has a separate subscription. This list shows the other kinds. */
+/** Lists the other kinds of mail, because each kind has a separate subscription. */
 const otherKinds = ({ club_name: club, others }: Preference, wording: Wording) =>
   others
     .map(({ kind, subscribed, token }) => {

@@ -36,7 +36,7 @@ export interface Call {
   readonly studentOfToken?: string | undefined;
   /** The club in the path. Callers outside the club have `refused`, so their calls never charge the club. */
   readonly clubId: string | undefined;
-  /** Whether the call will be answered with 401 or with the club's 403. */
+  /** Whether the call will be refused, because the session is not valid (401) or does not belong to the club (403). */
   readonly refused: boolean;
 }
 
@@ -98,7 +98,7 @@ export async function admitUpload(
   const ofRule = (budget: Budget): Rule => ({ ...clubWrites, ...budget, name: 'Beginnings of uploads' });
   const { id, clubId, ownerId } = file;
   if (ownerId !== null) return charge(limiter, { rule: ofRule(uploadCreations), subject: ownerId }, now);
-  const sharedBy = { kind: 'file', id } as const; // the token names only the file, and not the person who reserved it
+  const sharedBy = { kind: 'file', id } as const; // the caller is the file, because the token does not name the person who reserved it
   return charge(limiter, { rule: ofRule(libraryUploadCreations), subject: clubId, sharedBy }, now);
 }
 
@@ -109,14 +109,15 @@ export async function admitDownload(limiter: Charging, studentId: string, now: n
 }
 
 /**
- * Charges a request for the page of a preview to its address (LIM-29). @param now Unix milliseconds @throws DomainError `rate_limited`
+ * Charges a request for the page of a preview to the caller's address (LIM-29). @param now Unix milliseconds @throws DomainError
+ * `rate_limited`
  */
 export async function admitPreview(limiter: Charging, ip: string, now: number): Promise<void> {
   const rule: Rule = { ...clubWrites, ...previewPages, name: 'Pages of previews' };
   for (const one of ofAddress(rule, ip)) await charge(limiter, one, now);
 }
 
-/** Charges a call with a refused token to its address. @param now Unix milliseconds @throws DomainError `rate_limited` */
+/** Charges a call with a refused token to the caller's address. @param now Unix milliseconds @throws DomainError `rate_limited` */
 export async function admitRefused(limiter: Charging, ip: string, now: number): Promise<void> {
   for (const one of ofAddress(refusedCalls, ip)) await charge(limiter, one, now);
 }

@@ -61,7 +61,7 @@ export interface Limiter {
   close(): Promise<void>;
 }
 
-/** A fact about a subject that is remembered for a time, without a count. */
+/** A thing that is remembered about subjects for some time, for example the known networks of an account. */
 export interface Memory {
   readonly name: string;
   readonly seconds: number;
@@ -104,7 +104,7 @@ async function hasAll(counters: readonly { has(): Promise<boolean> }[]): Promise
   return true;
 }
 
-/** Opens the counters on their own connections. The store may be unavailable, and may return later. */
+/** Opens the counters on separate connections. The store may be unavailable at this time, and may become available later. */
 export function createLimiter({
   url,
   masterKey,
@@ -142,7 +142,7 @@ export function createLimiter({
       has: async () => (await increment(window)) <= limit,
       takeBack: () => store.increment(`${name}:${window}`, windowSeconds * windowsKept, -1),
       refusedUntilNext: () => refusedUntil(window + 1),
-      /** Charges a refused call to the next window. */
+      /** Charges a refused call to the counter of the next window. */
       async refuse(): Promise<Verdict> {
         // A count above the limit has no further effect: at most the whole next window is used up.
         if ((await increment(window + 1)) < limit) return refusedUntil(window + 1);

@@ -15,7 +15,7 @@ export interface Budget {
   readonly scope: 'club' | 'student' | 'administrator' | 'file' | 'account' | 'ip';
 }
 
-/** One row of the table. */
+/** One row of the table {@link rules}. */
 export interface Rule extends Budget {
   /** The name of the limited action, for people. */
   readonly name: string;

@@ -9,7 +9,7 @@ export type SpenderKind = 'admin' | 'student' | 'file';
 
 /** The bounds of one kind of caller, as fractions of the club's budget. */
 interface Bounds {
-  /** The calls of one caller in a window. */
+  /** The calls that one caller may make in a window. */
   readonly own: number;
   /** The calls of one caller that pass even if the club's budget is used up. */
   readonly share: number;
@@ -19,7 +19,7 @@ interface Bounds {
   readonly reserve: number;
 }
 
-/** One row for each kind. An API key would have the row of an administrator. */
+/** The bounds of each kind of caller. A caller with an API key would get the bounds of an administrator. */
 const bounds: Readonly<Record<SpenderKind, Bounds>> = {
   admin: { own: 1, share: 1 / 4, reserve: 5 },
   student: { own: 1 / 6, share: 1 / 15, reserve: 2 },
@@ -38,8 +38,8 @@ export interface SharedBudget {
   /** The shared budgets. A call that finds one budget used up does not charge the following budgets. */
   readonly pools: readonly Budget[];
   /**
-   * Limits the calls that pass only because of their caller's share, while the shared budgets (`pools`) are used up. All callers share this
-   * budget.
+   * While the shared budgets (`pools`) are used up, calls pass only because of a caller's share. This budget limits such calls, and all
+   * callers of the kind have it in common.
    */
   readonly reserve: Budget;
 }

@@ -30,7 +30,9 @@ interface SignInTry extends Source {
   readonly account: string;
   /** The device of the caller, if its token proves an earlier session of the account on this device. */
   readonly device: string | undefined;
-  /** While the counters are unavailable, the classroom's routes answer 503 (LIM-18), and the administrators' routes pass (DEC-29). */
+  /**
+   * While the counters are unavailable, a student's sign-in is refused with 503 (LIM-18), and an administrator's sign-in passes (DEC-29).
+   */
   readonly whenDown: 'refuse' | 'pass';
 }
 
@@ -65,7 +67,7 @@ export async function rememberNetwork(
 }
 
 /**
- * Claims a code within the limits on wrong codes of a student and of an address.
+ * Claims a registration code. Wrong codes are limited for each student and for each address.
  * @param studentId absent for a person who signs up
  * @throws DomainError rate_limited (even if the code is valid), and the errors of `claim`
  */
@@ -91,7 +93,7 @@ async function signInCount(limiter: Counting, { account, device, ip, now }: Sign
   return [{ budget: failedSignInsOfSource, subject: `${account} ${source}` }];
 }
 
-/** The narrowest network that a limit counts, which belongs to one subscriber. */
+/** @returns the subject under which a network is remembered for an account: the narrowest network, which belongs to one subscriber */
 function networkOf(account: string, ip: string): string {
   return `${account} ${addressesCounted(ip)[0]?.subject ?? ip}`;
 }

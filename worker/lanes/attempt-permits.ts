@@ -18,7 +18,7 @@ export interface LocalStarts {
   /** Permits for first attempts that a fan-out claims before their runs start in this process. If absent, no run starts in this process. */
   localPermits?: FirstAttemptPermits;
   /**
-   * Starts the run of a delivery after the delivery has got a permit for a local attempt, or was refused a permit.
+   * Asks for a permit for a local attempt of the delivery, and then starts the run of the delivery with or without this permit.
    * @param ways.start starts the run. Its argument says whether the first attempt is local. The result is true if this process executes the
    * first task of the run
    * @param ways.returnClaim returns a claim that the run does not use
@@ -31,7 +31,7 @@ export interface LocalStarts {
 
 interface DeliveryToStart {
   id: Id;
-  /** Undefined if the last attempt to the endpoint failed. Then the attempt is not local. */
+  /** Undefined if the last attempt to the endpoint failed. Then the first attempt of this delivery is not local. */
   endpointId: Id | undefined;
   /** The claim of the delivery's first attempt, for which a permit or a reservation already exists. Undefined without such a claim. */
   claimed: ClaimedDelivery | undefined;
@@ -60,7 +60,8 @@ export const permitsPerEndpoint = 8;
 export const permitsPerHost = 64;
 
 /**
- * After this many refusals in a row, the server probably refuses further eager starts. Claims in advance for such starts would be useless.
+ * After this number of consecutive refusals, the Temporal server probably refuses further eager starts, too. Claims in advance for such
+ * starts would be useless.
  */
 const refusalsInARow = 4;
 /** The time for which fan-outs then make no claims in advance, in milliseconds. */
@@ -127,7 +128,7 @@ export function createAttemptPermits(
         if (!isManual && !isLocal && endpoints.isFull(endpointId)) return endpoints.retryAt(endpointId, now);
         if (!isManual && hosts.isFull(host)) return hosts.retryAt(host, now);
         if (!isManual && records.isFull()) return records.retryAt(now);
-        release(deliveryId); // releases the permits of an attempt that outlived its lease
+        release(deliveryId); // releases the permits of an earlier attempt whose lease has ended
         releases.set(deliveryId, [
           records.acquire(),
           hosts.acquire(host),

@@ -15,9 +15,9 @@ import { directInFlight, firstAttempts } from '../reports/metrics.ts';
 import type { SharedPermits } from './attempt-permits.ts';
 import { remember } from './keyed-permits.ts';
 
-/** Permits of one endpoint, so that a hanging endpoint cannot hold all permits. */
+/** The maximum number of permits of one endpoint, so that an endpoint that hangs cannot hold all permits. */
 const permitsPerEndpoint = 32;
-/** The share of permits for endpoints that have not answered quickly yet. */
+/** The share of all permits that endpoints may hold together before they have answered quickly once. */
 const shareOfUnknown = 1 / 4;
 /**
  * The longest time in which a quick receiver answers, in milliseconds. A slower receiver gets no permit until it has answered an attempt of
@@ -56,7 +56,10 @@ interface Parts {
   log: Logger;
 }
 
-/** Returns the span options of an attempt. The attempt belongs to the trace of its own fact, even if facts were fanned out together. */
+/**
+ * Returns the span options of an attempt. The attempt belongs to the trace of the fact that caused it, even if several facts were fanned
+ * out together.
+ */
 const spanOf = ({ traceparent }: ClaimedDelivery): SpanOptions =>
   traceparent === undefined ? {} : { cause: causeOf({ traceparent, at: Date.now() }) };
 

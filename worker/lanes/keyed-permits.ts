@@ -24,7 +24,7 @@ export interface KeyedPermits extends Permits<string> {
 export function createKeyedPermits(capacity: number, random: () => number): KeyedPermits {
   const counts = new Map<string, number>();
   const durations = new Map<string, number>();
-  /** The latest time that `retryAt` returned, in Unix milliseconds. */
+  /** The latest time that `retryAt` returned for each key, in Unix milliseconds. */
   const lastRetries = new Map<string, number>();
   const isFull = (key: string) => (counts.get(key) ?? 0) >= capacity;
 
@@ -58,7 +58,7 @@ export function createKeyedPermits(capacity: number, random: () => number): Keye
   };
 }
 
-/** Adds the key as the newest of the set. Deletes the oldest if the set is too large. */
+/** Adds the key to the set as the newest key. If the set is then too large, the oldest key is deleted. */
 export function remember(keys: Set<string>, key: string): void {
   keys.delete(key); // so that the key becomes the newest
   keys.add(key);

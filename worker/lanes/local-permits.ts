@@ -57,7 +57,7 @@ export interface LocalPermits {
    * @returns false if no permit and no reservation is free, or if the delivery already has a permit or a reservation
    */
   reserve(deliveryId: Id, endpointId: Id): boolean;
-  /** Stores the claim of a delivery with its permit. */
+  /** Stores the claim of a delivery next to the permit of the delivery. */
   keepClaim(claimed: ClaimedDelivery): void;
   /** @returns the stored claim. It is returned only once, and only while the delivery has the permit */
   takeClaim(deliveryId: Id): ClaimedDelivery | undefined;

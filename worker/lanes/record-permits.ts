@@ -2,7 +2,7 @@
 import { releaseOnce, type ReleasePermit } from '../../platform/core/permits.ts';
 import { longestWaitMs } from './keyed-permits.ts';
 
-/** Postgres connections that are reserved for records of attempts. */
+/** The number of Postgres connections that are reserved for recording attempts. */
 export const connectionsForRecords = 4;
 /**
  * The time that remains to record an attempt, in milliseconds: the lease, less the longest attempt and a margin.
@@ -18,7 +18,7 @@ export interface RecordPermits {
   acquire(): ReleasePermit;
   /** @param now Unix milliseconds @returns the time of the next try, in Unix milliseconds */
   retryAt(now: number): number;
-  /** Stores the duration of a record, in milliseconds. */
+  /** Learns how long the recording of an attempt took, in milliseconds. */
   report(durationMs: number): void;
 }
 

@@ -22,7 +22,7 @@ export interface Programs {
 }
 
 /**
- * Checks the programs that these queues need, and logs whether they work.
+ * Checks the programs that the served queues need, and logs whether the programs work.
  * @throws StartProblem if the work directory cannot be used
  */
 export async function preparePrograms(config: Config, served: readonly TaskQueue[], log: Logger): Promise<Programs> {

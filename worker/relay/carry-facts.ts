@@ -53,7 +53,7 @@ export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promis
     return facts;
   });
   return async (leased) => {
-    const here = traceparent(); // the runs continue the span of the relay
+    const here = traceparent(); // so that the runs continue the span of the relay
     const fact = here === undefined ? leased : { ...leased, traceparent: here };
     const result = await (await consume(fact))();
     if (result.kind === 'removed') return;

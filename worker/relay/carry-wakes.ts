@@ -11,7 +11,7 @@ export async function sendWake(
   { db, workflows, failpoint, beforeStart }: Pick<RelayDeps, 'db' | 'workflows' | 'failpoint' | 'beforeStart'>,
   wake: ClaimedWake,
 ): Promise<void> {
-  // A raised wake was requested more than once, so its run probably exists already.
+  // A wake with `raised` was requested more than once, so its run probably exists already and an eager start would be useless.
   const eagerly = workflowTypes[wake.workflowType].startsEagerly && !wake.raised;
   if (eagerly) beforeStart?.(wake);
   await (eagerly ? workflows.startOrSignal(wake) : workflows.signalWithStart(wake));

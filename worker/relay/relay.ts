@@ -40,9 +40,9 @@ const openToBulk = 3 / 4;
  * one claim for each row, and a claim of one row costs about as much as a claim of four.
  */
 const gathering = { permits: 4, ms: 10 } as const;
-/** The interval of polls. A lost NOTIFY delays work by at most this time. */
+/** The interval of polls, in milliseconds. If a NOTIFY is lost, its work is delayed by at most this time. */
 const pollMs = 1_000;
-/** A relay that has not read its work for this long is not alive. */
+/** A relay that has not looked for facts and wakes for this time, in milliseconds, counts as dead. */
 const aliveMs = 15_000;
 
 export interface RelayDeps {
@@ -64,7 +64,7 @@ export interface RelayDeps {
   beforeStart?: (wake: Pick<ClaimedWake, 'workflowType' | 'subjectId' | 'clubId'>) => void;
   /** The factor by which waits of automations are shortened; 1 if absent. */
   waitSpeed?: number;
-  /** The build of this process. A process without a build claims only while no build is current. */
+  /** The build of this process. A process without a build claims work only while no build is promoted. */
   buildId?: string | undefined;
   log: Logger;
   /** A point where a test can stop the process. */
@@ -74,7 +74,7 @@ export interface RelayDeps {
 export interface Relay {
   /** Whether the relay has looked for facts and wakes in the last 15 seconds. It looks every second, unless Postgres is unavailable. */
   isAlive(): boolean;
-  /** Claims nothing more, and waits for the facts and wakes in progress. */
+  /** Stops claiming, and waits until the facts and wakes in progress are finished. */
   stop(): Promise<void>;
 }
 

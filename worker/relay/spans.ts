@@ -1,4 +1,4 @@
-/** The spans of the relay. Each span continues the span that wrote its fact or wake. */
+/** The spans of the relay. Each span continues the trace of the transaction that wrote the fact or wake. */
 import { timeOfId } from '../../platform/core/ids.ts';
 import { causeOf, spanOf } from '../../platform/core/traces.policy.ts';
 import type { ClaimedFact } from '../../platform/engine/facts.ts';

@@ -4,7 +4,7 @@ import { lastCompleteRound } from '../../platform/engine/sweeper.ts';
 
 /** A round starts every minute. If no round has been completed for this time, an operator must act. */
 const lateAfterMs = 10 * 60_000;
-/** The interval of queries to Postgres. If Postgres does not answer, the last known round counts, and its age grows. */
+/** The interval of queries to Postgres. While Postgres does not answer, the age of the last known round is reported. */
 const queryEveryMs = 30_000;
 
 export interface SweepWatch {

@@ -54,7 +54,7 @@ function connectionOptions({ address, apiKey, tls }: TemporalSettings) {
 }
 
 /**
- * Returns the address at which Temporal's SDK serves its metrics. The SDK accepts no host names, so the name is resolved here.
+ * Returns the address at which Temporal's SDK serves its metrics. The SDK accepts only addresses, so this function resolves the host name.
  * @returns the address, for example `0.0.0.0:9090` or `[::1]:9090`
  * @throws StartProblem if the host has no address
  */

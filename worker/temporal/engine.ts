@@ -18,7 +18,7 @@ export interface Engine {
   /** @returns whether all workers poll their queues */
   isRunning(): boolean;
   stopKeepingSchedules(): void;
-  /** Accepts no new tasks, and waits for the tasks in progress. */
+  /** Lets the workers accept no new tasks, and waits for the tasks in progress. */
   stopWorkers(): Promise<void>;
   close(): Promise<void>;
 }
@@ -26,12 +26,12 @@ export interface Engine {
 interface WorkerParts {
   activitiesOf: (queue: TaskQueue) => object;
   interceptors: ActivityInterceptorsFactory[];
-  /** Undefined in a checkout. */
+  /** The running build; undefined in a checkout. */
   build: Build | undefined;
 }
 
 /**
- * Connects, creates the schedules, and starts a worker for each task queue. A worker that fails ends the process.
+ * Connects to Temporal, creates the schedules, and starts a worker for each task queue. If a worker fails, the process ends.
  * @throws StartProblem if Temporal cannot be reached
  */
 export async function startEngine(

@@ -35,7 +35,7 @@ export async function lookForFairness(
   const started: WorkflowHandle[] = [];
   const start = async (key: string, nth: number) => {
     const options = { workflowId: `${queue}-${key}-${nth}`, taskQueue: queue, priority: { fairnessKey: key } };
-    // The execution timeout ends the run if this process is killed.
+    // If this process is killed before it ends the run, the execution timeout ends the run.
     started.push(
       await workflow.start('doctor', { ...options, workflowTaskTimeout: '60s', workflowExecutionTimeout: '5m' }),
     );
@@ -49,7 +49,7 @@ export async function lookForFairness(
   }
 }
 
-/** Runs the work this many times, a few at the same time. */
+/** Runs the work `count` times, {@link concurrentStarts} at the same time. */
 async function inBatches(count: number, work: (nth: number) => Promise<void>): Promise<void> {
   for (let from = 0; from < count; from += concurrentStarts)
     await Promise.all(Array.from({ length: Math.min(concurrentStarts, count - from) }, (_, nth) => work(from + nth)));

@@ -14,7 +14,7 @@ const preface = Buffer.concat([
 ]);
 const withinMs = 3_000;
 
-/** The gRPC codes "permission denied" and "unauthenticated". */
+/** The gRPC codes of a refusal: "permission denied" and "unauthenticated". */
 const refusals: readonly number[] = [7, 16];
 /** Matches the error of the workers' connection on a machine without certificate authorities. */
 const noAuthorities = /NativeCertsNotFound/;

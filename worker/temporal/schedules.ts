@@ -14,7 +14,7 @@ import type { TaskQueue } from '../../platform/engine/workflow-types.ts';
 export const schedules = {
   beginDigests: {
     scheduleId: 'space-digests',
-    spec: { intervals: [{ every: '15m' }] }, // time zones differ from UTC by whole quarters of an hour, so 8:00 in each zone is one of these times
+    spec: { intervals: [{ every: '15m' }] }, // time zones differ by multiples of 15 minutes, so 8:00 in every zone is one of these times
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '15m' }, // a late run begins all digests that are due
     action: {
       type: 'startWorkflow',

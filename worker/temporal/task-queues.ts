@@ -13,14 +13,14 @@ export const slots: Record<TaskQueue, { workflowTasks: number; activities: numbe
   // Many slots, because an attempt mostly waits for its receiver. Sixty receivers that hang for 15 s occupy some 200 slots.
   webhooks: { workflowTasks: 128, activities: 600 },
   mail: { workflowTasks: 10, activities: smtpConnections }, // one for each SMTP connection, so that no mail waits during its lease
-  'bulk-mail': { workflowTasks: 4, activities: smtpConnections }, // a separate pool, so that a sign-in code never waits for bulk mail
+  'bulk-mail': { workflowTasks: 4, activities: smtpConnections }, // separate from `mail`, so that a sign-in code never waits for bulk mail
   campaigns: { workflowTasks: 10, activities: 4 }, // few, because the steps of campaigns and digests share the SMTP connections
   automations: { workflowTasks: 40, activities: 20 }, // a step is one or two transactions, or a mail of up to a minute
   sales: { workflowTasks: 10, activities: 10 }, // each step is one transaction; more steps would only wait for Postgres connections
   imports: { workflowTasks: 4, activities: 2 }, // a batch keeps Postgres busy, so more concurrent batches would only delay each other
   billing: { workflowTasks: 4, activities: 4 },
   domains: { workflowTasks: 4, activities: 8 }, // a check mostly waits for name servers; a hanging check occupies no slot of another queue
-  agents: { workflowTasks: 16, activities: 200 }, // an answer mostly waits for the model; this is the number of concurrent answers
+  agents: { workflowTasks: 16, activities: 200 }, // the number of concurrent answers, which mostly wait for the model
   indexing: { workflowTasks: 4, activities: 3 }, // a file keeps a core busy; a club uses at most two slots, so that other clubs have a slot (ENG-20)
   media: { workflowTasks: 10, activities: 2 * mediaPermits(availableParallelism()) }, // a club uses at most half of the slots (ENG-20)
   moves: { workflowTasks: 4, activities: 8 }, // a move waits for the store, which copies the file; a club uses at most half of the slots (ENG-20)
@@ -40,13 +40,13 @@ const graceSeconds: Record<TaskQueue, number> = {
   webhooks: 20, // an attempt takes up to 15 s, and is then recorded
   mail: 50, // the SMTP client takes up to 45 s, and the mail is then recorded
   'bulk-mail': 70,
-  campaigns: 5 * minute, // a step claims mails for 10 s, and ends when the last of them is sent
+  campaigns: 5 * minute, // a step claims mails for 10 s, and ends when the last claimed mail is sent
   automations: 3 * minute,
   sales: 15, // one transaction, and the pauses before its retries
   imports: minute, // one batch
   billing: 40, // a call of the payment processor, with one retry
   domains: 30,
-  agents: 14 * minute, // a step ends its answer after 13 minutes; an interrupted answer would fail with the text so far
+  agents: 14 * minute, // a step ends its answer after 13 minutes; an answer that is cut off fails
   indexing: 130, // enough to read a file; a longer step is stopped, and another worker begins it again
   media: 6 * hour, // enough to transcode a long video; a shorter time could waste hours of work
   moves: 6 * hour, // enough for the largest file with a slow store

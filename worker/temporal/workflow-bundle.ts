@@ -50,7 +50,7 @@ const mapLines: NonNullable<BundleOptions['webpackConfigHook']> = (settings) => 
   devtool: 'inline-cheap-module-source-map',
 });
 
-/** Matches the source map, which ends the bundle. */
+/** Matches the source map at the end of the bundle. */
 const beforeMap = /(?<=\n\/\/# sourceMappingURL=data:application\/json;charset=utf-8;base64,)\S+\s*$/;
 
 /**

@@ -113,7 +113,7 @@ function optionsOf(run: Run) {
     staticSummary: summaryOf({ workflowType, attributes }),
     priority: {
       priorityKey: priorityKeys[priorityOf(run)],
-      // The backlog of one club must not delay another club (ENG-9).
+      // Each club has a fairness key of its own, so that the backlog of one club does not delay the others (ENG-9).
       ...(clubId !== null && clubId !== noClub && { fairnessKey: clubId }),
     },
   };

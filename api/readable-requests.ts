@@ -11,8 +11,8 @@ interface Refusal {
 }
 
 /**
- * Serves requests, and refuses unreadable and ambiguous requests. After a refusal it closes the connection, because nobody knows where the
- * next request starts.
+ * Serves requests, and refuses unreadable and ambiguous requests. After a refusal it closes the connection, because the start of the next
+ * request is unknown.
  * @param headers the headers of every answer
  */
 export function serveReadable(server: Server, serve: RequestListener, headers: Readonly<Record<string, string>>): void {

@@ -280,7 +280,7 @@ export const agentAnswer = stepWorkflow<Activities['agentAnswer'], 'generateAnsw
   'generateAnswer',
   {
     startToCloseTimeout: '15m', // an answer streams for minutes; the step ends itself after 13 minutes
-    heartbeatTimeout: '20s', // as long as a lease, because before its end nobody can claim the answer of a dead worker
+    heartbeatTimeout: '20s', // as long as a lease, because the answer of a dead worker cannot be claimed before its lease ends
     retry: { ...untilItSucceeds, maximumInterval: '10s' }, // a student waits
   },
   {

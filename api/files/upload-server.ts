@@ -31,7 +31,8 @@ export interface UploadServerDeps {
 
 /**
  * Answers the request, which {@link file://./uploads.ts} has checked.
- * @param mustStop aborts when the request must store the received bytes and answer; the client continues with another request
+ * @param mustStop a signal that aborts when the request must store the received bytes and answer; the client then continues with a new
+ * request
  */
 export async function serveUpload(
   deps: UploadServerDeps,

@@ -11,7 +11,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const unauthenticated = () =>
   new DomainError('unauthenticated', 'A session is required: it is missing, has expired or was ended.');
 
-/** A request for a foreign club gets the same answer as a request for a missing club, so that nobody can find out which clubs exist. */
+/** A request for a foreign club gets the same answer as a request for a missing club. So a caller cannot find out which clubs exist. */
 const forbidden = () => new DomainError('forbidden', 'This session does not act in this organization.');
 
 /**

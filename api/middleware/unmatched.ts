@@ -51,7 +51,8 @@ const covers = (general: KnownPath, special: KnownPath) =>
 
 /**
  * Finds, for each special path, the methods that only its general path has. The router uses them, because a handler of the general path
- * would otherwise answer a request to the special path. @returns the methods for each special path
+ * would otherwise answer a request to the special path. @returns the special paths, each with the methods of its general paths that it
+ * lacks
  */
 export function methodsOfOthers(operations: readonly ContractOperation[]): { koaPath: string; methods: Method[] }[] {
   const known = pathsOf(operations);

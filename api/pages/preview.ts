@@ -88,7 +88,10 @@ const missingPreview: readonly RefusalKey[] = ['preview.gone.title', 'preview.go
 /** The maximum size of the page, in bytes. The page contains the e-mail twice, and its text once. */
 const mostBytes = 950_000;
 
-/** @returns the e-mail on a screen and on a phone. A large e-mail has no phone view, and a still larger e-mail has no view at all. */
+/**
+ * @returns the e-mail on a screen and on a phone. The phone view is left out for a large e-mail, and both views are left out for a still
+ * larger e-mail.
+ */
 function copiesOf(frame: string, besideBytes: number, wording: Wording): string {
   const room = mostBytes - besideBytes;
   const bytes = Buffer.byteLength(frame);

@@ -16,7 +16,7 @@ export interface CounterStore {
   /**
    * Adds to a counter, atomically.
    * @param keepSeconds the lifetime of a new counter
-   * @param by the number to add; the default is 1, and -1 undoes an earlier call
+   * @param by the number to add; the default is 1, and -1 removes a call from the count
    * @returns the count, including this call
    */
   increment(key: string, keepSeconds: number, by?: 1 | -1): Promise<number>;

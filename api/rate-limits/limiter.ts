@@ -23,7 +23,8 @@ export interface Limiter {
    * Counts one call of a subject, and decides whether it may pass.
    * @param subject the club's id, the student's id or the counted address, which is stored as a keyed hash
    * @param now Unix milliseconds
-   * @throws CountersUnavailable when the counters are unreachable. At most one call a second waits, for half a second.
+   * @throws CountersUnavailable when the counters are unreachable. While they are unreachable, at most one call a second waits half a
+   * second, and all other calls fail immediately.
    */
   charge(budget: Budget, subject: string, now: number): Promise<Verdict>;
   /**

@@ -293,8 +293,8 @@ const bySpecificity = rules
  * The path need not belong to an operation, so the table also limits unknown paths and operations that are added later. All spellings of a
  * path that a router or a proxy might accept (case, percent-encoding, doubled and trailing slashes) lead to the same row.
  *
- * @param request the method, and the path that the router matches: still percent-encoded, without origin, query and fragment. The caller
- * must cut the path as the router does. Otherwise a request with an absolute URI would avoid its row.
+ * @param request the method, and the path that the router matches: still percent-encoded, without origin, query and fragment. The path must
+ * be cut from the URI as the router cuts it. Otherwise a request with an absolute URI could avoid its row.
  * @returns undefined for every request that is not a write, because reads are not limited
  */
 export function ruleFor(request: { readonly method: string; readonly path: string }): Rule | undefined {

@@ -29,7 +29,7 @@ const bounds: Readonly<Record<SpenderKind, Bounds>> = {
 
 const scopes = { admin: 'administrator', student: 'student', file: 'file' } as const;
 
-/** The budgets that a call of one caller is charged to: the caller's own budget, and those of the club. */
+/** The budgets to which a caller's call is charged: the caller's own budget, and the budgets of the club. */
 export interface SharedBudget {
   /** The caller's own budget. A refused call is charged only to its next window. */
   readonly own: Budget;
@@ -46,7 +46,7 @@ export interface SharedBudget {
 
 /**
  * @param budget the budget of the club
- * @param narrower a budget that callers of this kind share before they are charged to the club's budget
+ * @param narrower smaller budgets that callers of this kind share; they are charged before the club's budget
  */
 export function sharedBudget(budget: Budget, kind: SpenderKind, narrower: readonly Budget[] = []): SharedBudget {
   const { own, share, reserve } = bounds[kind];

@@ -68,7 +68,7 @@ export async function rememberNetwork(
 
 /**
  * Claims a registration code. Wrong codes are limited for each student and for each address.
- * @param studentId absent for a person who signs up
+ * @param studentId the student who enters the code; absent for a person who signs up
  * @throws DomainError rate_limited (even if the code is valid), and the errors of `claim`
  */
 export async function tryCode<T>(

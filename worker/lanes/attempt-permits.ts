@@ -19,9 +19,9 @@ export interface LocalStarts {
   localPermits?: FirstAttemptPermits;
   /**
    * Asks for a permit for a local attempt of the delivery, and then starts the run of the delivery with or without this permit.
-   * @param ways.start starts the run. Its argument says whether the first attempt is local. The result is true if this process executes the
+   * @param ways.start starts the run, with a local first attempt if the argument is true. It returns true if this process executes the
    * first task of the run
-   * @param ways.returnClaim returns a claim that the run does not use
+   * @param ways.returnClaim gives up a claim that the run does not use
    */
   start(
     delivery: DeliveryToStart,
@@ -75,8 +75,8 @@ export interface SharedPermits {
 }
 
 /**
- * @returns the permits for steps of runs, the permits that both lanes share, the callback for ended attempts, and the function with which
- * the relay starts runs
+ * @returns permits for the steps of runs, permits that both lanes share, a callback for ended attempts, and a function for the relay that
+ * starts runs
  */
 export function createAttemptPermits(
   { perEndpoint, perHost } = { perEndpoint: permitsPerEndpoint, perHost: permitsPerHost },

@@ -63,9 +63,9 @@ export interface LocalPermits {
   takeClaim(deliveryId: Id): ClaimedDelivery | undefined;
   /**
    * Acquires a permit, and waits at most one second until a permit is free. The wait slows the relay down to the speed of the engine.
-   * Without the wait, the relay would start a whole burst immediately, and nearly all attempts would be ordinary activities. With the wait,
-   * the backlog stays in Postgres, where the relay shares its work fairly between clubs.
-   * @returns whether the delivery has a permit, and its attempt can be local
+   * Without the wait, the relay would start a whole burst immediately, and nearly all attempts would be ordinary activities. The wait keeps
+   * the backlog in Postgres, from which the relay takes work fairly for all clubs.
+   * @returns true if the delivery has got a permit, so that its attempt can be local
    */
   acquire(deliveryId: string, endpointId: string): Promise<boolean>;
   /** @returns whether the delivery has a permit, so that its attempt is local */

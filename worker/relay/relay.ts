@@ -36,8 +36,8 @@ export const maxPerClub = 8;
  */
 const openToBulk = 3 / 4;
 /**
- * If fewer than this number of permits are free, the relay first waits some milliseconds for more. Without this wait, a burst would need
- * one claim for each row, and a claim of one row costs about as much as a claim of four.
+ * If fewer than this number of permits are free, the relay first waits some milliseconds for more. A claim of one row costs about as much
+ * as a claim of four. Without this wait, a burst would need one claim for each row.
  */
 const gathering = { permits: 4, ms: 10 } as const;
 /** The interval of polls, in milliseconds. If a NOTIFY is lost, its work is delayed by at most this time. */
@@ -143,8 +143,8 @@ export function startRelay(deps: RelayDeps): Relay {
     if (performance.now() - lookedAt > pollMs) mayWait.fact = mayWait.wake = true;
     const looksForAll = mayWait.fact && mayWait.wake;
     try {
-      // Facts and wakes get half of the free permits each, so that a burst of facts does not delay wakes, and a burst of wakes does not
-      // delay facts. The next round uses the permits that stay free.
+      // Facts get half of the free permits, and wakes get the other half, so that a burst of one kind does not delay the other kind. The
+      // next round uses the permits that stay free.
       const wakes = await claim('wake', claimWakes, mayWait.fact ? half : room);
       for (const wake of wakes) {
         carry(

@@ -19,7 +19,7 @@ export interface PromotionWatch {
 
 /**
  * @param buildId the id of the running build; undefined in a checkout, which gets work while no build is current
- * @param onLate is called once, when the minute is over and the build is not promoted
+ * @param onLate is called once if the build is not promoted a minute after the start
  * @param clock in Unix milliseconds
  */
 export function watchPromotion(

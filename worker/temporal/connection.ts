@@ -121,8 +121,8 @@ interface KeyedConnection {
 
 /**
  * Reads the API key at an interval, so that a connection uses a new key before the old one expires.
- * @param report reports that the key has changed, or that the file cannot be read. In the second case the old key stays in use
- * @returns `look` reads the key now; `stop` ends the interval
+ * @param report is called when the key has changed, or when the file cannot be read. If the file cannot be read, the old key stays in use
+ * @returns the functions `look`, which reads the key immediately, and `stop`, which ends the interval
  */
 export function followApiKey(
   { apiKey, apiKeyFile }: Pick<TemporalSettings, 'apiKey' | 'apiKeyFile'>,
@@ -134,7 +134,7 @@ export function followApiKey(
   const look = async () => {
     try {
       const key = (await readFile(apiKeyFile, 'utf8')).trim();
-      if (key === '' || key === current) return; // an empty file means that somebody is writing it
+      if (key === '' || key === current) return; // an empty file is just being written
       await connection.setApiKey(key);
       current = key;
       report.changed();

@@ -17,11 +17,15 @@ const retentionHours = 72;
 /** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
 const keyword = 2;
 
-/** Status codes of gRPC. With the three `refusals` a server refuses operator calls: permission denied, unimplemented, unauthenticated. */
+/**
+ * Status codes of gRPC. A server that refuses operator calls answers with one of the three `refusals`: permission denied, unimplemented,
+ * unauthenticated.
+ */
 const codes = { invalidArgument: 3, notFound: 5, alreadyExists: 6, refusals: [7, 12, 16] } as const;
 
 /**
- * How long and how often we ask for a new namespace or search attribute. The servers of a cluster know a new one only after some seconds.
+ * The longest wait for a new namespace or search attribute, and the interval of queries. The servers of a cluster know a new one only after
+ * some seconds.
  */
 const patience = { withinMs: 60_000, everyMs: 250 };
 
@@ -33,7 +37,8 @@ export type Say = (line: string) => void;
  * @param services the services of the server, which may refuse operator calls
  * @param say prints a line for each step
  * @returns the commands that an operator must run, because the server does not allow us to make these changes
- * @throws StartProblem if the server refuses the namespace to us, a search attribute has another type, or a created object does not appear in time
+ * @throws StartProblem if the server refuses the namespace to us, a search attribute has a different type, or a created object does not
+ * appear in time
  */
 export async function setUp(connection: Connection, namespace: string, say: Say, services: Services = connection) {
   const attributeCommands = (names: readonly string[]) => [

@@ -41,7 +41,7 @@ export async function whyUnreachable(
   return describeReply(reply, { address, tls: settings }) ?? cannotBeUsed(address, error);
 }
 
-/** @returns a sentence for operators, with the gRPC status */
+/** @returns a sentence for operators, which contains the gRPC status of the error */
 export const cannotBeUsed = (address: string, error: unknown): string =>
   `Temporal at ${address} cannot be used (${grpcStatus(error)}): see its log.`;
 

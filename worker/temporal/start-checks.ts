@@ -12,7 +12,7 @@ const oldestServer = [1, 29, 1] as const;
 
 const notFound = 5;
 
-/** @returns a sentence for each mistake, with the action for an operator */
+/** @returns a sentence for each problem, which tells an operator what to do */
 export async function engineMistakes(settings: TemporalSettings): Promise<string[]> {
   /** Turns the error of a check into its problems, so that the other check still runs. */
   const problemsOf = (error: unknown): string[] => {

@@ -96,7 +96,7 @@ export function isEngineAway(error: unknown): boolean {
   return isGrpcServiceError(cause) && awayCodes.has(cause.code);
 }
 
-/** Maps our priorities to those of Temporal, which go from 1 to 5 with the default 3. */
+/** Maps our priorities to the priorities of Temporal, which go from 1 to 5 with the default 3. */
 const priorityKeys = { 0: 1, 1: 3, 2: 5 } as const satisfies Record<Priority, number>;
 
 function spanOf({ workflowType, subjectId }: Run): SpanOptions {

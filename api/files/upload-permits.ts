@@ -98,7 +98,7 @@ export function createUploadPermits(clock: () => number, settings: Partial<Setti
     const reason = exhaustedLimit(bounds.process, { all: holders.size, club: ofClub.length });
     if (reason === undefined) return undefined;
     if (reason === 'club') return { reason, candidates: ofClub };
-    // A club can take a permit only from a club that holds more permits than it.
+    // Club A can take a permit from club B only if B holds more permits than A.
     return { reason, candidates: [...ofClubs.values()].filter(({ length }) => length > ofClub.length).flat() };
   }
 

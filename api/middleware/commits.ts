@@ -9,7 +9,7 @@ import type { ContractOperation, OperationId } from '../../contract/contract.ts'
  * transaction commits separately, so the changes of a transaction stay if a later step fails.
  */
 const ownCommits: ReadonlyMap<OperationId, string> = new Map([
-  ['buyAddOn', 'It stores the row of the add-on before it calls the payment processor.'],
+  ['buyAddOn', 'The row exists before the payment processor charges for it.'],
   ['checkMailDomain', 'It asks name servers between its transactions.'],
   ['completeMedia', 'It copies the file in the store, and then watches its processing for a moment.'],
   ['importStudents', 'It stores the file between its transactions.'],

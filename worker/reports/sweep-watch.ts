@@ -1,4 +1,4 @@
-/** Watches how long ago the last complete round of the sweeper was, in whatever worker it ran (ENG-5). */
+/** Watches when a worker, in any process, last completed a round of the sweeper (ENG-5). */
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { lastCompleteRound } from '../../platform/engine/sweeper.ts';
 

@@ -134,7 +134,7 @@ export function followApiKey(
   const look = async () => {
     try {
       const key = (await readFile(apiKeyFile, 'utf8')).trim();
-      if (key === '' || key === current) return; // an empty file is just being written
+      if (key === '' || key === current) return; // an empty file is still being written
       await connection.setApiKey(key);
       current = key;
       report.changed();

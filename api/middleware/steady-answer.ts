@@ -1,6 +1,6 @@
 /**
- * Answers to requests that contain an e-mail address are sent only at ticks, counted from the arrival of the request (DEC-63). The work for
- * a known address takes longer or shorter than the work for an unknown address, and the time of the answer must not reveal this.
+ * Answers to requests that contain an e-mail address are sent only at ticks, counted from the arrival of the request (DEC-63). A known
+ * address and an unknown address need different work, and the time of the answer must not reveal the difference.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { OperationId } from '../../contract/contract.ts';

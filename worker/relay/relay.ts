@@ -143,7 +143,7 @@ export function startRelay(deps: RelayDeps): Relay {
     if (performance.now() - lookedAt > pollMs) mayWait.fact = mayWait.wake = true;
     const looksForAll = mayWait.fact && mayWait.wake;
     try {
-      // Facts get half of the free permits, and wakes get the other half, so that a burst of one kind does not delay the other kind. The
+      // Facts and wakes get half of the free permits each. So a burst of one kind does not delay the other kind. The
       // next round uses the permits that stay free.
       const wakes = await claim('wake', claimWakes, mayWait.fact ? half : room);
       for (const wake of wakes) {

@@ -7,7 +7,7 @@ import { Client, isGrpcDeadlineError, type Connection, type WorkflowHandle } fro
 
 /**
  * The numbers of started runs: first `before` runs with the first key, then `after` runs with the second key. Each partition of a queue
- * first dispatches about ten tasks that it has already read, so 40 runs with the first key would be too few. We measured with 300 runs: the
+ * first dispatches about ten tasks that it has already read, so 40 runs with the first key would be too few. We measured 300 runs. The
  * tasks of the second key came at positions 13 to 56 with fairness. They came at positions 261 to 295 without fairness.
  */
 const runs = { before: 300, after: 4 } as const;

@@ -13,7 +13,7 @@ export function page<T>({ rows, total }: Page<T>): { data: T[]; total: number; s
   return { data: [...fitting.rows], total, ...(fitting.shortened && { shortened: true }) };
 }
 
-/** One page of the messages of a conversation, with an equal size limit. */
+/** One page of the messages of a conversation, with the same size limit as other pages. */
 export function messagesPage<Conversation extends { messages: unknown[] }>(
   conversation: Conversation,
   total: number,
@@ -22,7 +22,7 @@ export function messagesPage<Conversation extends { messages: unknown[] }>(
   return { data: { ...conversation, messages: [...rows] }, total, ...(shortened && { shortened }) };
 }
 
-/** The answer is equal whether or not the call had an effect. So callers cannot find out which accounts exist (DEC-13). */
+/** The same answer for a call with an effect and a call without an effect. So callers cannot find out which accounts exist (DEC-13). */
 export function accepted(_done: void): { data: { accepted: true } } {
   return { data: { accepted: true } };
 }

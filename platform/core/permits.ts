@@ -1,6 +1,6 @@
 /** Permits: a counting semaphore whose permits belong to keys, such as clubs, endpoints or hosts. */
 
-/** Releases one permit. It is safe to repeat this function. */
+/** Releases one permit. A second call of the same function has no effect. */
 export type ReleasePermit = () => void;
 
 /** Limits how much work of each key runs in a process at the same time. */

@@ -3,9 +3,9 @@
 /** Kinds of records with a `public_id`. */
 export type PublicKind = 'course' | 'lesson' | 'agent' | 'repository' | 'space' | 'mentorship';
 
-/** A `public_id` has 32 characters at most; this leaves room for the longest suffix. */
+/** The maximum length without a suffix. A `public_id` has 32 characters at most, so the longest suffix still fits. */
 const longest = 24;
-/** The number of counted suffixes. Later suffixes are random. */
+/** The number of suffixes that are counted numbers. All later suffixes are random. */
 const counted = 5;
 
 /**

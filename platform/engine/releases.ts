@@ -6,14 +6,17 @@ import type { Build } from '../infra/build.ts';
 import type { Queries, Transaction } from '../infra/postgres/database.ts';
 import { sql } from '../infra/postgres/sql.ts';
 
-/** @param buildId SQL whose value is the build id, or null in a checkout @returns SQL that is true if another build is current */
+/**
+ * @param buildId SQL whose value is the build id, or null in a checkout @returns an SQL condition that is true if a different build is
+ * current
+ */
 export function anotherIsCurrent(buildId: string): string {
   return `EXISTS (SELECT FROM releases WHERE is_current AND build_id IS DISTINCT FROM ${buildId})`;
 }
 
 /**
  * Makes the build the current one.
- * @returns the build that was current before. Undefined if no build was current before, or if this same build was
+ * @returns the previous current build. Undefined if no build was current, or if this build was already current
  */
 export async function makeCurrent(tx: Transaction, build: Build): Promise<Build | undefined> {
   // Lets only one promotion run at a time, because the unique index on the current build would refuse a second promotion.

@@ -29,7 +29,7 @@ export interface Room {
   inHand: ReadonlyMap<Id, InHand>;
   /** The position in the rotation; a claim advances it. */
   turn: Turn;
-  /** The position where a claim begins; a claim advances it. If absent, claims begin with the first row. */
+  /** The position at which a claim begins to read. Each claim advances the position. If absent, claims begin with the first row. */
   front?: Front;
   /** The claiming build; absent in a checkout. While another build is current, this build gets no rows (ENG-19). */
   buildId?: string | undefined;
@@ -41,13 +41,13 @@ export type Turn = Map<Priority, Id>;
 /**
  * The position at which the next claim of a relay begins to read. Deleted rows stay in the index while any transaction may still see them.
  * After a minute, a claim that read all deleted rows would take 50 ms. So a claim begins shortly before the oldest free row that the last
- * claim saw. But rows before that position can become free, for example the rows of a dead relay or of a slow transaction. The next look at
- * all rows finds such rows.
+ * claim saw. But rows before that position can become free, for example the rows of a dead relay or of a slow transaction. A relay finds
+ * such rows when it next reads all rows.
  */
 export interface Front {
-  /** The relay knows that all rows that were due before this time are gone. Undefined if such rows may remain. */
+  /** All rows that were due before this time are gone. Undefined if the relay does not know such a time. */
   since: Date | undefined;
-  /** The time of the last look at all rows (`performance.now()`), and its duration in milliseconds. */
+  /** The time when the relay last read all rows (`performance.now()`), and the duration of this reading in milliseconds. */
   lookedAt: number;
   tookMs: number;
 }
@@ -56,21 +56,24 @@ export function unknownFront(): Front {
   return { since: undefined, lookedAt: -Infinity, tookMs: 0 };
 }
 
-/** The interval between looks at all rows, unless a look is slow. */
+/** The interval at which a relay reads all rows, unless this reading is slow. */
 const looksEveryMs = 1_000;
-/** The interval is at least the duration of a look multiplied by this number. So looks at all rows take at most a tenth of the time. */
+/**
+ * The interval is at least the duration of one reading of all rows, multiplied by this number. So a relay spends at most a tenth of its
+ * time on such readings.
+ */
 const restForEachMs = 10;
-/** The maximum interval. A slow look may only have waited for a connection or a lock. */
+/** The maximum interval. A slow reading may only have waited for a connection or a lock. */
 const longestRestMs = 5_000;
 /**
- * A row gets its due time when a transaction writes it, and becomes visible when the transaction commits. This is the assumed time between
- * the two.
+ * A row gets its due time when a transaction writes it, and becomes visible when the transaction commits. This constant is the assumed time
+ * between these two moments.
  */
 const slowTransactionMs = 250;
 
 /**
- * @returns the milliseconds between two looks at all rows, if a look took `tookMs`. A row before the front of the claims waits until the
- * next look
+ * @returns the milliseconds until all rows are read again, if the last such reading took `tookMs`. Until then, claims do not see a row
+ * before the position at which they begin
  */
 export const untilNextLook = (tookMs: number): number =>
   Math.min(longestRestMs, Math.max(looksEveryMs, restForEachMs * tookMs));
@@ -87,11 +90,11 @@ function beginOf({ since, lookedAt, tookMs }: Front): Date | undefined {
  */
 function moveOn(front: Front, since: Date | undefined, oldest: Date | null, tookMs: number): void {
   if (since === undefined) Object.assign(front, { since, lookedAt: performance.now(), tookMs } satisfies Front);
-  // If a claim was slow, transactions are probably slow, too.
+  // If a claim was slow, the transactions that write rows are probably slow, too.
   if (oldest) front.since = new Date(oldest.getTime() - Math.max(slowTransactionMs, restForEachMs * tookMs));
 }
 
-/** A time before the creation of every club. */
+/** A time before the first club was created. */
 const firstClubs = Date.UTC(2025, 0, 1);
 
 /** @returns a random position, so that relays that start together or restart often do not all begin with the oldest clubs */
@@ -103,11 +106,11 @@ export function turnFromAnywhere(): Turn {
 /** The number of rows of a club that a relay is handling. */
 export interface InHand {
   all: number;
-  /** The number of bulk rows in `all`. */
+  /** How many of the rows in `all` are bulk rows. */
   bulk: number;
 }
 
-/** The limit of tries of a claim while other relays or a long transaction have locked every candidate. */
+/** The maximum number of tries of one claim, if other relays or a long transaction have locked every candidate. */
 const maxTries = 6;
 
 export async function claimInTurns<Row>(
@@ -169,9 +172,9 @@ export interface ClaimValues extends Pick<Room, 'limit' | 'bulk' | 'perClub' | '
   since: Date | '-infinity';
 }
 
-/** A row of the answer to a claim: a claimed row, or the only row of an answer without claimed rows. */
+/** One row of the result of a claim. It is a claimed row, or, if nothing was claimed, the only row of the result. */
 export type Claimed<Row> = (ClaimedRow<Row> | NoRow<Row>) & {
-  /** Whether there were candidates. */
+  /** Whether the claim found any candidates. */
   contended: boolean;
   /**
    * The earliest `due_at` of all free rows, including the rows that were not claimed. If no row is free, this is the time of the claim.
@@ -183,14 +186,17 @@ export type Claimed<Row> = (ClaimedRow<Row> | NoRow<Row>) & {
 type ClaimedRow<Row> = Row & {
   clubId: Id;
   priority: Priority;
-  /** The position of the row in the claim's round, within its priority. */
+  /** The position of the row in the rotation of this claim, among the rows of the same priority. */
   step: number;
   found: true;
 };
 
 type NoRow<Row> = { [Name in keyof Row]: null } & { clubId: null; priority: null; step: null; found: null };
 
-/** The reason of a failure. A fault of `its own` lengthens the pause of the row. While Temporal is `away`, the row is not the cause. */
+/**
+ * The reason of a failure. With `its own`, the row itself failed, and its pause becomes longer. With `away`, Temporal is unavailable, and
+ * the row is not the cause.
+ */
 export type Failure = 'its own' | 'away';
 
 /** @returns SQL that makes a failed row due again after a pause */

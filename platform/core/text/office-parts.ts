@@ -1,4 +1,7 @@
-/** Finds the main part of an Office Open XML file. Its relationships or its content types say which part it is, whatever its name. */
+/**
+ * Finds the main part of an Office Open XML file. The file's relationships or content types identify the main part, and the part may have
+ * any name.
+ */
 import { childrenOf, MalformedXml, parseXml, type XmlElement } from './xml.ts';
 
 /** Every Office Open XML file has this part. */

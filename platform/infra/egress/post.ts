@@ -19,8 +19,8 @@ export interface PostRequest {
 export interface PostAnswer {
   outcome: 'succeeded' | 'http_error' | 'timeout' | ConnectionFailed['outcome'];
   /**
-   * The status of the response. Present if a complete response head arrived, which is the case with `succeeded` and `http_error` and never
-   * otherwise.
+   * The status of the response. Present if a complete response head arrived. That is always so with the outcomes `succeeded` and
+   * `http_error`, and never with another outcome.
    */
   responseStatus?: number;
   /** The start of the response's body as text without NUL, at most `excerptBytes` in UTF-8; absent if there was no body. */
@@ -38,7 +38,7 @@ export interface PostAnswer {
 type Untimed = Omit<PostAnswer, 'durationMs'>;
 
 /**
- * Sends one request. A redirect is a result like any other and is not followed. Bodies are never decompressed.
+ * Sends one request. A redirect is not followed; it is a result like any other status. Bodies are never decompressed.
  *
  * The status determines the outcome. After the head of a response has arrived, the outcome is `succeeded` or `http_error`, even if reading
  * the body fails. A receiver that answers 2xx has accepted the request. A retry because of a slow or broken body would only send a
@@ -66,7 +66,7 @@ interface Exchange {
   head: { status: number; retryAfter: string | undefined } | undefined;
   /** The first bytes of the body. */
   start: Buffer;
-  /** The error that ended the exchange early. */
+  /** The error that ended the exchange before the response was complete. */
   error: unknown;
   /** Whether there was a connection: name resolution, TCP and TLS had succeeded. */
   isConnected: boolean;

@@ -6,10 +6,10 @@ export interface PrintPicture {
   /** In pixels. */
   width: number;
   height: number;
-  /** The color format: a JPEG of three components, or three bytes for each pixel, deflated. */
+  /** The format of the colors: a JPEG with three components, or deflated pixels of three bytes. */
   coding: 'jpeg' | 'deflate';
   colors: Uint8Array;
-  /** One byte for each pixel, deflated: 0 is transparent. Empty if the image has no transparency. */
+  /** The transparency: one byte for each pixel, deflated. 0 means transparent. Empty if the image has no transparency. */
   alpha: Uint8Array;
 }
 

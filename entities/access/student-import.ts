@@ -25,7 +25,7 @@ export class StudentImport {
   @Column({ type: 'text', nullable: true })
   fileName: string | null;
 
-  /** The deliveries that each student of the file is granted. */
+  /** The deliveries that the import grants to each student of the file. */
   @Column({ type: 'uuid', array: true })
   deliveryIds: string[];
 
@@ -70,7 +70,8 @@ export class StudentImport {
   error: ImportError | null;
 
   /**
-   * The latest time at which the import's workflow must look at the import. Null if no work remains. The removal of the file is also work.
+   * The time by which the import's workflow must check the import again. Null if no work remains. The removal of the file counts as work,
+   * too.
    */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;

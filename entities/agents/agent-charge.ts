@@ -25,7 +25,7 @@ export class AgentCharge {
   @Column({ type: 'date' })
   month: string;
 
-  /** The highest likely cost of the answer. */
+  /** The reserved amount: the highest likely cost of the answer. */
   @Column({ type: 'bigint' })
   reservedMicros: string;
 

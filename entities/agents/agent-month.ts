@@ -32,7 +32,7 @@ export class AgentMonth {
   @Column({ type: 'integer', default: 0 })
   failed: number;
 
-  /** The tokens of the charged calls, as the model counts them. */
+  /** The number of tokens of the charged calls, as the model counts tokens. */
   @Column({ type: 'bigint', default: 0 })
   inputTokens: string;
 

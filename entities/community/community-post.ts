@@ -56,7 +56,7 @@ export class CommunityPost {
   @Column({ type: 'boolean', default: false })
   locked: boolean;
 
-  /** The time at which the post was hidden. Since then, only the author and administrators see it. */
+  /** The time at which the post was hidden. After this time, only the author and administrators see the post. */
   @Column({ type: 'timestamptz', nullable: true })
   hiddenAt: Date | null;
 

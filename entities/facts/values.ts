@@ -59,7 +59,8 @@ export const talliedLists = [
 export type TalliedList = (typeof talliedLists)[number];
 
 /**
- * Details of a fact that the record no longer contains when the service assembles the body. They are only opaque ids, times and numbers.
+ * Details of a fact that the record no longer contains when the service writes the body of the event. They are only opaque ids, times and
+ * numbers.
  */
 export interface FactDetails {
   previousEndsAt?: string;

@@ -40,7 +40,7 @@ interface Waiter {
 /** The permits that a club holds, and the average duration of its work. */
 interface ClubUse {
   permits: number;
-  /** The average duration of its work, in milliseconds. The newest duration has a weight of one half. */
+  /** The average duration of the club's work, in milliseconds. The newest duration has a weight of one half. */
   durationMs: number | undefined;
   /** The latest time that `retryAt` returned, in Unix milliseconds. */
   lastRetryAt: number;

@@ -38,7 +38,7 @@ export async function converted(image, convert) {
  * length, width and height.
  * @param {import('sharp').Sharp} image upright
  * @param {{ width: number, height: number, hasAlpha: boolean, convert?: (color: number[]) => number[] }} of the image: its size in pixels
- * before rotation, and `convert`, which converts its colours to sRGB. `convert` is absent if the colours are already sRGB
+ * before rotation, and `convert`, which converts its colours to sRGB. if `convert` is absent, the colours need no conversion
  */
 export async function writePictures(image, { width, height, hasAlpha, convert }) {
   const pictures = [];

@@ -32,7 +32,7 @@ function* boxesIn(bytes, { from, to }) {
   for (let at = from, parts = 0; at + 8 <= to && parts < maxParts; parts++) {
     const size = bytes.readUInt32BE(at);
     const end = size === 0 ? to : at + size;
-    if (size === 1 || end > to || end < at + 8) return; // The size is stored in 64 bits, or is impossible. A box that describes a picture is never that large.
+    if (size === 1 || end > to || end < at + 8) return; // The size has 64 bits, or is impossible. No description is so large.
     yield { name: bytes.toString('latin1', at + 4, at + 8), from: at + 8, to: end };
     at = end;
   }

@@ -50,7 +50,7 @@ const heartbeatMs = 10_000;
 const proofMs = 10_000;
 
 export interface Listening {
-  /** A direct address without transaction pooling, because LISTEN needs its own connection. */
+  /** An address of Postgres without transaction pooling, because LISTEN needs its own connection. */
   databaseUrl: string;
   /** A pool like the pools through which other processes send notifications. The listener sends a test notification through it. */
   source: Pick<DataSource, 'query'>;

@@ -1,6 +1,6 @@
 /**
- * Only the attributes below leave the service with a span. Instrumentations also record URLs, network addresses, statements and error
- * messages; later versions may record more.
+ * Lists the only attributes of spans that leave the service. Instrumentations also record URLs, network addresses, statements and error
+ * messages, and later versions may record more.
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
@@ -13,7 +13,7 @@ const id = /^[\w/-]{1,120}$/;
 const pattern = /^[\w/{}.-]{1,200}$/;
 const digits = /^-?\d+$/;
 
-/** The pattern that a value must match to be exported, by attribute name. */
+/** For each attribute name, the pattern that a value must match to be exported. */
 const allowed: Readonly<Record<string, RegExp>> = {
   'http.request.method': word,
   'http.response.status_code': digits,

@@ -1,4 +1,7 @@
-/** The thread's side of bounded-thread.ts. A module serves one piece of work after another, each over its own port. */
+/**
+ * The code of bounded-thread.ts that runs inside the thread. A module does one piece of work after another, and uses a separate port for
+ * each.
+ */
 import { parentPort, type MessagePort } from 'node:worker_threads';
 
 /** The message that begins a piece of work. */
@@ -7,7 +10,7 @@ export interface Order {
   port: MessagePort;
 }
 
-/** The messages of the thread over the port of a piece of work. */
+/** The messages that the thread sends over the port of a piece of work. */
 export type Word = { tells: unknown } | { asks: unknown; number: number } | { ends: object };
 
 /** The answer to a question of the thread. */

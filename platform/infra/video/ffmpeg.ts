@@ -16,8 +16,8 @@ export const usualFfmpeg = 'ffmpeg';
 const ffmpegEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env['PATH'] });
 
 /**
- * To find out whether ffmpeg is installed, the function only looks for its file. An exit code would not help, because it does not
- * distinguish an error of the program from a limit.
+ * Runs ffmpeg. To know whether ffmpeg is installed, the function looks for its file. The exit code cannot show this, because an error and
+ * an exceeded limit can have the same code.
  * @param executable the path of ffmpeg, or its name on the PATH
  * @param args the arguments of ffmpeg; `-progress` is added
  * @param options.onProgress receives the milliseconds of the output so far
@@ -54,10 +54,11 @@ export interface Ffmpeg {
   run(args: readonly string[], options: Parameters<typeof runFfmpeg>[2]): Promise<FfmpegOutcome>;
   /** The result of the last check; undefined before the first check. */
   readonly finding: FfmpegFinding | undefined;
-  /** Whether the last check found an ffmpeg that creates renditions; undefined before the first check. */
+  /** Whether the last check found an ffmpeg that can create renditions; undefined before the first check. */
   readonly isThere: boolean | undefined;
   /**
-   * Checks whether an ffmpeg here can create renditions. A working program is checked again only after its file has changed.
+   * Checks whether an ffmpeg here can create renditions. A program that worked in an earlier check is checked again only if its file has
+   * changed.
    * @param options.anew ignores the result of an earlier check, for example after a failure
    */
   look(options?: { anew: boolean }): Promise<boolean>;
@@ -69,7 +70,7 @@ export function ffmpegAt(executable: string, onFinding: (finding: FfmpegFinding)
   let running: Promise<FfmpegFinding> | undefined;
   const isRight = () => finding && finding.mistakes.length === 0;
   const look: Ffmpeg['look'] = async ({ anew } = { anew: false }) => {
-    // Videos that are processed at the same time share one check.
+    // If several videos are processed at the same time, they share one check.
     running ??= lookAtFfmpeg(executable, {
       run: runFfmpeg,
       env: ffmpegEnvironment(),

@@ -7,7 +7,7 @@ export interface ServerEvent {
   readonly data: unknown;
 }
 
-/** The connection closes when the caller leaves the loop. */
+/** When the caller leaves the loop, the connection is closed. */
 export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent, void, undefined> {
   const text = body.pipeThrough(new TextDecoderStream());
   for await (const { event = 'message', data } of text.pipeThrough(new EventSourceParserStream()))

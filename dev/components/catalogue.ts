@@ -12,14 +12,14 @@ import { versionFlaw } from './version.ts';
 /** One source of a component. */
 export interface Source {
   readonly title: string;
-  /** Puts the executable, under its own name, into the directory. Throws the reason if the source fails. */
+  /** Puts the executable into the directory, under the name of the executable. If the source fails, throws an error with the reason. */
   fetch(directory: string, report: (line: string) => void): Promise<void>;
 }
 
 export interface Component {
   /** The name in messages. */
   readonly title: string;
-  /** The name on the PATH and in the cache. */
+  /** The name of the executable on the PATH and in the cache. */
   readonly executable: string;
   /** The version that the sources provide, and the name of its directory in the cache. */
   readonly version: string;
@@ -27,11 +27,11 @@ export interface Component {
   readonly variable: string;
   /** The sources, which are tried in this order. */
   readonly sources: readonly Source[];
-  /** The installation that makes one of the sources work. */
+  /** A program that the user can install, so that one of the sources works. */
   readonly advice: readonly string[];
   /** The reason why an executable on the PATH is unusable; undefined if it is usable. */
   flawOf(executable: string): Promise<string | undefined>;
-  /** Whether a freshly installed executable works on this machine. */
+  /** Checks whether a newly installed executable works on this machine. */
   check(executable: string): Promise<void>;
 }
 

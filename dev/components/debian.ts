@@ -1,6 +1,6 @@
 /**
- * Downloads programs, with their libraries, from a Debian release that the machine does not run. These programs stay separate from
- * installed programs.
+ * Downloads programs and their libraries from a Debian release that may differ from the machine's release. These programs stay separate
+ * from the installed programs.
  */
 import { chmod, glob, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -73,7 +73,7 @@ async function machineArchive(): Promise<string> {
   return archive;
 }
 
-/** The script finds its directory when it runs, so that the directory may be moved. */
+/** The script finds its own directory when it runs, so the directory can be moved. */
 function startScript(file: string): string {
   return `#!/bin/sh
 root=$(dirname "$(readlink -f "$0")")/root

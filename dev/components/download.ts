@@ -1,5 +1,5 @@
 /**
- * Official downloads, with a short connect timeout. Each download is checked against the publisher's checksum, if the publisher has one.
+ * Downloads official archives, with a short connect timeout. If the publisher provides a checksum, the download is checked against it.
  */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
@@ -15,8 +15,8 @@ export interface Download {
   /** Address of a .tar.gz. */
   readonly url: string;
   /**
-   * Address of the publisher's list of checksums, if there is a list. It has one line for each file: `<sha256> <file name>`, perhaps with
-   * further words.
+   * The address of the publisher's list of checksums, if there is a list. The list has one line for each file: `<sha256> <file name>`,
+   * perhaps with further words.
    */
   readonly checksums?: string;
 }
@@ -32,7 +32,7 @@ const stallTimeoutMs = 30_000;
 const progressEveryBytes = 20_000_000;
 const maxRedirects = 5;
 /**
- * The maximum number of bytes that wait in memory. No file is as large, so undici never pauses a response. That is necessary: if a server
+ * The maximum number of bytes that wait in memory. No file is so large, so undici never pauses a response. That is necessary: if a server
  * closes the connection of a paused response, undici 7 ends the whole process (https://github.com/nodejs/undici/issues/5360).
  */
 const bufferBytes = 1_000_000_000;
@@ -110,7 +110,7 @@ async function get(url: string): Promise<Dispatcher.ResponseData> {
     connect: { timeout: connectTimeoutMs },
     headersTimeout: headersTimeoutMs,
     bodyTimeout: stallTimeoutMs,
-    // One request per connection, so that no open connection keeps the process running.
+    // Each connection serves only one request, so that no open connection keeps the process running.
     pipelining: 0,
   }).compose(interceptors.redirect({ maxRedirections: maxRedirects }));
   const response = await request(url, { dispatcher, highWaterMark: bufferBytes });

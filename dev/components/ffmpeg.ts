@@ -10,7 +10,8 @@ import { withNpmPackage } from './npm-package.ts';
 const executable = 'ffmpeg';
 
 /**
- * A source that extracts the program from a package of @ffmpeg-installer. Other packages download it during their installation. Each
+ * A source that extracts the program from a package of @ffmpeg-installer. Other packages download the program during their installation.
+ * Each
  * platform has its own package.
  * @param names the argument of `npm pack`, package@version, by platform and architecture
  */
@@ -30,7 +31,8 @@ export function npmFfmpeg(names: Readonly<Record<string, string>>): Source {
 }
 
 /**
- * Builds of ffmpeg have no ordered versions, so the check looks at their features. @returns a clause that says why the worker would create
+ * The versions of ffmpeg builds have no order, so this check examines the features of the build. @returns a clause that says why the worker
+ * would create
  * poor renditions with
  * this ffmpeg, or undefined
  */

@@ -2,7 +2,7 @@
 import type { StreamEvent } from './events.ts';
 
 export type Outcome =
-  /** The answer is in progress, or the fake model stays silent. */
+  /** The answer is not complete yet, or the fake model stays silent. */
   | 'open'
   | 'answered'
   | 'refused'
@@ -17,7 +17,7 @@ export class SeenRequest {
   readonly id: string;
   /** Headers by name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The JSON of the body; its text if it is not JSON. */
+  /** The parsed JSON of the body, or the text of the body if it is not JSON. */
   readonly body: unknown;
   readonly receivedAt = new Date();
   outcome: Outcome = 'open';

@@ -72,7 +72,7 @@ interface Prefix {
   readonly index: number;
   readonly block: Block;
   readonly hash: string;
-  /** The tokens of the prompt up to the end of the block. */
+  /** The number of tokens of the prompt up to the end of the block. */
   readonly tokens: number;
 }
 

@@ -75,7 +75,7 @@ function messagePage(message: Message): string {
   );
 }
 
-/** The policy also applies if a person opens this address outside the frame. */
+/** The security policy also protects a person who opens this address outside the frame. */
 function sendMessageHtml(response: ServerResponse, message: Message): void {
   response.setHeader(
     'Content-Security-Policy',

@@ -1,4 +1,4 @@
-/** A single-use token or code with an expiry, mailed to a student or an administrator. */
+/** A token or code that can be used once and that expires. It is mailed to a student or an administrator. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { TokenPurpose } from './values.ts';
@@ -20,7 +20,9 @@ export class OneTimeToken {
   @Index('one_time_tokens_hash', { unique: true })
   tokenHash: Buffer | null;
 
-  /** The id of the master key from which the token is derived. Null for a token of a release with only one key. */
+  /**
+   * The id of the master key from which the token is derived. Null if the token was created by an older release, which had only one key.
+   */
   @Column({ type: 'bytea', nullable: true })
   keyId: Buffer | null;
 

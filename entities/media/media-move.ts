@@ -22,11 +22,11 @@ export class MediaMove {
   @Column({ type: 'text' })
   visibility: MediaVisibility;
 
-  /** The key to which the claim copies the file; a later claim copies to another key. */
+  /** The key to which the claim copies the file. A later claim copies the file to a new key. */
   @Column({ type: 'text', nullable: true })
   targetKey: string | null;
 
-  /** The latest time at which the run must look at the move. */
+  /** The time by which the run must check the move again. */
   @Column({ type: 'timestamptz' })
   looksAt: Date;
 

@@ -1,4 +1,4 @@
-/** A use of a library file, written in the transaction that writes the using record (MED-14). */
+/** A record that uses a library file. The row is written in the same transaction as the record (MED-14). */
 import { Check, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { oneOf } from '../one-of.ts';

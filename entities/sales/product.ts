@@ -25,7 +25,7 @@ export class Product {
   @Column({ type: 'text' })
   name: string;
 
-  /** If false, only a full refund ends the access of a sale. */
+  /** Whether a partial refund also ends the access of a sale. If false, only a full refund does. */
   @Column({ type: 'boolean', default: false })
   partialRefundEndsAccess: boolean;
 

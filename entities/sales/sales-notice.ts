@@ -53,7 +53,7 @@ export class SalesNotice {
   @Column({ type: 'text', nullable: true })
   errorCode: NoticeErrorCode | null;
 
-  /** The location of the fault in the body. It is a path of names and never a value. */
+  /** The location of the fault in the body, as a path of field names. It never contains a value. */
   @Column({ type: 'text', nullable: true })
   errorPath: string | null;
 

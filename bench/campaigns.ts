@@ -42,8 +42,8 @@ type Measurement = (typeof campaignMeasurements)[number];
 const [small, large] = [1_000, Number(process.env['CAMPAIGN_RECIPIENTS'] ?? 100_000)];
 const rounds = 5;
 /**
- * The number of mails that a simple loop sends without the service. Its rate is compared with the rate of a large campaign, and does not
- * depend on this number.
+ * The number of mails that a simple loop sends without the service. The rate of this loop is compared with the rate of a large campaign.
+ * The rate does not depend on the number of mails.
  */
 const bareBeside = 10_000;
 const limitMs = 15 * 60_000;
@@ -230,7 +230,7 @@ async function measureDeliveries(env: Record<string, string>): Promise<void> {
   await source.destroy();
 }
 
-/** Inserts the mails of a running campaign: most are sent, and a few have each of the other statuses. */
+/** Inserts the mails of a running campaign. Most of the mails are sent, and each other status has a few mails. */
 async function haveRows(source: Database['source'], clubId: Id, campaignId: Id, count: number): Promise<void> {
   const atOnce = 25_000;
   for (let remaining = count; remaining > 0; remaining -= atOnce) {

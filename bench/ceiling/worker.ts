@@ -35,7 +35,7 @@ createServer((request, response) => {
 }).listen(Number(port), '127.0.0.1');
 
 /**
- * Starts `count` workflows, a bounded number at the same time, and waits for the last result.
+ * Starts `count` workflows, with a limited number at the same time, and waits for the last result.
  * @param steps the number of ordinary activities of each workflow; 0 for one local activity
  * @returns workflows a second
  */

@@ -1,4 +1,4 @@
-/** A bare insert of a session: the ceiling of a booking. */
+/** Inserts sessions directly. The rate of these inserts is the ceiling for bookings. */
 import type { Pool } from 'pg';
 import { newId, type Id } from '../../platform/core/ids.ts';
 

@@ -1,8 +1,8 @@
 /**
  * `npm run bench -- community bookings` books free slots of many mentors through the API (MENT-6). It compares the bookings with bare
- * inserts of the same rows into the same table, with the same constraints and indexes. Each insert has its own transaction, and the same
- * number runs in parallel. It also compares the bookings with a bare route that makes the same insert. No side meets a conflict, so only
- * successful bookings are measured.
+ * inserts of the same rows into the same table, with the same constraints and indexes. Each insert has its own transaction, and as many
+ * inserts as bookings run in parallel. It also compares the bookings with a bare route that makes the same insert. There are no conflicts,
+ * so only successful bookings are measured.
  */
 import autocannon from 'autocannon';
 import pg from 'pg';
@@ -18,9 +18,9 @@ import { onFreshStack, progress, reportBeside, type Round } from '../support.ts'
 
 const rounds = 5;
 const secondsARound = 4;
-/** Parallel bookings: enough to keep a process busy, few enough that none waits long. */
+/** The number of parallel bookings. They keep a process busy, but are so few that no booking waits long. */
 const connections = 16;
-/** The number of mentors of each side. One side books through the API, the other side makes bare inserts. */
+/** The number of mentors on each side of the comparison. One side books through the API, and the other side makes bare inserts. */
 const mentors = 100;
 /**
  * The number of students. Many students are needed, because a student may book only 30 times an hour. The number is not a multiple of the
@@ -89,7 +89,7 @@ function* bookingsInOrder(): Generator<Booking, never> {
     };
 }
 
-/** @throws Error if any answer is not 201. A refusal is quick, so it would make the measured rate too high */
+/** @throws Error if any answer is not 201. Refusals are quick, so they would make the measured rate too high */
 async function postedPerSecond(
   port: number,
   next: () => { path: string; token?: string; body: object },
@@ -150,7 +150,7 @@ interface Side {
   tokens: readonly string[];
 }
 
-/** Mentors who are free at all hours, each with a mentorship `hour-<n>-<side>`, and students with sessions. */
+/** Creates mentors who are free at all hours, each with a mentorship `hour-<n>-<side>`, and students who have sessions of the API. */
 async function addMentorships(source: DataSource, clubId: Id, side: string): Promise<Side> {
   const ids = (length: number) => Array.from({ length }, () => newId());
   const [mentorIds, mentorshipIds, studentIds] = [ids(mentors), ids(mentors), ids(students)];

@@ -10,7 +10,7 @@ import { median, progress, report, waitUntil } from '../support.ts';
 
 const [few, many] = [1_000, 10_000];
 const rounds = 3;
-/** There are ten new posts in each of three spaces. A mail shows half of them. */
+/** The number of new posts in each space. With three spaces of ten posts, a mail shows half of the posts. */
 const [spaces, posts] = [3, 10];
 const limitMs = 10 * 60_000;
 
@@ -46,7 +46,9 @@ async function oneDigest({ db, state, forget }: Scene, students: number): Promis
   return took;
 }
 
-/** Returns a time zone in which it is about noon. So a digest may begin there, and the date does not change during the measurement. */
+/**
+ * Returns a time zone in which it is about noon. In this zone, a digest may begin now, and the date does not change during the measurement.
+ */
 function zoneAtNoon(now: Date): string {
   const hour = now.getUTCHours();
   return hour <= 12 ? `Etc/GMT-${12 - hour}` : `Etc/GMT+${hour - 12}`;

@@ -58,7 +58,7 @@ export async function measureZip(): Promise<void> {
       });
     const download = (from: string) =>
       rateOf(async () => {
-        // Like the S3 client above, this reads with Node's own HTTP client.
+        // This function reads with Node's own HTTP client, like the S3 client above.
         const [answer] = (await once(get(from), 'response')) as [IncomingMessage];
         if (answer.statusCode !== 200) throw new Error(`The archive was answered ${answer.statusCode}.`);
         let bytes = 0;

@@ -14,7 +14,7 @@ export interface Wait {
 const pauseMs = 50;
 
 /**
- * Tries every 50 ms until the attempt does not throw.
+ * Calls `attempt` every 50 ms until a call does not throw.
  * @param what the awaited event, as the error message names it
  * @throws Problem when the process has ended, or when the time is over; the message then has the last failure
  */

@@ -49,7 +49,7 @@ const reads: Readonly<Record<string, (db: Database, clubId: Id) => Promise<unkno
     db.transaction((tx) => reserveStorage(tx, clubId, megabyte, 'administrator')),
 };
 
-/** Both clubs alternate, so that other load on the machine affects both. */
+/** The measurements of both clubs alternate, so that other load on the machine affects both. */
 export async function benchStorage(): Promise<void> {
   await onFreshStack(['postgres'], async ({ env }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();

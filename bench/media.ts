@@ -19,18 +19,18 @@ import { benchTus } from './media-tus.ts';
 import { onFreshStack, progress, quantile, report } from './support.ts';
 
 const rounds = 6;
-/** Files that are completed together. */
+/** The number of files that are completed together. */
 const files = 10;
 /** The interval of the health requests during the completions. */
 const everyMs = 5;
 const aloneMs = 5_000;
-/** The target of the p99 of `/healthz`, in milliseconds. */
+/** The target for the p99 of `/healthz`, in milliseconds. */
 const aim = 50;
-/** The target of the p95 of a session, as a multiple of the p95 without load. */
+/** The target for the p95 of reading a session, as a multiple of its p95 without load. */
 const aimOfSession = 2;
 
 export const mediaMeasurements = ['hostile', ...pictureMeasurements, 'storage', 'tus', 'largest'];
-/** These measurements run only when they are named. */
+/** These measurements run only if the command line names them. */
 export const longMediaMeasurements = ['largest'];
 
 export async function benchMedia(selection: readonly string[]): Promise<void> {
@@ -104,7 +104,7 @@ async function measureHostile(base: string, source: DataSource): Promise<void> {
   });
 }
 
-/** @returns the milliseconds of each call until `work` has ended */
+/** @returns the duration of each call in milliseconds. The calls continue until `work` has ended */
 async function watchCalls(url: string, headers: Record<string, string>, work: Promise<unknown>): Promise<number[]> {
   const delays: number[] = [];
   let over = false;

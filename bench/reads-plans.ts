@@ -1,4 +1,4 @@
-/** Finds the indexes that a function's reads use, by EXPLAIN of each of its statements. */
+/** Finds the indexes that the statements of a function use. It runs EXPLAIN for each statement. */
 import type { DataSource, EntityManager } from 'typeorm';
 import { Queries } from '../platform/infra/postgres/database.ts';
 
@@ -21,7 +21,7 @@ export async function indexesOf(source: DataSource, read: (db: Queries) => Promi
   return [...found];
 }
 
-/** Small tables, which Postgres reads whole. */
+/** Small tables, for which Postgres uses no index. */
 const small = new Set(['clubs', 'courses', 'access_deliveries', 'list_tallies', 'list_tally_changes']);
 
 function namesIn(node: unknown): string[] {

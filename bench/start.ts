@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- start` measures the time of API and worker from their start to their first ready answer. Measurements of a build and
- * of this checkout alternate.
+ * `npm run bench -- start` measures the time of API and worker from their start to their first ready answer. It measures a build and this
+ * checkout, alternately.
  */
 import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
 import os from 'node:os';

@@ -79,7 +79,7 @@ export async function clubWithoutRate(db: Database): Promise<Id> {
   return clubId;
 }
 
-/** Adds or removes students, so that the club has exactly `count` confirmed students. */
+/** Replaces the students of the club by exactly `count` confirmed students. */
 export async function haveStudents(source: DataSource, clubId: Id, count: number): Promise<void> {
   await source.query(`DELETE FROM campaigns WHERE club_id = $1`, [clubId]);
   await source.query(`DELETE FROM students WHERE club_id = $1`, [clubId]);

@@ -10,7 +10,7 @@ import { median, progress, report, waitUntil } from '../support.ts';
 
 const [few, many] = [1_000, 10_000];
 const rounds = 3;
-/** The number of new posts in each space. With three spaces of ten posts, a mail shows half of the posts. */
+/** The number of spaces, and the number of new posts in each space. A mail shows half of all these posts. */
 const [spaces, posts] = [3, 10];
 const limitMs = 10 * 60_000;
 

@@ -27,7 +27,7 @@ import { chooseSet, type RetrievalSet } from './set.ts';
 
 export const retrievalMeasurements = ['quality', 'scripts', 'citations', 'size', 'removal'];
 
-/** A page counts as found if it is among this number of first passages. */
+/** The number of passages that count: a page is found if one of these first passages is from the page. */
 const mostPassages = 8;
 /** The number of times that each question is asked, to measure its time. */
 const repetitions = 5;
@@ -216,7 +216,7 @@ async function measureRemoval(source: DataSource, clubs: Clubs): Promise<void> {
   });
 }
 
-/** A million passages of other clubs. The index is built after them, as when a backup is restored. */
+/** Inserts a million passages of other clubs. The index is built after the insertion, as when a backup is restored. */
 async function addOthers(source: DataSource, clubs: Clubs): Promise<void> {
   const started = performance.now();
   const [index] = await source.query<{ definition: string }[]>(

@@ -1,6 +1,7 @@
 /**
  * `node dist/main.js amounts` lists purchases whose stored amount may be wrong. Versions up to 0.2.0 took the number of decimals from the
- * display rules of the JavaScript runtime, and accepted a text as an amount in smallest units. The command changes nothing and may run
+ * display rules of the JavaScript runtime. They also accepted a text as an amount in smallest units. The command changes nothing and may
+ * run
  * beside the service.
  */
 import { readConfig, type Config } from '../config.ts';

@@ -1,7 +1,7 @@
 /**
  * `npm run generate` writes every generated file. Then it judges new regular expressions, lowers the allowed numbers of hard sentences, and
- * stores both results in files. With the option `--check`, it writes nothing, and fails if a committed file differs from the generated
- * text. With this option, it leaves out the regular expressions and the sentences, because `npm run check` has separate parts for them.
+ * stores both results in files. If the option `--check` is set, it writes nothing, and fails if a committed file differs from the generated
+ * text. The option also leaves out the regular expressions and the sentences, because `npm run check` has separate parts for them.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,8 +1,8 @@
 /** Listens for Ctrl-C and similar signals. */
 
 /**
- * A second signal within this time counts as the same key press, because a terminal sends the signal to all processes, and npm forwards it
- * once more.
+ * A second signal within this time counts as the same key press. The reason is that a terminal sends the signal to all processes, and npm
+ * forwards it once more.
  */
 const sameKeyMs = 1_000;
 

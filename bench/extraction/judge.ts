@@ -29,11 +29,11 @@ export interface Judgement {
    */
   words: Share;
   /**
-   * Of the gold words that were read, the share that is in the order of the gold text (by the longest common subsequence). Blocks with
+   * The share of the read gold words that are in the order of the gold text (by the longest common subsequence). Blocks with
    * `anywhere` are left out.
    */
   order: Share;
-  /** Of the numbers in the gold text, the share whose words are next to each other in the result. */
+  /** The share of the gold text's numbers whose words are next to each other in the result. */
   numbers: Share;
   /**
    * The share of table cells whose value is in one passage with the header of its column. There are two ways to write the header. A

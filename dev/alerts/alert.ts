@@ -6,7 +6,8 @@ export interface Alert {
   /** The duration in Prometheus's notation, such as `5m`. */
   readonly lasting: string;
   /**
-   * With `critical`, an operator must act now, because clubs or students are blocked. With `warning`, an operator must act within the day.
+   * `critical` means that an operator must act now, because clubs or students are blocked. `warning` means that an operator must act within
+   * the day.
    */
   readonly severity: 'critical' | 'warning';
   /** A sentence that describes the problem, in Prometheus's template language. */

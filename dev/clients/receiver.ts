@@ -20,7 +20,9 @@ export interface ReceivedRequest {
   readonly receivedAt: Date;
 }
 
-/** An answer. With `hang`, the receiver does not answer, and leaves the connection open. With `drop`, it closes the connection. */
+/**
+ * An answer. `hang` means that the receiver does not answer, and leaves the connection open. `drop` means that it closes the connection.
+ */
 export type Answer =
   | 'hang'
   | 'drop'

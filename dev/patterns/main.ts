@@ -1,6 +1,6 @@
 /**
  * Judges the regular expressions that are new since the last run, and stores the linear ones in verdicts.json. `npm run generate` starts it.
- * With the option `--check`, which `npm run check` uses, the script fails if a pattern has not been judged. The option `--all` judges all
+ * The option `--check`, which `npm run check` uses, makes the script fail if a pattern has not been judged. The option `--all` judges all
  * patterns
  * again, which takes some minutes: `npm run check -- patterns --all`.
  */

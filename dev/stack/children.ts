@@ -17,7 +17,7 @@ export interface ChildOptions {
   readonly cwd?: string;
   /** The file that gets the output. The output of the previous run is kept as `<file>.previous`. */
   readonly logFile: string | undefined;
-  /** With `terminal`, the output goes to the terminal of this process, and the child can send messages to this process. */
+  /** `terminal` means that the output goes to the terminal of this process, and that the child can send messages to this process. */
   readonly attached?: 'terminal';
   /** The signal that asks the process to end. */
   readonly stopSignal?: NodeJS.Signals;

@@ -62,7 +62,7 @@ export async function removeDataElsewhere(directory: string): Promise<void> {
   if (place?.startsWith(placePrefix)) await rm(place, { recursive: true, force: true });
 }
 
-/** Returns the location of the data. Data that already exist stay where they are. */
+/** Returns the location of the data. Existing data are not moved. */
 async function placeData(directory: string, identity: Identity, report: (line: string) => void): Promise<string> {
   const link = path.join(directory, 'elsewhere');
   const linked = await readlink(link).catch(() => undefined);
@@ -97,7 +97,8 @@ async function packagedBinaries(): Promise<Binaries> {
 }
 
 /**
- * Copies the binaries to a place that every user can reach, one copy for each version. The copy belongs to root, so that no other user can
+ * Copies the binaries to a directory that every user can reach, one copy for each version. The copy belongs to root, so that no other user
+ * can
  * replace it.
  */
 async function copyBinaries({ postgres }: Binaries): Promise<Binaries> {

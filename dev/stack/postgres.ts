@@ -33,8 +33,8 @@ const settings = {
   unix_socket_directories: '',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // The maximum number of connections. It is large, because the API, the worker, the rate limits and the tests each have a pool, and
-  // several test processes run at the same time.
+  // The maximum number of connections. It is large, because API, worker, rate limits and tests each have a pool. Several test processes
+  // also run at the same time.
   max_connections: 500,
 };
 

@@ -21,14 +21,13 @@ export interface StackOptions {
   /** The directory of data, logs and secrets. Only one run at a time can use the directory. */
   readonly directory: string;
   /**
-   * With `fixed`, the stack has the documented ports, the Temporal UI, and data that survive a power cut. `free` means free ports, for
-   * tests.
+   * `fixed` means the documented ports, the Temporal UI, and data that survive a power cut. `free` means free ports, for tests.
    */
   readonly ports: 'fixed' | 'free';
   /** Whether Postgres keeps its data after a power cut; if absent, only with `fixed`. */
   readonly durable?: boolean;
   /**
-   * The namespaces of Temporal, in addition to the default namespace. Of the tests that run at the same time, each has its own namespace.
+   * The namespaces of Temporal, in addition to the default namespace. Each of the tests that run at the same time has its own namespace.
    */
   readonly namespaces?: readonly string[];
   /** The parts to start; all parts if absent. */

@@ -21,7 +21,7 @@ const retention = '3 days';
 
 const dynamicConfig = {
   // Without fairness, a club's task waits behind all earlier tasks of another club (ENG-9). Fairness needs the setting
-  // `matching.useNewMatcher`. With server 1.29.1, we have observed that fairness itself switches this setting on.
+  // `matching.useNewMatcher`. We have observed with server 1.29.1 that fairness itself switches this setting on.
   'matching.enableFairness': true,
   // Temporal's limits of calls a second protect a cluster with many users. Here the limits are very high, because only this machine calls
   // the server, and a refused call would only be repeated later.
@@ -31,7 +31,7 @@ const dynamicConfig = {
   'matching.rps': 20_000,
 };
 
-// With these settings, the server is three times as fast as with the defaults, which wait for the disk at every transition. A power cut can
+// These settings make the server three times as fast as the defaults, which wait for the disk at every transition. A power cut can
 // lose the last
 // transitions. The sweeper
 // restarts the workflows that Temporal has lost (ENG-5).

@@ -1,5 +1,5 @@
 /**
- * The keyed hash of an e-mail address that a student lost while an import was open. By this hash, the import recognizes the address in a
+ * The keyed hash of an e-mail address that a student lost while an import was open. The import uses this hash to recognize the address in a
  * row of its file.
  */
 import { Entity, ManyToOne, PrimaryColumn } from 'typeorm';

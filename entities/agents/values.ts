@@ -3,7 +3,7 @@
 export const agentStatuses = ['draft', 'published', 'archived'] as const;
 export type AgentStatus = (typeof agentStatuses)[number];
 
-/** Of these records, only answers have a lifecycle. An answer changes once, from `generating` to one of the other statuses. */
+/** Only answers have a lifecycle. An answer changes once, from `generating` to one of the other statuses. */
 export const answerStatuses = ['generating', 'complete', 'truncated', 'refused', 'failed'] as const;
 export type AnswerStatus = (typeof answerStatuses)[number];
 

@@ -87,7 +87,8 @@ export class AutomationRun {
   priority: Priority;
 
   /**
-   * The access that the starting fact named. With `exit_on_access_lost`, the loss of this access ends the run. Null if any access counts.
+   * The access that the starting fact named. If `exit_on_access_lost` is set, the loss of this access ends the run. Null if any access
+   * counts.
    */
   @Column({ type: 'text', nullable: true })
   accessKind: AccessKind | null;

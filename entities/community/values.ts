@@ -1,6 +1,6 @@
 /** The values that columns of community may hold. */
 
-/** Who may post in a space: members and administrators, or only administrators. */
+/** The people who may post in a space: either members and administrators, or only administrators. */
 export const spacePostings = ['members', 'admins'] as const;
 export type SpacePosting = (typeof spacePostings)[number];
 

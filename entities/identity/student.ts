@@ -46,7 +46,8 @@ export class Student {
   email: string | null;
 
   /**
-   * The keyed hash of the e-mail address. By this hash, Postgres finds the suppressions of the address. Null after the student was removed.
+   * The keyed hash of the e-mail address. Postgres uses this hash to find the suppressions of the address. Null after the student was
+   * removed.
    * If a process
    * writes a new e-mail without its hash, a trigger deletes the old hash. The column is then null until upkeep fills in the new hash.
    */

@@ -184,8 +184,8 @@ export class Media {
   objectKey: string | null;
 
   /**
-   * The time at which the bucket must erase the file. The reason is that the file never arrived, has failed or was removed, that no
-   * question shows the image, or that the student did not hand in the work. Null while the file stays. Also null when the bucket certainly
+   * The time at which the bucket must erase the file. There are several reasons: the file never arrived, has failed or was removed. Or no
+   * question shows the image, or the student did not hand in the work. Null while the file stays. Also null when the bucket certainly
    * contains no part of
    * the file any more.
    */

@@ -51,7 +51,7 @@ export type MediaUseKind = (typeof mediaUseKinds)[number];
 export const renditionRoles = ['preview', 'thumbnail', 'video', 'mail'] as const;
 export type RenditionRole = (typeof renditionRoles)[number];
 
-/** What a track contains: only the spoken words, or also a description of sounds. */
+/** The content of a track: only the spoken words, or also a description of sounds. */
 export const trackKinds = ['subtitles', 'captions'] as const;
 export type TrackKind = (typeof trackKinds)[number];
 

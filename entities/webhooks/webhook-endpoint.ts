@@ -50,8 +50,8 @@ export class WebhookEndpoint {
   holdUntil: Date | null;
 
   /**
-   * The number of times that the circuit breaker was armed without a reset. With 0, the breaker is closed. With a higher number, the
-   * endpoint is throttled (breaker.policy.ts).
+   * The number of times that the circuit breaker was armed without a reset. 0 means that the breaker is closed. A higher number means that
+   * the endpoint is throttled (breaker.policy.ts).
    */
   @Column({ type: 'smallint', default: 0 })
   breakerStep: number;

@@ -24,7 +24,8 @@ export class UnreadableJson extends DomainError {
   }
 }
 
-// With `fatal`, the decoder refuses bytes that are not UTF-8, and does not replace them. The decoder also removes one byte-order mark.
+// The option `fatal` makes the decoder refuse bytes that are not UTF-8, instead of replacing them. The decoder also removes one byte-order
+// mark.
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**

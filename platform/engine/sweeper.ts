@@ -9,7 +9,9 @@ import { isFailing } from './faults.ts';
 import { wakeRuns } from './wakes.ts';
 import { workflowIdOf, workflowTypeNames, workflowTypes, type Run, type WorkflowType } from './workflow-types.ts';
 
-/** The time after which an overdue row without a lease is woken. By then, either its workflow is lost or the workers are overloaded. */
+/**
+ * The time after which an overdue row without a lease is woken. After this time, either its workflow is lost or the workers are overloaded.
+ */
 export const overdueMs = 2 * 60_000;
 /** The row limit of each query in a round. If Temporal has lost all runs, each round restarts only a portion of them. */
 const rescuedARound = 500;
@@ -39,7 +41,7 @@ export class IncompleteRound extends Error {
 
 /**
  * Wakes workflows whose rows are overdue, except during the pause after a fault. Each kind of row has its own transaction, so that a slow
- * or failing kind does not delay the other kinds.
+ * kind, or a kind with errors, does not delay the other kinds.
  * @returns the number of woken workflows. It is 0 in normal operation, and an alert reports any other number
  * @throws IncompleteRound
  */

@@ -106,7 +106,7 @@ export function turnFromAnywhere(): Turn {
 /** The number of rows of a club that a relay is handling. */
 export interface InHand {
   all: number;
-  /** How many of the rows in `all` are bulk rows. */
+  /** The number of the rows in `all` that are bulk rows. */
   bulk: number;
 }
 
@@ -194,8 +194,8 @@ type ClaimedRow<Row> = Row & {
 type NoRow<Row> = { [Name in keyof Row]: null } & { clubId: null; priority: null; step: null; found: null };
 
 /**
- * The reason of a failure. With `its own`, the row itself failed, and its pause becomes longer. With `away`, Temporal is unavailable, and
- * the row is not the cause.
+ * The reason of a failure. `its own` means that the row itself failed, so its pause becomes longer. `away` means that Temporal is
+ * unavailable, so the row is not the cause.
  */
 export type Failure = 'its own' | 'away';
 

@@ -166,7 +166,7 @@ export async function dropPartitions(db: Database, names: readonly string[]): Pr
   return dropped === true;
 }
 
-/** The key of the advisory lock. With this lock, only one process at a time changes partitions. */
+/** The key of the advisory lock. Because of this lock, only one process at a time changes partitions. */
 const changing = 4_281_965;
 
 /**

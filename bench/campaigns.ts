@@ -137,7 +137,7 @@ async function messageOf(scene: Scene): Promise<HandedMessage> {
   const deps = sendingTo(scene.db, scene.vault, (handedMessage) => {
     message = handedMessage;
   });
-  // The campaign is never due, so that no worker runs it.
+  // The campaign never becomes due, so that no worker sends it.
   await scene.db.source.query(`UPDATE campaigns SET status = 'scheduled', scheduled_at = now() WHERE id = $1`, [
     campaignId,
   ]);

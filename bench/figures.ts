@@ -90,8 +90,8 @@ function unitOf(name: string): string {
 const rounded = (value: number): number => Number(value.toPrecision(3));
 
 /**
- * Adds a run to the figures of a suite. If a figure is measured again, it moves from its earlier run to the new run. Its unit and its aim
- * do not change.
+ * Adds a run to the figures of a suite. If a figure is measured again, it moves from its earlier run to the new run. The unit and the aim
+ * of the figure do not change.
  * @returns the new figures; the function does not change its parameters
  */
 export function withRun(suite: SuiteFigures, run: Run): SuiteFigures {

@@ -40,7 +40,7 @@ export async function benchHolds(): Promise<void> {
   const ground = await openHeldGround();
   try {
     const firstWorld = await buildWorld(ground);
-    for (const operation of everyOperation) await once(firstWorld, generated(firstWorld, operation, 1)); // runs code that is loaded on first use
+    for (const operation of everyOperation) await once(firstWorld, generated(firstWorld, operation, 1)); // loads all code first
     const world = await buildWorld(ground);
     const longest: Longest = new Map();
     progress('largest bodies');

@@ -128,7 +128,7 @@ async function importInto(
   }
 }
 
-/** The peak memory of the process, sampled four times a second. */
+/** Returns the highest memory use of the process, which is sampled four times a second. */
 function watchMemory(pid: number): { stop: () => Promise<number> } {
   let [max, isOver] = [0, false];
   const watching = (async () => {

@@ -93,8 +93,8 @@ function reportRatio(what: string, took: Record<keyof typeof sizes, number[]>): 
 }
 
 /**
- * Measures the queue while half of the files wait for a worker. @returns the milliseconds of each sample. A sample is a round that looks
- * for old files, a claim of one file, and the release of this claim
+ * Measures the queue while half of the files wait for a worker. @returns the duration of each sample in milliseconds. A sample is a round
+ * that searches for old files, then a claim of one file, and then the release of this claim
  */
 async function queueOf(db: Database): Promise<number[]> {
   await db.source.query(

@@ -77,7 +77,7 @@ function* pieces(bytes: number, begins: Buffer = Buffer.alloc(0)): Generator<Buf
   if (begins.length > 0) {
     remaining -= begins.length + 16;
     const head = Buffer.alloc(16);
-    head.writeUInt32BE(1); // its size is a 64-bit number
+    head.writeUInt32BE(1); // the size of this box is a 64-bit number
     head.write('free', 4);
     head.writeBigUInt64BE(BigInt(remaining + 16), 8);
     yield begins;

@@ -21,7 +21,7 @@ import { onFreshStack, progress, quantile, report } from './support.ts';
 const rounds = 6;
 /** The number of files that are completed together. */
 const files = 10;
-/** The interval of the health requests during the completions. */
+/** The interval between two requests to `/healthz` while the files are completed. */
 const everyMs = 5;
 const aloneMs = 5_000;
 /** The target for the p99 of `/healthz`, in milliseconds. */
@@ -75,7 +75,7 @@ async function measureHostile(base: string, source: DataSource): Promise<void> {
   const beside: Delays = { health: [], session: [] };
   const answers: Record<string, number> = {};
   for (let round = 1; round <= rounds; round++) {
-    const club = await addClub(source); // each club has its own 60 calls a minute
+    const club = await addClub(source); // each club may make 60 calls a minute
     const ids = await Promise.all(
       Array.from({ length: files }, (_, at) => upload(base, club, hostile[at % hostile.length] as Buffer)),
     );

@@ -13,7 +13,7 @@ export interface Club {
 
 const tables = ['students', 'enrollments', 'certificates'] as const;
 const courses = 10;
-/** The number of rows that one statement inserts. The transition table of such a statement fits into memory. */
+/** The number of rows that one statement inserts. The trigger's transition table for this number of rows fits into memory. */
 const chunk = 100_000;
 
 const studentId = (n: string) => `('01900001-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`;
@@ -75,7 +75,7 @@ export async function loadClub(db: Database, databaseUrl: string, club: Club, re
     while ((await rollUpListTallies(db, chunk)) > 0);
     // Vacuums the tables, because in production autovacuum keeps them in this state.
     await client.query(`VACUUM ANALYZE ${[...tables, 'list_tallies', 'list_tally_changes'].join(', ')}`);
-    await client.query(`CHECKPOINT`); // the load's pending writes must not count for later measurements
+    await client.query(`CHECKPOINT`); // writes of the load that are still pending must not slow down the later measurements
   } finally {
     await client.end();
   }

@@ -2,7 +2,7 @@
 import type { DataSource, EntityManager } from 'typeorm';
 import { Queries } from '../platform/infra/postgres/database.ts';
 
-/** @returns the names of the indexes, in the order of the statements; `sequential: table` if a statement uses no index */
+/** @returns the names of the indexes, in the order of the statements. For a statement without an index, the name is `sequential: table` */
 export async function indexesOf(source: DataSource, read: (db: Queries) => Promise<unknown>): Promise<string[]> {
   const found = new Set<string>();
   await source.transaction(async (tx) => {

@@ -189,7 +189,7 @@ async function measureDelivered(
   await receiver.stop();
 }
 
-/** The number of locks of the count, the duration of each lock, and the time between two locks. */
+/** The locks on the count of students: their number, the duration of each lock, and the time between two locks. */
 const holds = 4;
 const holdMs = 11_000;
 const freeMs = 50;
@@ -197,8 +197,8 @@ const heldSales = 12;
 const limitMs = 120_000;
 
 /**
- * Measures the wait of sales to new buyers. Such a sale needs the lock on the club's count of students, and another transaction holds this
- * lock nearly all the time.
+ * Measures the wait of sales to new buyers. Such a sale needs the lock on the club's count of students. During the measurement, another
+ * transaction holds this lock nearly all the time.
  */
 async function measureHeld({ launch }: Bench, source: DataSource, port: number, shop: BenchShop): Promise<void> {
   const worker = await launch('worker/main.ts', 'WORKER_PORT');

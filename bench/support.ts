@@ -28,7 +28,7 @@ const telemetry = tracing['OTEL_EXPORTER_OTLP_ENDPOINT']
 
 /**
  * Runs `measure` on a fresh stack, which is removed afterwards.
- * @param options.durable Postgres waits for the disk at each commit, as in production
+ * @param options.durable if true, Postgres waits for the disk at each commit, as in production
  * @throws the error of `measure`; or, immediately, an error if a part of the stack or one of our programs has ended
  */
 export async function onFreshStack(
@@ -136,7 +136,7 @@ export function quantile(values: readonly number[], share: number): number {
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
-/** A measurement of the product, and a measurement of the ceiling directly after it. */
+/** A measurement of the product, and the measurement of the ceiling that follows directly after it. */
 export interface Round {
   ours: number;
   bare: number;

@@ -25,7 +25,7 @@ interface Scene<Subject> {
 
 /**
  * @param name of the databases
- * @param load fills an empty, migrated database
+ * @param load fills an empty database whose schema is migrated
  * @param measure receives a function that compares one read at both sizes
  */
 export async function onTwoSizes<Subject>(

@@ -31,7 +31,10 @@ const pairs = 40;
 const everyMs = 300;
 /** Rounds of each kind. */
 const rounds = 3;
-/** A code or an answer that has not arrived after this time counts with this time. So a lost code or answer makes the figure worse. */
+/**
+ * The longest counted time. A code or an answer that has not arrived after this time counts with this time, so that a lost one makes the
+ * figure worse.
+ */
 const arrivalLimitMs = 30_000;
 /** The time for which bulk work runs before a round with bulk work is measured. */
 const underWayMs = 5_000;

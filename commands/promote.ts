@@ -214,7 +214,7 @@ async function describe({ connection, namespace }: PromotionDeps) {
       return workerDeploymentInfo ?? undefined;
     } catch (error) {
       if (codeOf(error) === codes.notFound) return undefined; // no worker has registered a version yet
-      // The server's own worker answers this call. In a new namespace that worker perhaps does not run yet.
+      // An internal worker of the server answers this call. In a new namespace, this worker perhaps does not run yet.
       if (codeOf(error) !== codes.failedPrecondition || performance.now() > deadline) throw error;
       await sleep(lookEveryMs);
     }

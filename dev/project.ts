@@ -1,4 +1,4 @@
-/** Paths in the checkout. */
+/** Paths in the checkout, and Node's flags for our files. */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 

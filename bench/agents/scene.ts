@@ -10,10 +10,10 @@ import { migrate } from '../../commands/migrate.ts';
 import { onFreshStack } from '../support.ts';
 import { modelServerAt, type ModelServer } from './model-server.ts';
 
-/** The cheapest model, so that many questions do not use up a club's budget. */
+/** The agent uses the cheapest model, so that many questions do not use up the budget of a club. */
 const model = 'claude-haiku-5-5';
 
-/** A student of an agent's club; the rate limit counts each student separately. */
+/** A student of the club that has the agent. There are many, because the rate limit counts each student separately. */
 export interface BenchStudent {
   readonly clubId: Id;
   readonly publicId: string;

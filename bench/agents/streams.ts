@@ -68,7 +68,7 @@ async function measureCount(scene: Scene, request: Anthropic.MessageStreamParams
   await untilIdle(processes.worker);
 }
 
-/** Starts the streams one after the other. @param together a function that is called when all streams have begun */
+/** Starts the streams one after another. @param together a function that is called when all streams have begun */
 async function startAll(
   count: number,
   start: (index: number, onBegin: () => void) => Promise<StreamedAnswer>,

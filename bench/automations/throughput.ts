@@ -1,6 +1,6 @@
 /**
- * Measures runs and steps a second, from committed facts to ended runs. Compares them with the bare engine, which runs the same number of
- * empty activities.
+ * Measures the number of runs and steps a second, from the commit of the facts to the end of the runs. Compares these rates with the bare
+ * engine, which runs the same number of empty activities.
  */
 import type { Step } from '../../domain/automations/versions/definition.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';

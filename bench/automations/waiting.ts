@@ -10,7 +10,7 @@ import { addTag, clubOf, publish, tellTagged, untilRuns, type AutomationClub, ty
 import type { Id } from '../../platform/core/ids.ts';
 
 const aClub = 5_000;
-/** The number of clubs in the cost measurement. */
+/** The number of clubs in the measurement of the cost. */
 const clubsOfAll = 4;
 const warmUp = 400;
 const costSeconds = 20;
@@ -21,7 +21,7 @@ const healthyFacts = 100;
 
 interface Waiting extends Published {
   club: AutomationClub;
-  /** A student who gets this tag ends the wait. */
+  /** The run of a student who gets this tag ends its wait. */
   endTag: Id;
 }
 

@@ -45,7 +45,7 @@ export async function measureEvents(): Promise<void> {
   });
 }
 
-/** @returns the ids of the mails of a campaign to all students */
+/** @returns the ids of the mails of one campaign, which has a mail to each student */
 async function sentMails(db: Database, clubId: Id): Promise<Id[]> {
   await haveStudents(db.source, clubId, mails);
   const campaignId = await draft({ db, clubId });

@@ -108,7 +108,7 @@ const content = {
   ],
 };
 
-/** @returns a draft to all students of the club */
+/** @returns a draft of a campaign whose recipients are all students of the club */
 export async function draft({ db, clubId }: Pick<Scene, 'db' | 'clubId'>): Promise<Id> {
   return (await createCampaign({ db }, clubId, { name: 'Regatta', content }, new Date())).id;
 }

@@ -62,7 +62,7 @@ export async function measureBookings(): Promise<void> {
     const routed = () => postedPerSecond(bareRoute, () => ({ path: '/', body: nextRow() }));
     progress('warming up');
     for (const warmUp of [booked, inserted, routed]) await warmUp();
-    await source.query('ANALYZE'); // autovacuum would also analyze tables that are in use
+    await source.query('ANALYZE'); // in production, autovacuum analyzes tables that are in use
     const besideInserts: Round[] = [];
     const besideRoute: Round[] = [];
     for (let round = 1; round <= rounds; round++) {
@@ -78,7 +78,7 @@ export async function measureBookings(): Promise<void> {
   });
 }
 
-/** Yields slots from tomorrow on: first one slot of each mentor, then the next slot of each mentor. */
+/** Yields the slots of the mentors, from tomorrow on: first one slot of each mentor, then the next slot of each mentor. */
 function* bookingsInOrder(): Generator<Booking, never> {
   const first = Math.ceil((Date.now() + dayMs) / dayMs) * dayMs;
   for (let nth = 0; ; nth++)

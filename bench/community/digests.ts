@@ -1,5 +1,6 @@
 /**
- * Sends a thousand and ten thousand daily mails of spaces, through a worker to a mail server that accepts everything. Measures the time
+ * Sends daily mails of spaces through a worker to a mail server that accepts everything: a thousand mails in one case, and ten thousand in
+ * the other. Measures the time
  * from the start of the schedule's work to the end of the digest. The time for each mail must not grow with the number of mails.
  */
 import { beginDigests } from '../../domain/community/digests/beginning.ts';

@@ -1,6 +1,7 @@
 /**
- * Reads of students and administrators in the community, with 1,000 and with 1,000,000 posts, comments, reactions, memberships and acts
- * of moderation of one club. All posts are in one space, all comments are below one post, and a third of both is the reader's own.
+ * Measures the reads of students and administrators in the community. One club has 1,000 and then 1,000,000 posts, comments, reactions,
+ * memberships and acts of moderation. All posts are in one space, and all comments are below one post. The reader is the author of a third
+ * of the posts and comments.
  */
 import pg from 'pg';
 import { readConfig } from '../../config.ts';
@@ -129,7 +130,8 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
       clubId,
       students,
     );
-    // The posts are ten seconds apart, and the newest is from now. A third belongs to the reader. About one in fifty of the other posts
+    // Inserts posts. They are ten seconds apart, and the newest post is from now. A third of the posts belongs to the reader. About one in
+    // fifty of the other posts
     // is hidden, and one in a hundred is deleted.
     await run(
       `INSERT INTO community_posts (id, club_id, space_id, public_id, student_id, title, body, state, hidden_at, created_at)

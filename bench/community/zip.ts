@@ -145,7 +145,7 @@ async function addReader(
   return { repositoryId, studentId };
 }
 
-/** @param work returns the number of received bytes @returns megabytes a second */
+/** @param work downloads the archive, and returns the number of received bytes @returns megabytes a second */
 async function rateOf(work: () => Promise<number>): Promise<number> {
   const startedAt = performance.now();
   const bytes = await work();

@@ -6,7 +6,7 @@ import type { SourceWarning } from '../../entities/knowledge/values.ts';
 import type { Gold, GoldBlock, GoldCell } from './gold.ts';
 import { canonical, tokensOf } from './tokens.ts';
 
-/** The result for a file: its passages and warnings, or the code that refuses it. */
+/** The result of a reader for a file: the passages and warnings, or the code with which the reader refuses the file. */
 export type Reading =
   | {
       result: 'read';
@@ -246,7 +246,7 @@ const isEmptyCell = (cell: string | undefined) => cell === undefined || ['', '-'
 
 /**
  * @param page the page on which the reader lost words; undefined if the file has no pages
- * @param code the code of the expected warning; undefined accepts any warning about a loss
+ * @param code the code of the expected warning; if undefined, any warning about lost text is accepted
  */
 function isWarned(warnings: readonly SourceWarning[], page: number | undefined, code?: string): boolean {
   return warnings.some(

@@ -74,7 +74,7 @@ export async function openHeldGround(): Promise<HeldGround> {
     last: () => last,
     async call(method, to, options) {
       last = undefined;
-      await source.query('DELETE FROM rate_limit_counters'); // otherwise a rate limit would refuse the measured calls
+      await source.query('DELETE FROM rate_limit_counters'); // without this, a rate limit would refuse the measured calls
       await fetch(holds, { method: 'POST' }).then((answer) => answer.arrayBuffer());
       const answer = await callAt(`http://127.0.0.1:${ports.api}`, method, to, options);
       const { longestMs } = (await (await fetch(holds)).json()) as { longestMs: number };

@@ -1,6 +1,5 @@
 /**
- * The contents that cost the most time to read, among the contents that the contract allows. The generated bodies do not contain such
- * contents.
+ * Of all contents that the contract allows, these take the most time to read. The generated request bodies do not contain such contents.
  */
 import type { DataSource } from 'typeorm';
 import type { OperationId } from '../../contract/contract.ts';

@@ -52,7 +52,7 @@ export async function emptyClub(source: DataSource, language: Language): Promise
   return club;
 }
 
-/** Adds a file of the library to the material of the club's agent. @returns the id of the source of this file */
+/** Adds a file of the library to the material of the club's agent. @returns the id of the source that belongs to this file */
 export async function addFile(
   source: DataSource,
   { clubId, agentId }: BenchClub,

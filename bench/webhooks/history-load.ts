@@ -1,4 +1,4 @@
-/** Fills the history of one endpoint with a given number of deliveries, none of which is older than retention allows. */
+/** Fills the history of one endpoint with a given number of deliveries. No delivery is older than the retention time. */
 import pg from 'pg';
 import { withoutLimits } from '../../entities/data-source.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
@@ -19,7 +19,7 @@ export interface History {
 }
 
 const tables = ['webhook_events', 'webhook_deliveries', 'webhook_attempts', 'webhook_bodies'] as const;
-/** The number of rows that one statement inserts. The transition table of such a statement fits into memory. */
+/** The number of rows that one statement inserts. The trigger's transition table for this number of rows fits into memory. */
 const chunk = 250_000;
 const historySeconds = retentionRules.historyMs / 1_000;
 
@@ -53,7 +53,7 @@ export async function loadHistory(db: Database, databaseUrl: string, history: Hi
     while ((await rollUpTallies(db, chunk)) > 0);
     // Vacuums the tables, because in production autovacuum keeps them in this state.
     await client.query(`VACUUM ANALYZE ${[...tables, 'webhook_tallies', 'webhook_tally_changes'].join(', ')}`);
-    await client.query(`CHECKPOINT`); // the load's pending writes must not count for later measurements
+    await client.query(`CHECKPOINT`); // writes of the load that are still pending must not slow down the later measurements
     const { rows } = await client.query<{ id: Id }>(
       `SELECT id FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending'`,
       [history.endpointId],

@@ -25,7 +25,7 @@ const measurements: Readonly<Record<string, (scene: Scene) => Promise<void>>> = 
 /** This measurement needs only Postgres. It uses a separate database, because it leaves five million rows. */
 const history = 'history';
 
-/** This measurement also uses a separate database, because it leaves a million facts. */
+/** This measurement also uses a separate database, because it leaves a million facts behind. */
 const claims = 'claims';
 
 /** This measurement needs a worker whose connection to Postgres can be slowed down. */

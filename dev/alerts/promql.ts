@@ -5,7 +5,7 @@
 export interface Asked {
   /** The metric. */
   readonly name: string;
-  /** Labels of its matchers. */
+  /** The labels in the matchers of the series. */
   readonly labels: readonly string[];
   /** The text of the expression before this metric, which shows how the metric is aggregated. */
   readonly before: string;

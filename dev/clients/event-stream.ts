@@ -3,7 +3,7 @@ import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 export interface ServerEvent {
   readonly event: string;
-  /** The parsed JSON from the event's `data` lines. */
+  /** The value that the JSON in the event's `data` lines contains. */
   readonly data: unknown;
 }
 

@@ -15,7 +15,7 @@ export interface ReceivedRequest {
   readonly path: string;
   /** Headers by name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The raw bytes, which the signature covers. */
+  /** The unchanged bytes of the body, over which the signature is computed. */
   readonly body: Buffer;
   readonly receivedAt: Date;
 }

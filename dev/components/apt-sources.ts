@@ -50,7 +50,7 @@ function addressesInStanzas(text: string): string[] {
 
 /**
  * Reads a field of a stanza. The value of the field may continue on the following lines, which then begin with a blank. @returns the words
- * of the value
+ * of the field's value
  */
 function wordsOf(stanza: string, field: string): string[] {
   const words: string[] = [];

@@ -17,13 +17,13 @@ export interface Source {
 }
 
 export interface Component {
-  /** The name in messages. */
+  /** The name of the component in messages. */
   readonly title: string;
   /** The name of the executable on the PATH and in the cache. */
   readonly executable: string;
   /** The version that the sources provide, and the name of its directory in the cache. */
   readonly version: string;
-  /** The environment variable that names the user's own executable. */
+  /** The environment variable with which the user can name an executable to use instead. */
   readonly variable: string;
   /** The sources, which are tried in this order. */
   readonly sources: readonly Source[];

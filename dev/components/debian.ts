@@ -21,8 +21,8 @@ interface DebianProgram {
 const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
 /**
- * A source that downloads packages by apt, with its own package lists, and unpacks them beside the executable. The executable is a script
- * that starts the program with the loader of its own release. Nothing is installed on the system.
+ * A source that downloads packages by apt, with separate package lists, and unpacks the packages next to the executable. The executable is
+ * a script. It starts the program with the dynamic loader of the program's Debian release. Nothing is installed on the system.
  */
 export function debianProgram({ suite, packages, file, executable }: DebianProgram): Source {
   return {

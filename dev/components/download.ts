@@ -12,7 +12,7 @@ import { runCommand } from '../stack/commands.ts';
 import type { Source } from './catalogue.ts';
 
 export interface Download {
-  /** Address of a .tar.gz. */
+  /** The address of a .tar.gz file. */
   readonly url: string;
   /**
    * The address of the publisher's list of checksums, if there is a list. The list has one line for each file: `<sha256> <file name>`,

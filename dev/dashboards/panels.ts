@@ -4,7 +4,7 @@ export interface Panel {
   readonly title: string;
   /** A Grafana unit: `s`, `short`, `ops`. */
   readonly unit: string;
-  /** The expressions in PromQL, each with the name of its line in the panel. */
+  /** The expressions in PromQL. Each expression has the name that its line in the panel shows. */
   readonly queries: readonly (readonly [expr: string, legend: string])[];
 }
 

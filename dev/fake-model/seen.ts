@@ -11,7 +11,7 @@ export type Outcome =
   | 'closed_by_client';
 
 export class SeenRequest {
-  /** 1 for the first. */
+  /** The number of the request; the first request has the number 1. */
   readonly number: number;
   /** The value of the header `request-id`. */
   readonly id: string;
@@ -23,7 +23,7 @@ export class SeenRequest {
   outcome: Outcome = 'open';
   /** The number of events that were sent. */
   events = 0;
-  /** The text that was sent. */
+  /** The text of the answer that was sent. */
   text = '';
   /** The time of each text delta, in milliseconds of the machine's steady clock ({@link steadyMs}). */
   readonly deltasAt: number[] = [];

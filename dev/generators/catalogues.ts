@@ -10,7 +10,7 @@ export type AnyCatalogue = Readonly<Record<string, string>>;
 type ArgumentType = 'number' | 'string';
 
 interface Message {
-  /** Types of the arguments by name, sorted. */
+  /** The types of the arguments, sorted by the names of the arguments. */
   arguments: ReadonlyMap<string, ArgumentType>;
   /** For each argument of a `select`, the options. */
   selects: ReadonlyMap<string, readonly string[]>;

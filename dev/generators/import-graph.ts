@@ -1,5 +1,5 @@
 /** Finds the imports between the folders of the product, and those imports that violate the order of the folders. */
-import fs, { readFileSync } from 'node:fs'; // globSync is imported from its module object, so that an older Node can print the message that refuses it.
+import fs, { readFileSync } from 'node:fs'; // an older Node has no export globSync, and must print its message
 import path from 'node:path';
 
 /**

@@ -26,7 +26,7 @@ export interface Mailbox {
   /** The file with a JSON line for every accepted message. A line is written before its sender gets the answer, so it proves that no
    * message was sent twice. */
   readonly logFile: string;
-  /** Accepted messages, newest first, without bodies. */
+  /** Returns the accepted messages without their bodies, the newest first. */
   summaries(filter?: MessageFilter): readonly Summary[];
   /** Accepted messages with bodies. */
   messages(filter?: MessageFilter): Promise<readonly Message[]>;

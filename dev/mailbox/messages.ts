@@ -11,7 +11,7 @@ export interface Envelope {
   readonly to: readonly string[];
 }
 
-/** A line of the log. */
+/** A line of the log, which describes one message. */
 export interface Summary {
   readonly id: string;
   /** ISO 8601, UTC. */

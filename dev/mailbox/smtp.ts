@@ -25,7 +25,7 @@ export type Fault = (
   readonly kept?: boolean;
 };
 
-/** The server, not yet listening, and its queue of faults. */
+/** Creates the server, which does not listen yet, and its queue of faults. */
 export function mailboxSmtp(accept: (envelope: Envelope, source: Buffer) => Promise<void>) {
   const faults: (Fault & { times: number })[] = [];
   const sockets = new Map<number, Socket>();

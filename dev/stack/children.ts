@@ -8,7 +8,7 @@ import path from 'node:path';
 import type { Environment } from '../../config.ts';
 
 export interface ChildOptions {
-  /** The name in messages. */
+  /** The name of the child in messages. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];

@@ -5,7 +5,7 @@ import type { PortName } from './ports.ts';
 export interface PartContext {
   /** The part's own directory, which already exists. */
   readonly directory: string;
-  /** The file of its output. */
+  /** The file for the output of the part. */
   readonly logFile: string;
   /** Whether the data must survive a power cut. This is true for the stack that a person starts, and false for tests. */
   readonly durable: boolean;

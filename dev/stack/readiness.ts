@@ -15,7 +15,7 @@ const pauseMs = 50;
 
 /**
  * Calls `attempt` every 50 ms until a call does not throw.
- * @param what the awaited event, as the error message names it
+ * @param what the awaited event, in words for the error message
  * @throws Problem when the process has ended, or when the time is over; the message then has the last failure
  */
 export async function until<T>(what: string, attempt: () => Promise<T>, wait: Wait): Promise<T> {

@@ -51,7 +51,7 @@ export async function lectureIsUploaded(scene: Scene, club: Club, lessonId: stri
     const { data, error } = await quiet.POST('/v1/clubs/{clubId}/media/{mediaId}/replace', { params, body });
     if (error && error.error.code !== 'media_mismatch')
       throw new Problem(`The video was not replaced: ${error.error.code}.`);
-    if (error) await sleep(500); // one of the two videos is being processed
+    if (error) await sleep(500); // one of the two videos is still being processed
     return data?.data;
   });
   if (seconds !== 7) throw new Problem('The lesson does not show the second take.');

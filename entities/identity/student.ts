@@ -1,4 +1,4 @@
-/** A student of one club. The row of a removed student stays as an id without name and e-mail. */
+/** A student of one club. The row of a removed student stays, but without the name and the e-mail. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

@@ -82,7 +82,7 @@ export class AgentSource {
   @Column({ type: 'jsonb', default: [] })
   warnings: SourceWarning[];
 
-  /** The version of the readers of the last reading (`readerVersion`); 0 before the first reading. */
+  /** The version of the readers (`readerVersion`) that last read the source; 0 before the first reading. */
   @Column({ type: 'integer', default: 0 })
   readerVersion: number;
 

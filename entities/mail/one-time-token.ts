@@ -15,7 +15,10 @@ export class OneTimeToken {
   @Column({ type: 'text' })
   purpose: TokenPurpose;
 
-  /** The SHA-256 of the token. Null for a code. The service finds a code by its student, and derives the code again to compare it. */
+  /**
+   * The SHA-256 of the token. Null for a code. The service finds the row of a code by the student, and derives the code again to compare it
+   * with the entered code.
+   */
   @Column({ type: 'bytea', nullable: true })
   @Index('one_time_tokens_hash', { unique: true })
   tokenHash: Buffer | null;

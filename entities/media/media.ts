@@ -223,7 +223,7 @@ export class Media {
   leaseUntil: Date | null;
 
   /**
-   * The number of errors since the last successful step. An error is a failure of the work itself, or a claim whose process died.
+   * The number of errors since the last successful step. A failure of the work counts as an error, and so does a claim whose process died.
    */
   @Column({ type: 'smallint', default: 0 })
   faultCount: number;

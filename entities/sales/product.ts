@@ -18,7 +18,7 @@ export class Product {
   @Column({ type: 'text' })
   platform: string;
 
-  /** The platform's id of the product, compared exactly. */
+  /** The id of the product on the sales platform. Ids are compared exactly. */
   @Column({ type: 'text' })
   externalId: string;
 

@@ -12,7 +12,7 @@ import { oneOf } from '../one-of.ts';
 @Index('sales_notices_connection', ['connectionId', 'receivedAt', 'id'])
 @Index('sales_notices_overdue', ['nextAttemptAt'], { where: `status = 'pending'` })
 @Index('sales_notices_kept', ['receivedAt'], { where: 'body IS NOT NULL' })
-/** The GIN index is created by its migration. */
+/** A migration creates the GIN index, so TypeORM must not create it. */
 @Index('sales_notices_addresses', { synchronize: false })
 /** A migration creates this index on the encrypted values, so TypeORM must not create it. */
 @Index('sales_notices_proof_key', { synchronize: false })

@@ -90,7 +90,7 @@ export class WebhookEndpoint {
   @Column({ type: 'timestamptz', nullable: true })
   lastSuccessAt: Date | null;
 
-  /** The secret, sealed under the endpoint's id. */
+  /** The signing secret, sealed with the endpoint's id as its context. */
   @Column({ type: 'bytea' })
   secret: Buffer;
 

@@ -1,4 +1,4 @@
-/** The sweeper: wakes overdue rows without a lease, and removes expired rows (ENG-5). */
+/** The sweeper. It wakes the workflows of overdue rows without a lease, and removes expired rows (ENG-5). */
 import type { DataSource } from 'typeorm';
 import { bulk } from '../../entities/facts/values.ts';
 import type { Database, Queries } from '../infra/postgres/database.ts';
@@ -23,7 +23,7 @@ const sweepRound = 'sweep';
 const removedARound = 1_000;
 /** The time for which the network address of a sign-up is stored. The limit of sign-ups counts the sign-ups of this time (DEC-62). */
 const signUpNetworkMs = 3_600_000;
-/** The time for which the row of a mail that was sent is stored. */
+/** The time for which the row of a mail is stored after the mail was sent. */
 const mailHistoryMs = 30 * 86_400_000;
 
 /** Some kinds of rows could not be read. Overdue rows of the other kinds were woken. */

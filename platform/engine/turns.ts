@@ -12,7 +12,7 @@ import { anotherIsCurrent } from './releases.ts';
 
 /** The time for which a relay may work on a claimed row. Afterwards another relay may claim the row. */
 const leaseSeconds = 30;
-/** The wait after a failure. It doubles with each further failure, up to the longest wait. */
+/** The pause of a row after its first failure. Each further failure doubles the pause, up to the longest pause. */
 const backoff = { seconds: 5, longestSeconds: 600 } as const;
 
 /** The free capacity of a relay. */
@@ -21,7 +21,7 @@ export interface Room {
   limit: number;
   /** The maximum number of bulk rows that the claim returns. */
   bulk: number;
-  /** The limit of rows of one club, including the rows that this relay is handling. */
+  /** The maximum number of rows of one club. The rows that this relay is already handling count for this limit. */
   perClub: number;
   /** The limit of bulk rows of one club, including the bulk rows that this relay is handling. */
   bulkPerClub: number;
@@ -84,7 +84,7 @@ function beginOf({ since, lookedAt, tookMs }: Front): Date | undefined {
 }
 
 /**
- * Records where the next claim begins.
+ * Records the position at which the next claim begins to read.
  * @param since the due time from which this claim read rows; undefined if the claim read all rows
  * @param oldest the due time of the oldest free row, if known
  */

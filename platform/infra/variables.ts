@@ -96,7 +96,7 @@ const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code
 /** The parts that the functions below have in common. */
 interface Rule<T> {
   kind: string;
-  /** The value that replaces a missing or invalid text. */
+  /** The value that is used in place of a missing or invalid text, so that reading can continue. */
   standIn: T;
   /** @param given not empty */
   parse: (input: string) => Parsed<T>;

@@ -26,7 +26,7 @@ export interface StripperOptions {
   images?: 'none' | 'library' | 'web';
 }
 
-/** A decided piece of the input: its length in the input, and the text that replaces it. */
+/** A piece of the input for which the output is decided: the length of the piece, and the text that replaces it. */
 interface Taken {
   length: number;
   text: string;
@@ -96,8 +96,8 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
   }
 
   /**
-   * Classifies a line. If the line is blank, a fence or code, the function consumes the whole line. It consumes no character of any other
-   * line.
+   * Finds the kind of a line. If the line is blank, a fence or code, the function consumes the whole line. Otherwise it consumes no
+   * character.
    */
   function lineStart(at: number, isEnd: boolean): Taken | undefined {
     const end = rest.indexOf('\n', at);
@@ -210,7 +210,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     return { length: 1, text: '<' };
   }
 
-  /** A code span that opens and closes on one line stays unchanged. Any other backticks leave the paragraph in doubt. */
+  /** A code span that opens and closes on one line stays unchanged. After any other backtick, the code in the paragraph is in doubt. */
   function backticks(at: number, isEnd: boolean): Taken | undefined {
     if (lineEnd === undefined || (lineEnd !== -1 && lineEnd < at)) lineEnd = rest.indexOf('\n', at);
     const read = rest.slice(at, lineEnd === -1 ? undefined : lineEnd);

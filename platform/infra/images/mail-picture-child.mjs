@@ -89,7 +89,7 @@ function isAnimatedPng(format) {
   return false;
 }
 
-/** An AVIF is an animation if its first box contains the brand of image sequences. */
+/** An AVIF file is an animation if its first box names the brand of image sequences. */
 function isImageSequence(format) {
   if (format !== 'heif') return false;
   const end = Math.min(bytes.readUInt32BE(0), bytes.length);

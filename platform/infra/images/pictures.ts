@@ -32,7 +32,7 @@ export interface PictureProcess {
    */
   cpuSeconds: number;
   maxHeapMb: number;
-  /** The WebAssembly memory; absent if the process uses none. */
+  /** The limit of WebAssembly memory; absent if the process uses no WebAssembly. */
   maxWasmMb?: number;
 }
 

@@ -252,7 +252,7 @@ async function valuesOfOtherKeys(db: Queries, vault: Vault): Promise<KeyProblem[
 /**
  * Reads the different beginnings of values that may name a key. A value of an earlier release names no key, but one of 256 such values
  * looks by chance as if it named one. Such a value opens here, and needs no separate query.
- * @returns the beginnings whose values do not open. There is at most one more of them than a message can name
+ * @returns the beginnings whose values do not open. The list has at most one item more than a message can name
  */
 async function lockedBeginnings(db: Queries, column: SealedColumn, vault: Vault): Promise<Buffer[]> {
   const locked: Buffer[] = [];

@@ -53,8 +53,8 @@ export function startTelemetry(env: Environment, name: string): void {
 }
 
 /**
- * Makes packages traceable that are loaded from now on. Without this hook, Koa is silently not traced, because we import it as an ES
- * module.
+ * Makes it possible to trace packages that are loaded from now on. Without this hook, Koa would not be traced, and without any message,
+ * because we import it as an ES module.
  */
 export function hookPackages(): void {
   register({ include: [...wrapped] });

@@ -72,7 +72,7 @@ const keptMs = 60_000;
  * @param options.uses the number of pieces of work that a thread does before it is replaced
  */
 export function createThreads(module: URL, bounds: ThreadBounds, { uses }: { uses: number }): Threads {
-  /** The idle threads as a stack: the newest idle thread is used first, so surplus threads stay idle and expire. */
+  /** The idle threads, as a stack. The thread that became idle last is used first, so threads that are not needed stay idle and expire. */
   const idle: Thread[] = [];
 
   function keep(thread: Thread): void {

@@ -6,7 +6,7 @@ import type { FfmpegBounds, runFfmpeg } from './ffmpeg.ts';
 export interface FfmpegFinding {
   /** The absolute path; absent if there is no such program. */
   readonly file?: string;
-  /** The version that it prints, such as `7.1.5-0+deb13u1`. */
+  /** The version that the program prints, such as `7.1.5-0+deb13u1`. */
   readonly version?: string;
   /** A clause about the flaw of the program, which follows the program's name in a message. Absent if the program works. */
   readonly flaw?: string;

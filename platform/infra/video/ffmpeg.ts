@@ -9,7 +9,7 @@ export type FfmpegBounds = Pick<ProgramBounds, 'timeMs' | 'memoryMb' | 'fileByte
 /** `failed`: ffmpeg failed or exceeded a bound. `absent`: there is no such executable file. */
 export type FfmpegOutcome = 'done' | 'failed' | 'absent';
 
-/** The name of ffmpeg, which is found on the PATH unless a deployment names another file. */
+/** The default name of ffmpeg, which is searched on the PATH. A deployment can name a different file. */
 export const usualFfmpeg = 'ffmpeg';
 
 /** The part of our environment that ffmpeg inherits. It contains no secret. */

@@ -14,7 +14,7 @@ export interface SearchRules {
    * use the index.
    */
   readonly common: number;
-  /** The number of records that are read for a common text. */
+  /** The number of records that a search reads if the text is common. */
   readonly walk: number;
   /** The number of records that are read for a text without a trigram. */
   readonly walkWithoutIndex: number;

@@ -128,7 +128,7 @@ async function bareRate(scene: Scene, message: HandedMessage, count: number): Pr
   return rateOf(await scene.state());
 }
 
-/** @returns a message as a campaign hands it over to the mail server */
+/** @returns a message that is the same as a campaign's message to the mail server */
 async function messageOf(scene: Scene): Promise<HandedMessage> {
   const clubId = await clubWithoutRate(scene.db);
   await haveStudents(scene.db.source, clubId, 1);

@@ -43,7 +43,7 @@ interface Asked {
   arrivals: Mailbox['arrivals'];
 }
 
-/** @returns the milliseconds from each request of a sign-in code to the arrival of its mail */
+/** @returns for each requested sign-in code, the milliseconds from the request to the arrival of the mail */
 export async function askForCodes({ db, vault, clubId, arrivals }: Asked): Promise<number[]> {
   const requestTimes = new Map<string, number>();
   await steadily(

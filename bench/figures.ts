@@ -129,7 +129,7 @@ export function recordLine(line: string, values: Readonly<Record<string, number>
 
 /**
  * Writes the figures of this process into the file of its suite.
- * @returns the file's path from the project's directory
+ * @returns the path of the file, relative to the project's directory
  * @throws Error if no line was recorded, for example because the suite measured only a part of the gold set
  */
 export function saveRun(suite: string): string {

@@ -114,7 +114,7 @@ function stepOf(world: World, operation: ContractOperation, inPath: Wishes['inPa
   }
 }
 
-/** Returns a valid request. The request for a list asks for the largest page. */
+/** Returns a valid request for the operation. A request for a list asks for the largest page. */
 function generated(world: World, operation: ContractOperation, seed: number, wished = wishes): RequestStep {
   const step = generateRequest(new Draw(seed), operation, `${operation.operationId}-${seed}`, world, wished);
   const isList = operation.parameters.some(({ name }) => name === 'page_size');

@@ -34,7 +34,7 @@ async function makePicturesOf(image: Buffer): Promise<void> {
   await makeMailPicture(image);
 }
 
-/** The file that each measurement uploads, and the work that creates the file's pictures. */
+/** For each measurement, the file that it uploads, and the work that creates the pictures of this file. */
 const subjects: Readonly<Record<'images' | 'pages', () => Promise<Subject>>> = {
   async images() {
     const bytes = await camera();

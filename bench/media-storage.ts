@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- media storage` measures reads and writes of a club's library with 1,000 and with 1,000,000 files (MED-20). It measures
- * the storage usage, the plan, the list of files, a reservation, and the queue of files.
+ * how long these take: the storage usage, the plan, the list of files, a reservation, and the queue of files.
  */
 import { readConfig } from '../config.ts';
 import { mediaUses } from '../domain/contexts.ts';

@@ -50,8 +50,8 @@ export async function benchMedia(selection: readonly string[]): Promise<void> {
 }
 
 /**
- * A ZIP64 archive of 100,000 entries, a JPEG of 750,000 segments, and a truncated PNG of 15 MB. Earlier versions needed seconds for each of
- * these files.
+ * Hostile files: a ZIP64 archive of 100,000 entries, a JPEG of 750,000 segments, and a truncated PNG of 15 MB. Earlier versions of the
+ * service needed seconds for each of these files.
  */
 const hostile = [
   archiveOfManyEntries(),

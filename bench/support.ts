@@ -52,7 +52,7 @@ export async function onFreshStack(
     PATH: process.env['PATH'] ?? '',
     HOME: os.homedir(),
     ...allocatorSettings,
-    // The configuration needs an address for every part, even if the benchmark does not start that part.
+    // Substitute addresses. The configuration needs an address for every part, even if the benchmark does not start this part.
     SMTP_URL: 'smtp://127.0.0.1:9',
     S3_ENDPOINT: 'http://127.0.0.1:9',
     S3_ACCESS_KEY_ID: 'unused',
@@ -110,7 +110,7 @@ export function laneSettings(): Record<string, string> {
  * Checks every 25 ms, or less often, until the condition is true.
  * @param what the awaited condition, in words for the message
  * @param options.progressSoFar returns the progress, in words for the message
- * @throws Error if the condition is not true in time
+ * @throws Error if the condition does not become true in time
  */
 export async function waitUntil(
   what: string,

@@ -148,7 +148,7 @@ function post(port: number, path: string, body: object): Promise<Response> {
   });
 }
 
-/** @throws Error if an answer is unexpected */
+/** @throws Error if an answer has an unexpected status */
 async function timed(port: number, path: string, body: object, expected: number): Promise<number> {
   const begin = performance.now();
   const answer = await post(port, path, body);

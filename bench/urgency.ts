@@ -136,7 +136,8 @@ async function measureRounds(scene: Scene): Promise<void> {
 
 /**
  * Asks for codes and questions at a steady rate.
- * @returns the milliseconds until each mail arrived, and until the first words of each answer
+ * @returns for each code, the milliseconds until its mail arrived, and for each question, the milliseconds until the first words of the
+ * answer
  */
 async function measure({ db, vault, api, students, clubId, arrivals }: Scene): Promise<Delays> {
   const requestTimes = new Map<string, number>();

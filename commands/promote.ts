@@ -79,7 +79,8 @@ export async function main(): Promise<void> {
 export async function promote({ withinMs = pollersWithinMs, queues = taskQueues, ...deps }: Promotion): Promise<void> {
   const { db, build, say } = deps;
   const { buildId, version } = build;
-  await deleteObsolete(deps); // At the limit of versions, a new version can register only after another version is deleted (temporalio/temporal#10737).
+  // When the limit of versions is reached, a new version can register only after an old version is deleted (temporalio/temporal#10737).
+  await deleteObsolete(deps);
   await untilPolled(deps, queues, withinMs);
   say(`The workers of version ${version}, build ${buildId}, poll all ${queues.length} task queues.`);
   let before: Build | undefined;

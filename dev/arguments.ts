@@ -14,7 +14,7 @@ export interface StartArguments {
   readonly fakeModel: boolean;
   /** Whether the command only installs the components of the stack and of the tests. */
   readonly components: boolean;
-  /** The language of the tour, its club and its people. */
+  /** The language of the tour, and of the club and the people in the tour. */
   readonly language: OfferedLanguage;
 }
 

@@ -45,7 +45,7 @@ export async function buildInto(directory: string): Promise<Build & { files: num
   return { ...record, files: filesIn(directory).length };
 }
 
-/** @returns the files of {@link assets}, from the project's directory */
+/** @returns the files of {@link assets}, with paths relative to the project's directory */
 export function assetFiles(): string[] {
   return assets.flatMap((pattern) => fs.globSync(pattern, { cwd: projectDirectory })).toSorted();
 }

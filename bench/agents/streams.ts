@@ -16,7 +16,7 @@ const characters = 24;
 const delayMs = 20;
 /** The rate of questions: 20 students a second ask, one after another. */
 const startEveryMs = 50;
-/** The seconds of cost measurement while all streams run. */
+/** The duration of the cost measurement, in seconds. All streams run during this time. */
 const costSeconds = 4;
 /**
  * The time for which each answer continues after the last stream has started. In this time, the last first pieces arrive, and the cost is

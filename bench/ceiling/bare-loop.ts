@@ -1,5 +1,6 @@
 /**
- * The bare loop of a webhook queue, in a process like our worker's. The loop claims rows of one table, posts each row, and records the
+ * The bare loop of a webhook queue. It runs in a separate process, like our worker. The loop claims rows of one table, posts each row, and
+ * records the
  * ended posts.
  */
 import { readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * The bare engine, in a process like our worker's: it starts workflows eagerly on the worker's own connection, with as many parallel
- * starts as the relay.
+ * The bare engine, in a separate process like our worker. It starts workflows eagerly on the worker's own connection. It makes as many
+ * starts in parallel as the relay.
  */
 import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';

@@ -31,7 +31,10 @@ const minutes = 15;
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** One booking, made by the API or by a bare insert. Sixteen bookings run in parallel, and each has another mentor and another student. */
+/**
+ * One booking, made by the API or by a bare insert. Sixteen bookings run in parallel, and each has a different mentor and a different
+ * student.
+ */
 interface Booking {
   mentor: number;
   student: number;

@@ -29,7 +29,7 @@ export async function measureDigests(): Promise<void> {
   });
 }
 
-/** @returns the duration in milliseconds */
+/** @returns the duration of the digest in milliseconds */
 async function oneDigest({ db, state, forget }: Scene, students: number): Promise<number> {
   const clubId = await clubWithoutRate(db);
   await haveStudents(db.source, clubId, students);

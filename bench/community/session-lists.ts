@@ -1,5 +1,5 @@
 /**
- * Reads of students and administrators of mentoring sessions, with 1,000 and with 1,000,000 sessions of one club. A mentor has at most
+ * Measures how students and administrators read mentoring sessions. One club has 1,000 and then 1,000,000 sessions. A mentor has at most
  * one session a day, so a larger club has more mentors. A seventh of all sessions is in the future.
  */
 import pg from 'pg';

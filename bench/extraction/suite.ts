@@ -43,7 +43,7 @@ export async function readGold(gold: Gold): Promise<Reading> {
   return extract(source, { onPage: () => {}, signal: new AbortController().signal });
 }
 
-/** Returns the line of figures for some files. @param name their kind */
+/** Returns the line of figures that is printed for these files. @param name their kind */
 export function figuresOf(name: string, judgements: readonly Judgement[]): string {
   const text = (key: string, value: number | undefined) =>
     isShare(key) ? (value?.toFixed(2) ?? 'none') : String(value);

@@ -1,5 +1,6 @@
 /**
- * Of all contents that the contract allows, these take the most time to read. The generated request bodies do not contain such contents.
+ * These contents take the most time to read among all contents that the contract allows. The generated request bodies do not contain such
+ * contents.
  */
 import type { DataSource } from 'typeorm';
 import type { OperationId } from '../../contract/contract.ts';

@@ -18,7 +18,10 @@ export interface BenchClub {
   passages: number;
 }
 
-/** @returns a club with an agent that answers from these documents, each a PDF of the library that was read and split */
+/**
+ * @returns a club with an agent that answers from these documents. Each document is a PDF of the library, and is read and split into
+ * passages
+ */
 export async function indexClub(
   source: DataSource,
   language: CorpusLanguage,
@@ -90,7 +93,7 @@ export async function addPassages(
   );
 }
 
-/** The number of passages of a copied file. */
+/** The number of passages in each copied file. */
 const usualFileLength = 100;
 
 /**

@@ -148,7 +148,7 @@ async function timesOf(
 
 const percentiles = (took: readonly number[]) => ({ p50: quantile(took, 0.5), p95: quantile(took, 0.95) });
 
-/** Expensive questions: only very common words, and more of them than a person would write. */
+/** Expensive questions. They have only very common words, and more words than a person would write. */
 const heavy = {
   common: 'system files and user packages with the configuration of a network',
   long: 'How do I configure the network, the packages, the users and the files of a system with a server? '.repeat(80),

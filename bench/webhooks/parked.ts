@@ -12,7 +12,7 @@ const parked = Number(process.env['PARKED'] ?? 10_000);
  * measured speed is much higher.
  */
 const limitMs = 60_000 + (parked * 1_000) / 15;
-/** The number of facts that bring the worker's memory to its working size before the measurement without parked deliveries. */
+/** The number of facts that are delivered before the first measurement. They make the worker's memory grow to its working size. */
 const warmUpFacts = 500;
 const costSeconds = 15;
 const healthyEveryMs = 200;

@@ -224,14 +224,17 @@ export async function deliverBacklog(
   const timeoutMs = limitFor(count);
   const arrived = () => arrivals.size - arrivedBefore;
   const progressSoFar = () => `${arrived()} have arrived`;
-  // Counting rows in Postgres uses the CPU of the machine that is measured. So rows are counted only after all deliveries have arrived.
+  // Counting rows in Postgres uses CPU, which would affect the measurement. So rows are counted only after all deliveries have arrived.
   await waitUntil(`${count} facts arrive`, () => arrived() >= count, { timeoutMs, progressSoFar });
   const areRecorded = async () => (await countSucceeded(db, clubs)) - before >= count;
   await waitUntil(`${count} deliveries are recorded`, areRecorded, { timeoutMs, progressSoFar });
   return (count * 1_000) / (performance.now() - started);
 }
 
-/** Commits `count` facts of the clubs, in rotation and in one transaction. @param from the index of the club that gets the first fact */
+/**
+ * Commits `count` facts of the clubs, in rotation and in one transaction. @param from the index of the club that gets the first fact; the
+ * others follow in rotation
+ */
 export async function commitTogether(
   db: Database,
   seeded: readonly BenchClub[],

@@ -90,7 +90,7 @@ async function benchBrownOut(): Promise<void> {
     await warmUp(scene);
     await measureBrownOut(scene, line);
     await scene.clear();
-    // The worker must end while its connection still works.
+    // The worker must end before its connection to Postgres is closed.
   }, throughLine).finally(() => line?.stop());
 }
 

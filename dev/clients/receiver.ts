@@ -43,7 +43,7 @@ export interface ReceiverOptions {
 }
 
 export interface Receiver {
-  /** `https://127.0.0.1:<port>` without a path. */
+  /** The address of the receiver, `https://127.0.0.1:<port>`, without a path. */
   readonly url: string;
   readonly port: number;
   /** Oldest first. */

@@ -43,7 +43,7 @@ const redisVersion = '6.2';
 const redisPatch = '6.2.14';
 /** The version of the package on npm. The other source, playwright-core, downloads the build with which playwright-core was tested. */
 const chromiumVersion = '153.0.0';
-/** The version of the packages, which differs for each platform. */
+/** The versions of the packages. Each platform has a different version. */
 const ffmpegVersion = '4.1';
 const ffmpegPackages = {
   'linux-x64': '@ffmpeg-installer/linux-x64@4.1.0',

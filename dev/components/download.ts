@@ -37,7 +37,7 @@ const maxRedirects = 5;
  */
 const bufferBytes = 1_000_000_000;
 
-/** A source that downloads an archive and extracts one executable; honours HTTPS_PROXY and NO_PROXY. */
+/** A source that downloads an archive and extracts one executable. It uses the proxy of HTTPS_PROXY, except for the hosts of NO_PROXY. */
 export function downloadArchive(archive: Archive): Source {
   return {
     title: archive.url,
@@ -48,7 +48,7 @@ export function downloadArchive(archive: Archive): Source {
   };
 }
 
-/** Downloads an archive into a directory and unpacks it there. @throws Error if its checksum is wrong */
+/** Downloads an archive into a directory and unpacks it there. @throws Error if the checksum of the archive is wrong */
 export async function unpackDownload(
   { url, checksums }: Download,
   directory: string,
@@ -84,7 +84,10 @@ async function publishedChecksum(checksums: string, url: string): Promise<string
   return found.toLowerCase();
 }
 
-/** Saves the content of an address; honours HTTPS_PROXY and NO_PROXY. @returns the SHA-256 of the content, in hexadecimal */
+/**
+ * Saves the content of an address. Uses the proxy of HTTPS_PROXY, except for the hosts of NO_PROXY. @returns the SHA-256 of the content, in
+ * hexadecimal
+ */
 export async function saveDownload(url: string, file: string, report: (line: string) => void): Promise<string> {
   const { body, headers } = await get(url);
   const total = Number(headers['content-length'] ?? 0);

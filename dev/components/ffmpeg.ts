@@ -49,7 +49,7 @@ const codecs = [
 ];
 const pressTimeoutMs = 60_000;
 
-/** Encodes a second of video and sound with each codec. @throws Error when an encoding fails; the message gives the reason */
+/** Checks each codec: encodes one second of video and sound with it. @throws Error when an encoding fails; the message gives the reason */
 export async function pressesVideo(program: string): Promise<void> {
   const formats = ['-f', 'lavfi', '-i', 'testsrc=s=64x64:d=1', '-f', 'lavfi', '-i', 'sine=d=1'];
   for (const pressed of codecs) {

@@ -9,7 +9,7 @@ interface Wanted {
    */
   readonly pattern: RegExp;
   readonly oldest: string;
-  /** Arguments that print the version; `--version` if absent. */
+  /** The arguments with which the program prints its version; `--version` if absent. */
   readonly args?: readonly string[];
   /** The clause that is reported for a version that is too old. */
   readonly found?: (version: string) => string;

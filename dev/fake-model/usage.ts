@@ -19,7 +19,7 @@ const lookBack = 20;
 const contextWindow = 200_000;
 
 export interface PromptUse {
-  /** Tokens that are neither read from the cache nor written to it. */
+  /** The number of tokens that are neither read from the cache nor written to it. */
   readonly input: number;
   readonly cacheWrite: number;
   readonly cacheRead: number;

@@ -1,4 +1,7 @@
-/** The mailbox in a browser, and as JSON. A message can contain anything, so its HTML is shown only inside a sandbox. */
+/**
+ * Shows the mailbox in a browser, and returns its messages as JSON. A message can contain anything, so its HTML is shown only inside a
+ * sandbox.
+ */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { Message, MessageStore, Summary } from './messages.ts';
 

@@ -84,7 +84,7 @@ async function createBuckets(endpoint: string, secretAccessKey: string): Promise
   try {
     for (const Bucket of Object.values(buckets)) {
       await client.send(new CreateBucketCommand({ Bucket })).catch((error: unknown) => {
-        // The bucket already exists from an earlier run.
+        // The error means that the bucket already exists from an earlier run.
         if (!(error instanceof Error && error.name.startsWith('BucketAlready'))) throw error;
       });
     }

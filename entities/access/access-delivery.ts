@@ -58,7 +58,7 @@ export class AccessDelivery {
   @Column({ type: 'boolean', default: false })
   free: boolean;
 
-  /** The length of access from its beginning, in days. Null if the access has no end. */
+  /** The duration of a student's access in days, from the beginning of the access. Null if the access has no end. */
   @Column({ type: 'integer', nullable: true })
   accessDays: number | null;
 

@@ -37,7 +37,7 @@ export class StudentImport {
   @Column({ type: 'jsonb' })
   format: FileFormat;
 
-  /** Columns of the file that the import does not know. */
+  /** The columns of the file that the import does not use, because it does not know their names. */
   @Column({ type: 'text', array: true })
   ignoredColumns: string[];
 

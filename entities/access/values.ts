@@ -15,7 +15,7 @@ export const enrollmentSources = [
 ] as const;
 export type EnrollmentSource = (typeof enrollmentSources)[number];
 
-/** The sources of enrollments whose origin is a sale. */
+/** The causes of enrollments that result from a sale. */
 export const saleSources = ['purchase', 'subscription'] as const satisfies readonly EnrollmentSource[];
 
 export const revocationReasons = ['refund', 'cancellation', 'revocation', 'removal'] as const;

@@ -78,7 +78,7 @@ export class AutomationRun {
   @Column({ type: 'uuid' })
   causeId: string;
 
-  /** The reentry rule of the run's version. The keys of the run depend on this rule. */
+  /** The reentry rule of the version that the run uses. The unique keys of the run depend on this rule. */
   @Column({ type: 'text' })
   reentry: Reentry;
 

@@ -34,7 +34,7 @@ export class Automation {
   @Column({ type: 'jsonb' })
   draft: object;
 
-  /** The revision of name and draft. Each change increases the revision (AUTO-8). */
+  /** The revision of the name and the draft. Each change of either increases the revision (AUTO-8). */
   @Column({ type: 'integer', default: 1 })
   revision: number;
 
@@ -46,7 +46,7 @@ export class Automation {
   @Column({ type: 'integer', default: 0 })
   versionCount: number;
 
-  /** The kind of the trigger of the published version. */
+  /** The kind of trigger that the published version has. */
   @Column({ type: 'text', nullable: true })
   triggerKind: TriggerKind | null;
 

@@ -5,7 +5,7 @@ export const priorities = [0, 1, 2] as const;
 export type Priority = (typeof priorities)[number];
 export const bulk = 2 satisfies Priority;
 
-/** The lists that have tallies. Triggers maintain them, except for events of mails: the transaction that records an event counts it. */
+/** The lists that have tallies. Triggers update the tallies. Only events of mails are counted by the transaction that records the event. */
 export const talliedLists = [
   'students',
   'enrollments',

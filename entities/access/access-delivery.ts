@@ -54,7 +54,7 @@ export class AccessDelivery {
   @Index('access_deliveries_cohort')
   cohortId: string | null;
 
-  /** Whether the delivery is granted at each sign-up. */
+  /** Whether each student who signs up gets the delivery. */
   @Column({ type: 'boolean', default: false })
   free: boolean;
 

@@ -1,6 +1,6 @@
 /**
- * A student's submission for an assignment, with all attempts. Each student has at most one row per assignment. The row is deleted with its
- * student.
+ * A student's submission for an assignment, with all attempts. Each student has at most one row per assignment. The row is deleted when the
+ * student is removed.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';

@@ -1,6 +1,6 @@
 /**
- * One student's way through one version of an automation. The row is never deleted, because its keys make sure that one fact does not start
- * the run twice. The row stores the current step and the end of the wait. The workflow itself stores nothing and only waits.
+ * One student's way through one version of an automation. The row is never deleted, because its unique keys prevent one fact from starting
+ * two runs. The row stores the current step and the end of the wait. The workflow itself stores nothing and only waits.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';

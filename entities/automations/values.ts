@@ -32,7 +32,7 @@ export type RunStatus = (typeof runStatuses)[number];
 export const exitReasons = ['exit_step', 'exit_when', 'access_lost', 'archived', 'by_hand', 'student_removed'] as const;
 export type ExitReason = (typeof exitReasons)[number];
 
-/** The kinds of records that a definition or a run can name. */
+/** The kinds of records to which a definition or a run can refer. */
 export const referredKinds = ['delivery', 'cohort', 'product', 'tag', 'lesson', 'course', 'level'] as const;
 export type ReferredKind = (typeof referredKinds)[number];
 

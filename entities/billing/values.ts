@@ -37,5 +37,5 @@ export const eventOutcomes = [
 ] as const;
 export type EventOutcome = (typeof eventOutcomes)[number];
 
-/** The outcomes of events that count for the club's plan. */
+/** The outcomes of those events that the club's plan follows. */
 export const followedOutcomes = ['applied', 'outdated'] as const satisfies readonly EventOutcome[];

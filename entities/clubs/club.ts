@@ -15,7 +15,7 @@ export class Club {
   @Column({ type: 'text' })
   name: string;
 
-  /** Part of the classroom's host name. Unique among all clubs. */
+  /** The slug, which is a part of the classroom's host name. It is unique among all clubs. */
   @Column({ type: 'text', unique: true })
   slug: string;
 

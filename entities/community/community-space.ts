@@ -37,7 +37,7 @@ export class CommunitySpace {
   @Column({ type: 'boolean', default: false })
   hidden: boolean;
 
-  /** Whether students with access become members automatically. */
+  /** Whether students who get access automatically become members. */
   @Column({ type: 'boolean', default: false })
   autoJoin: boolean;
 

@@ -67,6 +67,6 @@ export interface FactDetails {
   previousCohortId?: string;
   /** The times at which automations started one another on the way to this fact, with the oldest first (AUTO-14). */
   links?: readonly string[];
-  /** The run of the automation whose step recorded the fact. */
+  /** The automation run in which a step recorded the fact. */
   runId?: string;
 }

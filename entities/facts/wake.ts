@@ -37,8 +37,8 @@ export class Wake {
   subjectId: string;
 
   /**
-   * The search attributes that the run gets if this wake starts the run. An operator finds the run by them. They contain only ids and event
-   * types.
+   * The search attributes that the run gets if this wake starts the run. Operators use these attributes to find the run. They contain only
+   * ids and event types.
    */
   @Column({ type: 'jsonb' })
   attributes: Readonly<Record<string, string>>;

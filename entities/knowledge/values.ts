@@ -22,7 +22,7 @@ export const sourceWarningCodes = [
   'hidden_left_out',
   /** A scanned page whose words OCR has recognized. No content is missing, but the words may have mistakes. */
   'read_by_ocr',
-  /** A scanned page that OCR did not read, because the program failed, is missing, or reached a bound. */
+  /** A scanned page that OCR did not read. The OCR program failed, is missing, or reached a bound. */
   'ocr_failed',
 ] as const;
 export type SourceWarningCode = (typeof sourceWarningCodes)[number];

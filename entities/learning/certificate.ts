@@ -106,7 +106,7 @@ export class Certificate {
   @Column({ type: 'timestamptz', nullable: true })
   revokedAt: Date | null;
 
-  /** The reason of the revocation. It becomes null when the student is removed, because it may mention the person. */
+  /** The reason for the revocation. It becomes null when the student is removed, because the text may mention the person. */
   @Column({ type: 'text', nullable: true })
   revokedReason: string | null;
 

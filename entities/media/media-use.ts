@@ -15,7 +15,10 @@ export class MediaUse {
   @PrimaryColumn({ type: 'text' })
   kind: MediaUseKind;
 
-  /** The id of the lesson, course, agent, campaign, automation, version, assignment, review, repository, space or post. */
+  /**
+   * The id of the record that uses the file: a lesson, course, agent, campaign, automation, version, assignment, review, repository, space
+   * or post.
+   */
   @PrimaryColumn({ type: 'uuid' })
   placeId: string;
 

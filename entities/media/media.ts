@@ -127,7 +127,10 @@ export class Media {
   @Column({ type: 'text', nullable: true })
   mime: string | null;
 
-  /** The size in bytes. Null until the size is settled. The club's storage counts the size from then until the file is erased (MED-20). */
+  /**
+   * The final size in bytes. Null until the size is known for certain. From then until the file is erased, the club's storage includes this
+   * size (MED-20).
+   */
   @Column({ type: 'bigint', nullable: true })
   sizeBytes: string | null;
 
@@ -200,7 +203,7 @@ export class Media {
   erasedAt: Date | null;
 
   /**
-   * The time at which the expiry run of the file next looks at the file. This run first warns the administrators and later removes the
+   * The time at which the expiry run of the file next checks the file. This run first warns the administrators and later removes the
    * file. Null for files that stay (MED-10).
    */
   @Column({ type: 'timestamptz', nullable: true })

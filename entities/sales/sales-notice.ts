@@ -42,7 +42,7 @@ export class SalesNotice {
   @Column({ type: 'text', array: true, default: '{}' })
   addresses: string[];
 
-  /** The student that the notice is about, as soon as it is known. */
+  /** The student that the notice is about. Null until the student is known. */
   @Column({ type: 'uuid', nullable: true })
   studentId: string | null;
 

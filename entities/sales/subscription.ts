@@ -71,7 +71,7 @@ export class Subscription {
   @Column({ type: 'timestamptz', nullable: true })
   endLooksAt: Date | null;
 
-  /** The time at which the access reached its recorded end. */
+  /** The time at which the access really ended, because its recorded end was reached. */
   @Column({ type: 'timestamptz', nullable: true })
   accessEndedAt: Date | null;
 

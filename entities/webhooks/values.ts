@@ -59,6 +59,6 @@ export const failureCauses = [
 ] as const;
 export type FailureCause = (typeof failureCauses)[number];
 
-/** The length of the time that a tally covers. */
+/** The period for which a tally counts: a day or an hour. */
 export const tallySpans = ['day', 'hour'] as const;
 export type TallySpan = (typeof tallySpans)[number];

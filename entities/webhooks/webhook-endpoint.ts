@@ -83,7 +83,7 @@ export class WebhookEndpoint {
   @Column({ type: 'smallint', default: 0 })
   releasePage: number;
 
-  /** The time at which the endpoint was last enabled again. Null if it was never paused or disabled. */
+  /** The time at which the endpoint was last enabled again after it was paused or disabled. Null if this never happened. */
   @Column({ type: 'timestamptz', nullable: true })
   enabledAt: Date | null;
 

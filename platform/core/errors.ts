@@ -1,4 +1,7 @@
-/** The only error type for callers. An error has a `code` of the contract, the status of that code, and a message for people. */
+/**
+ * The only type of error that callers of the API get. An error has a `code` of the contract, the status of that code, and a message for
+ * people.
+ */
 import { errorStatus, type ErrorCode } from './error-codes.ts';
 
 /** Further details of an error, in addition to its code and its message. */

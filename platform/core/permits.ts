@@ -8,8 +8,8 @@ export interface Permits<Key> {
   /** @returns a function that releases the permit; undefined if no permit is free for the key */
   tryAcquire(key: Key): ReleasePermit | undefined;
   /**
-   * Returns the time at which work that got no permit must try again. The faster the work of a key ends and releases permits, the closer
-   * together are the retries of this key.
+   * Returns the time at which work that got no permit must try again. If the work of a key ends faster and releases its permits sooner, the
+   * retries of this key follow at shorter intervals.
    * @param now Unix milliseconds
    * @returns the time of the next try, in Unix milliseconds
    */

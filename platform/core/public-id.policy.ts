@@ -1,4 +1,4 @@
-/** The `public_id` of a course, a lesson or an agent whose author chose none. It is derived from the title. */
+/** Derives the `public_id` of a course, a lesson or an agent from its title, if the author chose no `public_id`. */
 
 /** Kinds of records with a `public_id`. */
 export type PublicKind = 'course' | 'lesson' | 'agent' | 'repository' | 'space' | 'mentorship';
@@ -10,7 +10,7 @@ const counted = 5;
 
 /**
  * Yields ids to try in order: the words of the title, the words with a number, and then the words with random suffixes, without end.
- * @param kind replaces a title without Latin letters and digits
+ * @param kind the kind of the record; it is used instead of a title that has no Latin letters or digits
  * @param draw returns up to seven random letters and digits
  */
 export function* publicIdsFrom(title: string, kind: PublicKind, draw: () => string): Generator<string, never> {

@@ -47,7 +47,7 @@ interface ClubUse {
 }
 
 const defaultLine: PermitLine = { ofAClub: 8, ofAPerson: 2, patienceMs: 10_000 };
-/** The assumed duration of work, until the first work of the club has ended. */
+/** The duration that is assumed for a club's work until the club's first work has ended. */
 const unknownMs = 1_000;
 /** A duration above this limit counts as the limit, because the next work of the club may be short. */
 const longestWorkMs = 15_000;

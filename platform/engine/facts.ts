@@ -34,7 +34,7 @@ export interface FactToTell {
   clubId: Id;
   type: EventType;
   studentId: Id;
-  /** The record that the fact is about, besides the student. */
+  /** The record that the fact is about, in addition to the student. */
   subjectId: Id | null;
   details: FactDetails | null;
   occurredAt: Date;

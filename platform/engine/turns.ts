@@ -25,7 +25,7 @@ export interface Room {
   perClub: number;
   /** The limit of bulk rows of one club, including the bulk rows that this relay is handling. */
   bulkPerClub: number;
-  /** The rows that this relay is handling, by club. */
+  /** For each club, the rows that this relay is handling. */
   inHand: ReadonlyMap<Id, InHand>;
   /** The position in the rotation; a claim advances it. */
   turn: Turn;
@@ -35,7 +35,7 @@ export interface Room {
   buildId?: string | undefined;
 }
 
-/** The club that was served last, by priority. */
+/** For each priority, the club that was served last. */
 export type Turn = Map<Priority, Id>;
 
 /**
@@ -242,7 +242,7 @@ const lapsOf = ({ firstClubs: first, lastClubs: last }: Placeholders<ClaimValues
  * The statement skips through the index from stream to stream, and reads a few rows of each stream until it has enough. Therefore its cost
  * does not grow with the number of waiting clubs or with the length of a backlog. Rows that other relays or transactions have locked do not
  * count for the limit. The statement locks the candidates one by one, in order. It locks no more candidates than it may claim, unless other
- * transactions hold some of them. It skips index entries before its front without reading their rows.
+ * transactions hold some of them. It does not read the rows of index entries before the position at which it begins.
  *
  * A build claims rows while it is the current build, or while no build is current. The reason is the eager start: the process that starts a
  * workflow also runs its first task, even if another version is current in Temporal (ENG-19).

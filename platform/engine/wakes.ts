@@ -33,7 +33,10 @@ export async function wakeRuns(tx: Transaction, runs: readonly Run[], now: Date)
   tx.notifyRelay();
 }
 
-/** A run to be woken. A batched writer names the span of each run, because the active span belongs to the first caller of the batch. */
+/**
+ * A run to be woken. If a writer batches the runs of several callers, it must give the span of each run. The active span belongs only to
+ * the first caller.
+ */
 export interface RunToWake extends Run {
   traceparent?: string | undefined;
 }
@@ -75,7 +78,7 @@ export interface ClaimedWake extends Run {
   clubId: Id;
   workflowId: string;
   seq: string;
-  /** Whether the wake was raised before it was claimed. */
+  /** Whether the wake was raised again before it was claimed. */
   raised: boolean;
   priority: Priority;
   /** The time when the wake was first written. Raising the wake does not change this time. */

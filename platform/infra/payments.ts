@@ -1,4 +1,7 @@
-/** The payment processor, for add-ons: the payment method of a club, one charge for each add-on, and its outcome. */
+/**
+ * The client of the payment processor, for add-ons. It reads a club's payment method, makes one charge for each add-on, and reads the
+ * outcome of the charge.
+ */
 import Stripe from 'stripe';
 import type { Secret } from '../core/secret.ts';
 import type { Id } from '../core/ids.ts';

@@ -4,7 +4,10 @@
  */
 import type { Cause } from '../core/traces.policy.ts';
 
-/** Ids, codes, names of this program and numbers. Attributes that `telemetry/allow-list.ts` does not list are dropped. */
+/**
+ * The attributes of a span: ids, codes, names of this program and numbers. Attributes that `telemetry/allow-list.ts` does not list are
+ * dropped.
+ */
 export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
 export interface SpanOptions {

@@ -171,7 +171,7 @@ export function filePath(name: string, meaning: string): Variable<string> {
 }
 
 interface CommandOptions {
-  /** `needs`: placeholders that the command must have. `knows`: all placeholders that it may have. */
+  /** `needs` lists the placeholders that the command must have. `knows` lists all placeholders that the command may have. */
   readonly needs: readonly string[];
   readonly knows: readonly string[];
 }

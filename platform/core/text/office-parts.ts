@@ -55,7 +55,7 @@ export interface MainPart {
 
 /**
  * @param parts the two parts that can name the main part, if the file has them. Malformed content in them is ignored
- * @param has whether the archive has a part of this name
+ * @param has a function that returns whether the archive has a part of this name
  */
 export function mainPartOf(
   parts: { relations: string | undefined; contentTypes: string | undefined },

@@ -20,7 +20,8 @@ export interface MarkdownStripper {
 
 export interface StripperOptions {
   /**
-   * The images that stay images: none, files of the club's library (`media:<id>`), or library files and pictures of the web. `library`
+   * The images that stay images and do not become links: none, files of the club's library (`media:<id>`), or library files and pictures of
+   * the web. `library`
    * and `web` need the whole text in one chunk.
    */
   images?: 'none' | 'library' | 'web';

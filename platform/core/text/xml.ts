@@ -175,7 +175,7 @@ export function* childrenOf(element: XmlElement | undefined, name?: string): Gen
     if (typeof child !== 'string' && (name === undefined || child.name === name)) yield child;
 }
 
-/** @returns the first child with the last name of this path */
+/** @returns the element at the end of this path of names; each name selects the first child with this name */
 export function childOf(element: XmlElement | undefined, ...path: string[]): XmlElement | undefined {
   let found = element;
   for (const name of path) found = childrenOf(found, name).next().value ?? undefined;

@@ -1,4 +1,4 @@
-/** Time zone names. Only Node decides which zones exist and what their clocks show (DEC-154). */
+/** Checks the names of time zones. Only Node decides which zones exist and what their clocks show (DEC-154). */
 
 const known = new Map<string, boolean>();
 

@@ -19,7 +19,7 @@ const unreachableFamily: ReadonlySet<string> = new Set(['ENETUNREACH', 'EADDRNOT
  * answer until the signal aborts.
  * @param addresses checked addresses as text, at least one
  * @param signal ends all tries
- * @returns the first socket that connects; the others are destroyed
+ * @returns the first socket that connects; the other sockets are destroyed
  * @throws the signal's reason, or, if all addresses fail, the most informative of their errors
  */
 export async function connectToFirst(

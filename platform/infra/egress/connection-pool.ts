@@ -53,7 +53,7 @@ export type OpenSocket = (origin: string, signal: AbortSignal) => Promise<Socket
 
 type Request = { options: Parameters<WebhookDispatcher['dispatch']>[0]; handler: Dispatcher.DispatchHandler };
 
-/** One undici client. It has at most one socket, which one request uses at a time. */
+/** One undici client. It has at most one socket, and one request at a time uses this socket. */
 interface Connection {
   readonly client: Client;
   readonly origin: string;
@@ -66,7 +66,7 @@ interface Connection {
   responses?: ResponseHead;
 }
 
-/** A dispatcher without a queue. A request takes an idle connection or opens its own, so no request waits behind a slow request. */
+/** A dispatcher without a queue. Each request takes an idle connection or opens a new one, so no request waits behind a slow request. */
 export class Connections implements WebhookDispatcher {
   readonly #open: OpenSocket;
   readonly #all = new Set<Connection>();

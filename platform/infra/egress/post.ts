@@ -10,7 +10,7 @@ export interface PostRequest {
   body: Buffer;
   /** The time limit from the name lookup to the end of the response. */
   timeLimitMs: number;
-  /** The number of bytes of the response's body that are read. */
+  /** The maximum number of bytes that are read from the body of the response. */
   excerptBytes: number;
   /** Cancels the request from our side. */
   signal?: AbortSignal | undefined;
@@ -28,8 +28,8 @@ export interface PostAnswer {
   /** The response's header Retry-After, unchanged. */
   retryAfter?: string;
   /**
-   * The precise code if no response arrived, such as `ECONNREFUSED`, `CERT_HAS_EXPIRED` or `CONNECT_TIMEOUT`. It contains no name or
-   * address.
+   * The precise error code if no response arrived, such as `ECONNREFUSED`, `CERT_HAS_EXPIRED` or `CONNECT_TIMEOUT`. It never contains a
+   * host name or an address.
    */
   errorCode?: string;
   /** Whole milliseconds. */
@@ -177,7 +177,7 @@ function excerptOf(bytes: Buffer, excerptBytes: number): string {
   return decode(Buffer.from(text).subarray(0, excerptBytes));
 }
 
-/** The bytes may end inside a character. The option `stream` omits this incomplete character. Otherwise the decoder would replace it. */
+/** The bytes may end inside a character. The option `stream` makes the decoder omit this incomplete character, instead of replacing it. */
 function decode(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes, { stream: true });
 }

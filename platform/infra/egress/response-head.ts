@@ -52,7 +52,7 @@ export class ResponseHead {
   }
 
   /**
-   * @param chunk bytes as they arrived; the function may change them
+   * @param chunk the bytes as they arrived; the function may change this buffer
    * @returns the bytes to parse; empty while the decision needs more bytes
    * @throws HeadersOverflowError if there are too many interim responses, or if a response is too large
    */

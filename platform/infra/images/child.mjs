@@ -11,7 +11,7 @@ export async function input() {
 /** The maximum number of decoded pixels, with four bytes for each pixel. This maximum limits the memory of the picture processes. */
 export const mostPixels = 50_000_000;
 
-/** The boxes that the pictures must fit into, from the argument. */
+/** The boxes into which the pictures must fit. They come from the argument of the process. */
 export const boxes = JSON.parse(process.argv[2] ?? '[]');
 
 const most = 0xffff;

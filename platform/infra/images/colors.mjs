@@ -42,7 +42,7 @@ function pqOfNits(nits) {
   return ((c1 + c2 * power) / (1 + c3 * power)) ** m2;
 }
 
-/** HLG (BT.2100): scene light from 0 to 1. */
+/** HLG (BT.2100): converts the signal to the light of the scene, from 0 to 1. */
 function sceneOfHlg(signal) {
   const [a, b, c] = [0.17883277, 0.28466892, 0.55991073];
   return signal <= 0.5 ? signal ** 2 / 3 : (Math.exp((signal - c) / a) + b) / 12;

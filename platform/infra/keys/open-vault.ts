@@ -183,8 +183,8 @@ async function keyOfAddresses(
         text: 'addresses are hashed with another key. Add that to MASTER_KEYS_OLD.',
       },
     };
-  // No student's address is stored. The hash of a suppression does not show the key that made it. So the key is known only if a single key
-  // is given.
+  // No student's address is stored. The hash of a suppression does not show with which key it was made. So the key is certain only if a
+  // single key is given.
   const isOpen = (await db.one(sql`SELECT 1 FROM mail_suppressions LIMIT 1`)) === undefined;
   if (isOpen || keys.length === 1) return { of: keys[0] };
   return {

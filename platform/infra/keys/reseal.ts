@@ -1,4 +1,7 @@
-/** Reseals values that are sealed under a former key: in batches, beside normal traffic. A stopped run can continue (ADR 40). */
+/**
+ * Reseals values that are sealed under a former key. It works in batches while the service runs, and a stopped run can be continued (ADR
+ * 40).
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../postgres/database.ts';
 import { sql } from '../postgres/sql.ts';

@@ -50,7 +50,7 @@ export type ModelEvent =
 /** @param signal ends the request @throws ModelFailure; the signal's reason */
 export type AskModel = (request: ModelRequest, signal: AbortSignal) => AsyncGenerator<ModelEvent, void>;
 
-/** The model's service failed to answer. */
+/** The error that is thrown if the model's service did not answer a request. */
 export class ModelFailure extends Error {
   override name = 'ModelFailure';
   readonly kind: FailureKind;

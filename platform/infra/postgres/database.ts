@@ -21,7 +21,7 @@ export class Queries {
     return this.#manager;
   }
 
-  /** Sends further statements on another connection, such as the connection of an open transaction. */
+  /** Sends all further statements on the given connection, such as the connection of an open transaction. */
   protected useConnectionOf(manager: EntityManager): void {
     this.#manager = manager;
   }
@@ -57,7 +57,7 @@ function isCounted(result: unknown[]): result is [unknown[], number] {
   return result.length === 2 && typeof result[1] === 'number';
 }
 
-/** A transaction in progress: the unit in which state, facts and wakes are written together. */
+/** A transaction in progress. State, facts and wakes are written together in one such transaction. */
 export class Transaction extends Queries {
   #leavesWork = false;
 

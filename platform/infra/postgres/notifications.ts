@@ -13,7 +13,8 @@ import { forAllClubs } from './shared-pool.ts';
 export const relayChannel = 'relay';
 
 /**
- * Sends one NOTIFY at a time. All calls while a NOTIFY is in flight cause only one more NOTIFY. A failure is only reported,
+ * Sends one NOTIFY at a time. All calls that come while a NOTIFY is in flight together cause only one more NOTIFY. A failure is only
+ * reported,
  * because every listener polls as well.
  * @param onError gets the error of a failed NOTIFY
  */

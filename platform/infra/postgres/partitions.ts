@@ -59,7 +59,7 @@ function timeOfBound(bound: string): number {
     : Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
 }
 
-/** @returns the name of the default partition, which gets the rows of missing partitions and is normally empty */
+/** @returns the name of the default partition. It gets the rows for which a partition is missing, and is normally empty */
 const defaultPartitionOf = ({ name }: PartitionedTable): string => `${name}_default`;
 
 /** @returns a statement that counts the rows of the default partitions: `value`, counted up to `most` for each table */

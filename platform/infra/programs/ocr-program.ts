@@ -27,8 +27,8 @@ export interface OcrProgram {
     options: { directory: string; timeMs: number; signal: AbortSignal },
   ): Promise<'done' | 'failed' | 'absent'>;
   /**
-   * Makes the program read a test page within its limits. Skips this test if the program file has already passed it with these languages
-   * and has not changed since.
+   * Makes the program read a test page within its limits. Skips this test if the same program file has already passed the test with these
+   * languages, and has not changed since then.
    * @param options.anew if true, never skips the test, for example after a failure
    * @returns a text that says what is wrong, and what to do; undefined if nothing is wrong
    */
@@ -52,7 +52,7 @@ export const ocrBounds = {
  */
 export function ocrProgramAt(command: readonly string[], workDirectory: string): OcrProgram {
   const [executable = '', ...template] = command;
-  /** For each set of languages, the identity of the program file that has passed the test. */
+  /** For each set of languages, the program file that has passed the test, as a text that changes with the file. */
   const right = new Map<string, string>();
 
   const run: OcrProgram['run'] = (task, { directory, timeMs, signal }) => {

@@ -17,7 +17,7 @@ export interface HandedMessage {
   text: string;
   html: string;
   messageId: string;
-  /** Further headers, each on one line, because mail programs with one-click unsubscribe read no folded headers. */
+  /** Further headers. Each header stays on one line, because mail programs that offer one-click unsubscribe do not read folded headers. */
   headers: Readonly<Record<string, string>>;
   /** The DKIM key of the sender's domain; without a key the message is not signed here. */
   signWith?: SigningKey;

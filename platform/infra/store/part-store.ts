@@ -1,5 +1,5 @@
 /**
- * Resumable uploads as multipart uploads of S3. The class extends the store of @tus/s3-store, with these differences:
+ * Stores resumable uploads as multipart uploads of S3. The class extends the store of @tus/s3-store, with these differences:
  * - The caller stores the id of an upload, so no object `.info` exists. The holder of the upload's lock writes the id once.
  * - All parts except the last have the same size. A part counts only if all parts before it exist.
  * - Bytes that are too few for a part are called a remainder. A remainder is stored as a separate object `<key>.part-<n>`, and
@@ -94,7 +94,7 @@ export async function completeUpload(
 }
 
 /**
- * Makes a client for lib-storage, which gives all its requests the timeout of an ordinary request.
+ * Makes a client of the store for the package lib-storage. This package gives all its requests the timeout of an ordinary request.
  * @returns the client. Its timeout for the completion of an upload is the same as in `completeUpload`
  */
 export function withTimeToJoin(client: S3Client): S3Client {

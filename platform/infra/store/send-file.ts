@@ -7,7 +7,7 @@ import type { SignedRequest } from './object-store.ts';
 /** The maximum silence of the sender or the store. The file listener disconnects a silent sender earlier. */
 const silenceMs = 150_000;
 
-/** `exists`: the file already exists, and stays unchanged. */
+/** `exists` means that the file already existed and was not changed. */
 export type SentFile = 'stored' | 'exists';
 
 /**

@@ -7,7 +7,7 @@ import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 
 /** A code or a name of this program. */
 const word = /^[\w.:-]{1,80}$/;
-/** An id of a record or of a run: `webhook-delivery/<id>`. */
+/** Matches the id of a record, or the id of a run such as `webhook-delivery/<id>`. */
 const id = /^[\w/-]{1,120}$/;
 /** A path pattern of the contract: `/v1/clubs/{clubId}/courses`. */
 const pattern = /^[\w/{}.-]{1,200}$/;

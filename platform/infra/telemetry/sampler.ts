@@ -1,4 +1,4 @@
-/** Decides which spans are sampled, by the standard variables. A span below an ended span is never sampled. */
+/** Decides which spans are sampled, according to the standard environment variables. A span below an ended span is never sampled. */
 import { SpanKind, trace, TraceFlags, type Context } from '@opentelemetry/api';
 import {
   AlwaysOffSampler,

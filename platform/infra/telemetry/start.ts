@@ -24,7 +24,10 @@ import { createTracer } from './tracer.ts';
 /** The time limit for the last spans, in milliseconds. An unreachable receiver must not delay a stop. */
 const lastSpansMs = 3_000;
 
-/** Returns whether no span is active. If no span is active, or if the trace is not sampled, instrumentations must do no work. */
+/**
+ * Returns true if no span is active. No span is active without a trace, and also in a trace that is not sampled; in both cases
+ * instrumentations must do no work.
+ */
 const isOutside = (): boolean => trace.getActiveSpan() === undefined;
 
 /**

@@ -159,7 +159,7 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
       let startedAt = 0;
       const endLate = async () => {
         if (!thread.isReady) return reject(new Error(`The thread did not start within ${startWithinMs} ms`));
-        const used = await measure(); // The thread answers in the middle of its work, as soon as it gets CPU time.
+        const used = await measure(); // The thread answers even in the middle of its work, as soon as it gets CPU time.
         if (used >= workMs) return resolve('took_too_long');
         return reject(new Error(`The thread has had ${Math.round(used)} ms of CPU in ${clockMs} ms`));
       };

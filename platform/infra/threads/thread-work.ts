@@ -31,7 +31,7 @@ export interface Orderer {
 
 /**
  * Serves a module's thread. An error of `work` ends the thread.
- * @param work the work, which uses only its arguments. The module must keep no state of the work
+ * @param work the function that does a piece of work. It uses only its arguments, and the module must store no state of the work
  */
 export function serveThread(work: (data: unknown, orderer: Orderer) => Promise<object>): void {
   const parent = parentPort;

@@ -1,4 +1,7 @@
-/** Runs ffmpeg as a child process. It has limits of time, memory and disk, has no network access, and ends with this process. */
+/**
+ * Runs ffmpeg as a child process. The child process has limits of time, memory and disk, has no network access, and ends when this process
+ * ends.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { runBounded, type ProgramBounds } from '../programs/bounded-program.ts';
 import { lookUp } from '../programs/programs.ts';

@@ -12,7 +12,7 @@ import { raw } from '../sql.ts';
  * the order of records correct.
  */
 const toleratedMs = 60_000;
-/** The interval at which the process asks Postgres. */
+/** The interval at which the process compares its clock with the clock of Postgres. */
 const askEveryMs = 30_000;
 
 /** The gauge of API and worker. */

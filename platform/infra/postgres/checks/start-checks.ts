@@ -1,4 +1,4 @@
-/** The requirements on Postgres, and on a pooler in front of it, that a process checks at its start. */
+/** Checks the requirements for Postgres, and for a pooler in front of Postgres, when a process starts. */
 import type pg from 'pg';
 import { directUrlOf, limitsOfTime, migrations, type DatabaseSettings } from '../../../../entities/data-source.ts';
 import { commandLine } from '../../../core/modules.ts';

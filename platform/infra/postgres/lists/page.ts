@@ -1,4 +1,4 @@
-/** The only way to list: a page of rows, and the total number of rows. */
+/** Reads lists. All lists are read in this way: one page of rows, and the total number of rows. */
 import type { Queries } from '../database.ts';
 import { sql, type Columns, type Sql } from '../sql.ts';
 
@@ -23,7 +23,7 @@ export interface PagedList<Row> {
   columns: Columns<Row>;
   /** FROM and WHERE. */
   from: Sql;
-  /** The order. It must be total: two different rows never have the same place. */
+  /** The order of the rows. It must be total, so that no two rows have the same place. */
   orderBy: Sql;
   /** FROM and WHERE of the count, if the page joins tables that do not change the number of rows. */
   counted?: Sql;

@@ -57,7 +57,7 @@ const web = ['http:', 'https:'];
 const postgres = ['postgres:', 'postgresql:'];
 const smtp = ['smtp:', 'smtps:'];
 
-/** Every variable, in the shape of the configuration that {@link readConfig} returns. */
+/** The declarations of all variables. They have the same shape as the configuration that {@link readConfig} returns. */
 export const declarations = {
   serviceName: text(
     'SERVICE_NAME',

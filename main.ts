@@ -1,6 +1,6 @@
 /**
- * The only entry point of the service. `npm run build` turns it into dist/main.js: `node dist/main.js api`. In a checkout: `node --import
- * ./platform/load.mjs main.ts api`. Each command loads only what it needs.
+ * The only entry point of the service. `npm run build` compiles it to dist/main.js, which is started by `node dist/main.js api`. In a
+ * checkout, the start is `node --import ./platform/load.mjs main.ts api`. Each command loads only the code that it needs.
  */
 import './platform/start.mjs'; // must be the first import: it ends an unsupported older Node with a message
 
@@ -16,7 +16,7 @@ interface Command {
   run: (argument: string) => Promise<void>;
 }
 
-/** The commands, in the order in which an installation needs them. */
+/** The commands, in the order in which a new installation needs them. */
 const commands: Readonly<Record<string, Command>> = {
   migrate: {
     does: 'migrates the database to the newest schema, and ends',

@@ -1,10 +1,11 @@
 /**
- * Tracing, which OTEL_EXPORTER_OTLP_ENDPOINT enables (ADR 42). main.ts loads this file before the commands that serve. Another entry point
- * loads it itself: `node --import ./dist/telemetry.js …`. Without the variable it does nothing and loads nothing.
+ * Starts tracing, if the variable OTEL_EXPORTER_OTLP_ENDPOINT is set (ADR 42). main.ts loads this file before the commands that serve
+ * requests. If a process starts without main.ts, load this file by `node --import ./dist/telemetry.js …`. If the variable is not set, this
+ * file does nothing and loads no module.
  */
 import { isMainThread } from 'node:worker_threads';
 
-// Threads inherit --import. Their work belongs to the spans of their callers.
+// Threads inherit `--import`, but do not start tracing, because their work belongs to the spans of their callers.
 if (isMainThread && process.env['OTEL_EXPORTER_OTLP_ENDPOINT']) {
   const { startTelemetry } = await import('./platform/infra/telemetry/start.ts');
   const [, , command = ''] = process.argv;

@@ -1,6 +1,6 @@
 /**
- * The activities of every workflow type, built from the dependencies of the worker's process. Names must not change while a history
- * contains them. A workflow type without a line here is a compile error.
+ * The activities of every workflow type, built from the dependencies of the worker's process. The name of an activity must not change while
+ * a workflow's history contains the name. A workflow type without a line here is a compile error.
  */
 import { Context } from '@temporalio/activity';
 import type { AnswerDeps } from '../domain/agents/answers/answer-step.ts';
@@ -58,11 +58,11 @@ export interface ActivityDeps extends VaultDeps {
   media: ProcessingDeps;
   moves: MovingDeps;
   transcriptions: TranscriptionDeps;
-  /** Receives the number of workflows that a round of the sweeper woke. */
+  /** Is called after each round of the sweeper with the number of workflows that the round woke. */
   onRescued: (count: number) => void;
 }
 
-/** The part of the dependencies that an activity needs, so that tests can pass only this part. */
+/** Only the named dependencies. An activity declares what it needs, so that its tests pass nothing else. */
 type Given<Name extends keyof ActivityDeps> = Pick<ActivityDeps, Name>;
 
 export const activities = {
@@ -115,7 +115,7 @@ export const activities = {
     },
   }),
   mediaMove: ({ moves }: Given<'moves'>) => ({
-    /** Sends heartbeats. When the worker stops, the activity releases the move. */
+    /** Sends heartbeats. When the worker stops, the activity releases the row of the move. */
     moveFile(id: Id, now: number) {
       const { heartbeat, cancellationSignal: stop } = Context.current();
       return moveFile(moves, id, timeOfStep(now), { beat: heartbeat, stop });

@@ -4,10 +4,10 @@ import type { VaultDeps } from '../domain/deps.ts';
 import { removeOldSignUps } from '../domain/students/students.ts';
 import type { MediaDeps } from '../domain/media/media.ts';
 
-/** The number of rows that one batch of each kind changed. */
+/** The number of changed rows for each kind of row, and whether more rows wait for the next round. */
 export type RetentionRound = { more: boolean } & Readonly<Record<string, number | boolean>>;
 
-/** @param deps.readsScans whether the deployment has OCR */
+/** @param deps.readsScans whether the deployment can read scanned pages (OCR) */
 export function retentionActivities(deps: MediaDeps & VaultDeps & { readsScans?: boolean }) {
   return {
     /**

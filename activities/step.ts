@@ -1,11 +1,11 @@
-/** Turns the step of a workflow into an activity with the right time, and with heartbeats for long steps. */
+/** Turns the step of a workflow into an activity, which gets the right time and sends heartbeats during long steps. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { Id } from '../platform/core/ids.ts';
 
 /**
- * Returns the time of a step: the later of workflow time and machine time (ADR 6). Workflow time is too early if a step waited in a queue
- * or is repeated after an outage. In tests that skip time, workflow time is later than machine time.
+ * Returns the time that a step works with: the time of the workflow or of this machine, whichever is later (ADR 6). The workflow's time is
+ * too early if the step waited in a queue or is repeated after an outage. In tests that skip time, the workflow's time is later.
  */
 export function timeOfStep(workflowNow: number): number {
   return Math.max(workflowNow, Date.now());
@@ -40,9 +40,8 @@ export async function heartbeating<T>(work: () => Promise<T>, everyMs = beatMs):
 const longestRestMs = 1_000;
 
 /**
- * Runs a step of bulk work. If the next step is due immediately, the activity first rests for as long as this step took. So the work uses
- * at most half a
- * core, and Postgres and the worker have time for other clubs.
+ * Runs a step of bulk work. If the next step is due immediately, the activity first pauses for as long as this step took. So bulk work uses
+ * at most half a core, and leaves time of Postgres and of the worker for other clubs.
  */
 export async function restingAfter<Step extends { done: boolean; at?: number }>(
   step: () => Promise<Step>,

@@ -22,7 +22,7 @@ export function sweepActivities(db: Database, onRescued: (count: number) => void
       }
     },
     /**
-     * Removes expired rows, old records of steps that failed, and the logs of answers that ended long ago. @param now the workflow's time
+     * Removes expired rows, old records of failed steps, and the logs of answers that ended long ago. @param now the workflow's time
      * in Unix milliseconds
      */
     async removeExpired(now: number): Promise<void> {

@@ -48,7 +48,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
       ...(isEmbedded(operation) ? [embeddedByOthers] : []),
       ...(operation.pathParameters.includes('clubId') ? [countAsClub] : []),
       findCaller(deps, operation),
-      ...(operation.method === 'get' ? [] : [chargeRateLimit(deps)]), // reads are not rate-limited, but the page of a campaign preview is
+      ...(operation.method === 'get' ? [] : [chargeRateLimit(deps)]), // reads have no rate limit, except the page of a campaign preview
       ...(operation.operationId === 'showCampaignPreview' ? [chargePreview(deps)] : []),
       requireCaller,
       ...(operation.auth.length === 0 && operation.pathParameters.includes('clubId') ? [requireClub(deps)] : []),
@@ -77,7 +77,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
     rateLimit: chargeRateLimit(deps),
     unmatched,
   });
-  // The error occurred after the answer had started, for example because the client disconnected. A status can no longer be sent.
+  // This error occurred after the answer had started, for example because the client disconnected. It is too late to send an error status.
   app.on('error', (error: unknown) => deps.log.debug({ error: describeError(error) }, 'an answer was cut off'));
   return app;
 }
@@ -97,7 +97,7 @@ function pageOf(deps: ApiDeps, { operationId, contentTypes }: ContractOperation)
   return page ? [asPage(deps, page)] : [];
 }
 
-/** Pages of other sites include these answers: classrooms show covers, and webmail shows images of mails. */
+/** Whether pages of other sites may include the answers of an operation: classrooms show covers, and webmail shows images of mails. */
 const isEmbedded = ({ successStatus, contentTypes, auth }: ContractOperation): boolean =>
   auth.length === 0 && (successStatus === 302 || contentTypes.some((type) => type.startsWith('image/')));
 
@@ -126,6 +126,6 @@ function corsByList(origins: readonly string[]): Koa.Middleware {
     allowHeaders: 'Authorization,Content-Type,Idempotency-Key,If-Match,X-Request-Id',
     exposeHeaders: 'ETag,Idempotent-Replayed,Location,RateLimit,RateLimit-Policy,Retry-After,X-Request-Id',
     maxAge: 600,
-    keepHeadersOnError: false, // our error middleware answers errors, and these headers are already set
+    keepHeadersOnError: false, // not needed: our error middleware answers every error, and keeps the headers that are already set
   });
 }

@@ -6,7 +6,9 @@ import { planOfPriceBy } from '../domain/billing/events.policy.ts';
 import { createPaymentProcessor } from '../platform/infra/payments.ts';
 import type { Deps } from './operation.ts';
 
-/** Outcomes that an operator should investigate, because the club's plan may differ from the plan that the club pays for. */
+/**
+ * Outcomes of billing events that an operator should investigate. After these outcomes a club may have a different plan than it pays for.
+ */
 const notFollowed: ReadonlySet<string> = new Set<EventOutcome>([
   'unknown_club',
   'unknown_price',

@@ -1,16 +1,16 @@
-/** Keeps a page of a list below the maximum size of an answer (REC-10). */
+/** Shortens long rows, so that a page of a list stays below the maximum size of an answer (REC-10). */
 
 /**
  * The maximum size of the rows in an answer, in bytes. The limit of the whole answer is a little larger, because the answer also contains
  * text around the rows.
  */
 const mostBytes = 990_000;
-/** A control character of one byte becomes six bytes in JSON. */
+/** The most bytes that one byte of text can become in JSON: a control character becomes six bytes. */
 const mostBytesAByte = 6;
 
 /**
- * The limits to which long rows are shortened, from weak to strong: the characters of a text, and the items of a list inside a row. The
- * first pair of limits that makes the page small enough is used.
+ * The limits to which long rows are shortened: the characters of each text, and the items of each list inside a row. The pairs are tried in
+ * this order, until the page is small enough.
  */
 const limits: readonly { characters: number; items: number }[] = [
   { characters: 10_000, items: 200 },
@@ -21,7 +21,7 @@ const limits: readonly { characters: number; items: number }[] = [
   { characters: 100, items: 2 },
 ];
 
-/** Names of values that are useless if they are shortened, such as addresses and ids. */
+/** Whether values with this name must not be shortened, because a part of them is useless, such as addresses and ids. */
 const isWhole = (name: string) => /(?:^|_)(?:url|id|ids|code|email)$/.test(name);
 
 /** @returns the rows themselves if they fit, or else copies whose longest texts and lists are shortened */
@@ -38,7 +38,7 @@ export function fitRows<Row>(rows: readonly Row[]): { rows: readonly Row[]; shor
 const bytesOf = (rows: unknown) => Buffer.byteLength(JSON.stringify(rows));
 
 /**
- * Estimates the size of a value, because an estimate is cheaper than writing the value as JSON. @returns the approximate number of bytes
+ * Estimates the size of a value as JSON. An estimate is cheaper than writing the JSON. @returns the approximate number of bytes
  */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value);

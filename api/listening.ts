@@ -2,8 +2,8 @@
 import type { Server } from 'node:http';
 
 /**
- * The time that requests in flight may take until they are aborted. The longest request registers a webhook endpoint, because it looks up
- * the host name.
+ * When the server stops, running requests are aborted after this time. The slowest request registers a webhook endpoint, because it looks
+ * up the host name.
  */
 const drainMs = 15_000;
 /** The interval at which idle connections are closed during a stop. */

@@ -1,4 +1,6 @@
-/** The listener of `/metrics` in an API process. Its port is not public, so that no proxy can expose the metrics. */
+/**
+ * The listener of `/metrics` in an API process. It has a port of its own, so that the proxy of the public port cannot expose the metrics.
+ */
 import { createServer } from 'node:http';
 import { register } from 'prom-client';
 import { listen } from './listening.ts';
@@ -6,7 +8,7 @@ import { secureHeadersOf } from './secure-headers.policy.ts';
 
 export interface MetricsListener {
   port: number;
-  /** Stops the listener, and aborts running scrapes too, because their process ends. */
+  /** Stops the listener. Running requests for metrics are aborted, too, because the process ends. */
   stop(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The open event streams of this process. They are bounded for each caller, each club and in total, and end with their session (DEC-11,
- * DEC-58, DEC-121).
+ * The open event streams of this process. Their number is limited for each caller, for each club and in total. A stream ends when the
+ * session of its caller ends (DEC-11, DEC-58, DEC-121).
  */
 import { findLivingSessions } from '../domain/identity/sessions/sessions.ts';
 import { exhaustedLimit } from '../platform/core/fair-permits.policy.ts';
@@ -11,7 +11,7 @@ import { eventStreamsRefused } from './metrics.ts';
 import { idOf, type Caller } from './operation.ts';
 import { RefusalToPerson } from '../domain/language/refusal.ts';
 
-/** The interval at which sessions of open streams are checked. A stream ends at the second check that finds no session. */
+/** The interval at which sessions of open streams are checked. A stream ends when its session is missing in two checks. */
 const checkIntervalMs = 1_000;
 /** `Retry-After` for a caller at the limit of open streams: about the duration of an answer. */
 const retryAfterSeconds = 5;
@@ -19,13 +19,13 @@ const retryAfterSeconds = 5;
 export interface StreamBounds {
   /** The limit of open streams of one student. */
   perStudent: number;
-  /** The limit of open streams of all callers. */
+  /** The limit of open streams of all callers together. */
   inAll: number;
 }
 
 /** The permit of one stream. */
 export interface StreamPermit {
-  /** Aborts when the session of its caller has ended. */
+  /** This signal aborts when the session of the caller has ended. */
   sessionEnded: AbortSignal;
   /** Returns the permit. Repeated calls have no effect. */
   release(): void;
@@ -45,7 +45,7 @@ export interface OpenStreamsDeps {
   db: Queries;
   clock: () => Date;
   bounds: StreamBounds;
-  /** Is called when a check fails. Sessions count as valid until the next check. */
+  /** Is called when a check of the sessions fails. All sessions then count as valid until the next check. */
   onFailure: (error: unknown) => void;
 }
 
@@ -78,7 +78,7 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
     throw new RefusalToPerson('rate_limited', refusals[reason], { retryAfterSeconds });
   }
 
-  /** One statement checks all sessions. */
+  /** Checks the sessions of all streams with one statement. */
   async function checkSessions(): Promise<void> {
     if (isChecking || streams.size === 0) return;
     isChecking = true;
@@ -91,8 +91,8 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
       );
       for (const [index, stream] of checked.entries()) {
         if (living[index]) continue;
-        // The first check that misses the session does not end the stream. The removal that ended the session may still send the end of the
-        // answer.
+        // The first check without the session does not end the stream. If the student was removed, the answer may still send its last
+        // event.
         if (stream.isSessionMissing) stream.sessionEnded.abort();
         stream.isSessionMissing = true;
       }

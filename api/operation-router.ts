@@ -1,6 +1,6 @@
 /**
- * Finds the operation of a request. A single router would try the patterns of all operations in order, so each group of paths has its own
- * router.
+ * Finds the operation of a request. Each group of paths has its own router, because a single router would try the patterns of all
+ * operations one after the other.
  */
 import Router, { type RouterMiddleware } from '@koa/router';
 import type Koa from 'koa';
@@ -29,14 +29,14 @@ export function createOperationRouter(): OperationRouter {
 }
 
 /**
- * @returns the group of a path or of a pattern. The group consists only of segments that are literals in every pattern, so a path and its
- * pattern have equal groups.
+ * @returns the group of a path or of a pattern. The group is built only from segments that are literals in every pattern. So a path and its
+ * pattern always get the same group.
  */
 function groupOf(path: string): string {
   const [, version, area = '', club, resource = '', part] = path.split('/', 6);
   if (version !== 'v1') return `${version}`;
   if (area !== 'clubs') return area;
-  // A slug may equal the name of a resource: `/v1/clubs/by-slug/students` is not a list of students.
+  // A club's slug can be a word such as `students`: `/v1/clubs/by-slug/students` names a club, and is not a list of students.
   if (club === 'by-slug' && resource !== '' && part === undefined) return 'by-slug';
   return resource === 'classroom' ? `classroom ${part ?? ''}` : `club ${resource}`;
 }

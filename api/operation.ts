@@ -1,4 +1,4 @@
-/** The type of a handler. The contract defines its types. A handler gets a checked request, and returns only the body. */
+/** The type of a handler. A handler gets a checked request, and returns only the body of the answer. Both types come from the contract. */
 import type { BodyOf, OperationId, ParamsOf, QueryOf, ResponseOf } from '../contract/contract.ts';
 import type { KeyOperationId } from '../contract/generated/types.ts';
 import type { Scope } from '../contract/rules/scopes.ts';
@@ -29,20 +29,23 @@ export interface Deps extends AddressedDeps {
   newClubs: NewClubs;
   egress: Egress;
   storage: ObjectStore;
-  /** The uses of library files, for each context. */
+  /** The rules that find out which records use a file of the library, for each context. */
   mediaUses: AllMediaUseRules;
   /** The public address of the listener of resumable uploads. */
   filesUrl: string;
-  /** Milliseconds for which a completion waits for the processing of its file. */
+  /** After a client completes an upload, the answer waits this many milliseconds for the processing of the file. */
   completionWatchMs: number;
   mailDomains: MailDomainSettings;
   /** Whether this deployment can create subtitles from speech. */
   makesSubtitles: boolean;
-  /** The waits of automations are shortened by this factor, so that a person can try an automation in minutes. It is 1 in production. */
+  /**
+   * The factor by which the waits of automations are shortened, so that a person can try an automation in minutes. The factor is 1 in
+   * production.
+   */
   waitSpeed: number;
   /** Publishes the images of e-mails. */
   images: PublishingDeps['images'];
-  /** The answers of agents while they are generated. */
+  /** Follows the answers of agents while the model generates them. */
   answers: AnswerFeed;
   model: AskedModel;
   mailNotices: MailNoticeDeps;
@@ -79,7 +82,7 @@ export type Actor = { kind: 'administrator'; id: Id; role: Role } | { kind: 'key
 /** Sets a header of the answer. */
 export type AnswerWith = (name: 'ETag' | 'Cache-Control', value: string) => void;
 
-/** The body of a request whose sender is already known. */
+/** A body that a handler reads itself, after it has identified the sender. */
 export interface ReceivedBody<Body = unknown> {
   /** The received bytes. A signature is checked against these bytes, and a notice is stored with them. Empty without a body. */
   raw: Buffer;
@@ -99,29 +102,29 @@ export interface OperationRequest<Op extends OperationId> {
   /** The query. A list gets the place of its caller in the list instead of the text of a cursor (CUR-1). */
   query: Positioned<QueryOf<Op>>;
   body: BodyOf<Op>;
-  /** Reads the body, for operations with `x-late-body` in the contract. Their `body` is undefined. */
+  /** Reads the body, for operations with `x-late-body` in the contract. For these operations, `body` is undefined. */
   receiveBody: () => Promise<ReceivedBody<BodyOf<Op>>>;
   /** The body as a stream, within the contract's limit. Reading this property throws an Error if the contract expects JSON or no body. */
   bodyStream: AsyncIterable<Buffer>;
-  /** The method of a read, `GET` or `HEAD`. */
+  /** The method of the request; a reading operation uses it to distinguish `GET` from `HEAD`. */
   method: string;
   /** The client's network: the /24 of an IPv4 address, the /48 of an IPv6 address. */
   network: string;
   /** @returns a header of the request, or an empty text */
   header: (name: string) => string;
   answerWith: AnswerWith;
-  /** The access to Postgres of operations that only read. */
+  /** Access to Postgres for operations that only read. */
   db: Queries;
   /** The dependencies of operations that change data. */
   deps: Deps;
   /** The time when the request was received, by the API's clock. Business decisions use only this time. */
   now: Date;
   /**
-   * Charges the club for a change that a student's call makes on a path of the club (DEC-53). Any other call is not charged. @throws
+   * Charges a student's call to the club before the call changes data (DEC-53). For callers who are not students, it does nothing. @throws
    * DomainError rate_limited
    */
   chargeChange: () => Promise<void>;
-  /** The limiter of guesses, which counts the outcome of a call ({@link file://./rate-limits/tries.ts}). */
+  /** Limits guesses of passwords and codes. It counts only wrong guesses ({@link file://./rate-limits/tries.ts}). */
   limiter: Limiter;
   /** The client's address, for the limits on guesses. */
   ip: string;
@@ -145,5 +148,5 @@ export interface OperationRequest<Op extends OperationId> {
 /** A handler returns the body of the contract's success response. The contract defines the status. */
 export type Operation<Op extends OperationId> = (request: OperationRequest<Op>) => Promise<ResponseOf<Op>>;
 
-/** A handler for each operation. A missing or extra handler stops the start of the process. */
+/** The handlers by operation. If a handler is missing, or has no operation in the contract, the process does not start. */
 export type Operations = { [Op in OperationId]?: Operation<Op> };

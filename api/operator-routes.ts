@@ -1,6 +1,6 @@
 /**
- * Routes for operators, outside the contract: whether the process is alive, and whether it may receive requests. Metrics have their own
- * port (metrics-listener.ts).
+ * Routes for operators, outside the contract. They show whether the process is alive, and whether it may receive requests. Metrics have a
+ * separate port (metrics-listener.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '../platform/infra/postgres/sql.ts';

@@ -1,10 +1,13 @@
-/** The type of a page, which renders the answer of an operation as HTML for people with a browser. */
+/** The type of a page. A page renders the answer of an operation as HTML for people with a browser. */
 import type { OperationId, ResponseOf } from '../contract/contract.ts';
 import type { Wording } from '../domain/language/wording.ts';
 import type { DomainError } from '../platform/core/errors.ts';
 
 export interface HtmlPage<Op extends OperationId> {
-  /** The content security policy of the page, as strict as possible. It may depend on the answer, which is undefined for a refusal. */
+  /**
+   * The content security policy of the page, as strict as possible. A function gets the body of the answer, which is undefined for an
+   * error.
+   */
   contentSecurityPolicy: string | ((body: ResponseOf<Op> | undefined) => string);
   /** @returns the HTML of an answer of the operation */
   answer: (body: ResponseOf<Op>) => string;
@@ -13,11 +16,12 @@ export interface HtmlPage<Op extends OperationId> {
 }
 
 /**
- * A page for each operation whose success response has `text/html` in the contract. A missing or extra page stops the start of the process.
+ * A page for each operation whose success response has `text/html` in the contract. If a page is missing or not in the contract, the
+ * process does not start.
  */
 export type HtmlPages = { [Op in OperationId]?: HtmlPage<Op> };
 
-/** A page whose operation is known only by name at compile time. */
+/** A page of any operation. The compiler does not know which operation it is. */
 export interface AnyHtmlPage {
   contentSecurityPolicy: string | ((body: never) => string);
   answer: (body: never) => string;

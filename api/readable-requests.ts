@@ -1,4 +1,4 @@
-/** Refuses input that is no valid request. The answer still has the envelope and the headers of every answer. */
+/** Refuses input that is not a valid HTTP request. The answer has the same error envelope and the same headers as every other answer. */
 import { STATUS_CODES, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { errorStatus, type ErrorCode } from '../platform/core/error-codes.ts';
@@ -11,8 +11,8 @@ interface Refusal {
 }
 
 /**
- * Serves requests, and refuses unreadable and ambiguous requests. It closes their connection, because the start of the next request is
- * unknown.
+ * Serves requests, and refuses unreadable and ambiguous requests. After a refusal it closes the connection, because the start of the next
+ * request is unknown.
  * @param headers the headers of every answer
  */
 export function serveReadable(server: Server, serve: RequestListener, headers: Readonly<Record<string, string>>): void {
@@ -36,12 +36,12 @@ export function serveReadable(server: Server, serve: RequestListener, headers: R
     return void response.writeHead(status, fields).end(body);
   };
   server.on('request', listener);
-  server.on('checkExpectation', listener); // Node would refuse an unknown `Expect`, but the service ignores it
+  server.on('checkExpectation', listener); // without this line, Node would refuse a request with an unknown `Expect` header
   const refuse = (socket: Socket, code: ErrorCode, message: string) => {
     const response = responses.get(socket);
     const isWithin = response?.headersSent === true && !response.writableFinished;
     if (socket.writable && !isWithin) socket.end(asText(refusal(code, message)));
-    else socket.destroy(); // the text would become part of another answer's body
+    else socket.destroy(); // an answer is half sent, and the text would become a part of its body
   };
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ECONNRESET') socket.destroy();
@@ -49,7 +49,7 @@ export function serveReadable(server: Server, serve: RequestListener, headers: R
       refuse(socket, 'headers_too_large', 'The headers are larger than 16 KB.');
     else refuse(socket, 'malformed_request', 'This is not a readable HTTP request.');
   });
-  // Node would close the connection without an answer.
+  // Without this line, Node would close the connection of a CONNECT request without an answer.
   server.on('connect', (_, socket: Socket) => refuse(socket, 'malformed_request', 'This server is not a proxy.'));
 }
 

@@ -1,7 +1,7 @@
 /** Headers that every answer has, whether an operation, a page, a stream or the HTTP parser writes it. */
 
 /**
- * The content security policy of answers that are not pages. If a browser opens such an answer, it loads nothing, runs no script, sends no
+ * The content security policy of answers that are not pages. A browser that opens such an answer loads nothing, runs no script, sends no
  * form and shows no frame. Pages have their own policies.
  */
 const contentSecurityPolicy = [
@@ -12,7 +12,7 @@ const contentSecurityPolicy = [
 ].join('; ');
 
 /**
- * Browsers keep this rule for a year. It excludes subdomains, because subdomains of the operator's domain perhaps do not belong to this
+ * Browsers keep this rule for a year. The rule excludes subdomains, because a subdomain of the operator's domain may belong to a different
  * service.
  */
 const strictTransportSecurity = 'max-age=31536000';
@@ -32,6 +32,6 @@ export function secureHeadersOf(publicUrl: string): Readonly<Record<string, stri
     'Cross-Origin-Resource-Policy': 'same-origin',
     'Referrer-Policy': 'no-referrer',
     'X-Content-Type-Options': 'nosniff',
-    'Cache-Control': 'no-store', // every answer is personal; cacheable pages set their own header
+    'Cache-Control': 'no-store', // answers are personal; an operation whose answer may be cached sets its own header
   };
 }

@@ -1,4 +1,4 @@
-/** The API process: reads its configuration, serves until it must stop, then drains. */
+/** The API process: reads its configuration, serves requests, and finishes the running requests when it must stop. */
 import { createServer } from 'node:http';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -41,7 +41,9 @@ import { mailNoticesOf } from './mail-notices.ts';
 
 /** The interval at which a silent stream sends a comment, because proxies close a silent connection after 30 s or more (DEC-22). */
 const heartbeatMs = 15_000;
-/** The time limit for a request to arrive: 32 MB of CSV at a megabit per second. JSON has less time (`middleware/body.ts`). */
+/**
+ * The time limit for a request to arrive. It is enough for 32 MB of CSV at a megabit per second. JSON has less time (`middleware/body.ts`).
+ */
 const longestBodyMs = 300_000;
 
 export interface ApiOptions {
@@ -50,7 +52,7 @@ export interface ApiOptions {
   /** Replaces `API_CLOSES_AFTER_MS`. */
   readinessGraceMs?: number;
   completionWatchMs?: number;
-  /** The time for which a call waits for its counter. */
+  /** The longest time that a call waits for its rate-limit counter, in milliseconds. */
   counterDeadlineMs?: number;
   onSecondTransaction?: ApiDeps['onSecondTransaction'];
 }
@@ -158,7 +160,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     requestTimeout: longestBodyMs,
     headersTimeout: 10_000,
     keepAliveTimeout: 65_000,
-    requireHostHeader: false, // Node would refuse such a request without our JSON error body
+    requireHostHeader: false, // Node would refuse a request without a Host header, and its answer would lack our JSON error body
     noDelay: true, // small packets of an answer are sent without delay
   });
   serveReadable(server, (request, response) => void handle(request, response), secureHeadersOf(config.api.publicUrl));

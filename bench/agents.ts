@@ -40,7 +40,7 @@ export async function benchAgents(selection: readonly string[]): Promise<void> {
 }
 
 /**
- * Asks the first questions, so that one-time work is done before the measurement.
+ * Asks some questions before the measurement, so that work that happens only once is already done.
  * @returns the request that the model's service gets for a question
  */
 async function warmUp({ server, apis, students }: Scene): Promise<Anthropic.MessageStreamParams> {

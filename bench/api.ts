@@ -14,7 +14,7 @@ import { onFreshStack, progress, reportBeside, type Round } from './support.ts';
 
 const rounds = 5;
 const secondsARound = 6;
-/** Parallel requests: enough to keep a process busy, few enough that none waits long. */
+/** The number of parallel requests. They keep a process busy, but are so few that no request waits long. */
 const connections = 16;
 
 export const apiMeasurements = ['session', 'keys'];
@@ -59,7 +59,7 @@ async function seedSession(env: Record<string, string>): Promise<string> {
   return token;
 }
 
-/** @throws Error if any answer is not 200. A refusal is quick, so it would make the measured rate too high */
+/** @throws Error if any answer is not 200. Refusals are quick, so they would make the measured rate too high */
 async function requestsPerSecond(port: number, token: string): Promise<number> {
   const result = await autocannon({
     url: `http://127.0.0.1:${port}/v1/auth/session`,

@@ -10,7 +10,7 @@ import { onMailbox } from './codes.ts';
 import { onWebhookScene } from './webhooks/scene.ts';
 
 export const automationMeasurements = ['throughput', 'waiting', 'burst', 'reads'] as const;
-/** The limit of runs that a club starts in a second. No machine reaches it (AUTO-20). */
+/** The limit of runs that a club starts in a second. It is so high that no machine reaches it (AUTO-20). */
 const unpaced = '1000';
 type Measurement = (typeof automationMeasurements)[number];
 

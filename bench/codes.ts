@@ -11,7 +11,7 @@ import { steadily, times } from './webhooks/pace.ts';
 
 export interface Mailbox {
   smtpUrl: string;
-  /** The arrival of the mail of each recipient, in `performance.now()`. */
+  /** For each recipient, the time at which the mail arrived, in `performance.now()`. */
   arrivals: ReadonlyMap<string, number>;
 }
 
@@ -31,7 +31,9 @@ export async function onMailbox(measure: (mailbox: Mailbox) => Promise<void>): P
 
 const codes = 40;
 const everyMs = 300;
-/** A code that has not arrived after this time counts with this time, so that a lost code makes the figure worse. */
+/**
+ * The longest counted time. A code that has not arrived after this time counts with this time, so that a lost code makes the figure worse.
+ */
 const limitMs = 30_000;
 
 interface Asked {
@@ -41,7 +43,7 @@ interface Asked {
   arrivals: Mailbox['arrivals'];
 }
 
-/** @returns the milliseconds from each request of a sign-in code to the arrival of its mail */
+/** @returns for each requested sign-in code, the milliseconds from the request to the arrival of the mail */
 export async function askForCodes({ db, vault, clubId, arrivals }: Asked): Promise<number[]> {
   const requestTimes = new Map<string, number>();
   await steadily(

@@ -1,4 +1,7 @@
-/** Figures of the benchmarks as data: `bench/figures/<suite>.json`. `npm run generate` makes docs/reference/figures.md from these files. */
+/**
+ * Reads and writes the figures of the benchmarks, which are stored as data in `bench/figures/<suite>.json`. `npm run generate` makes
+ * docs/reference/figures.md from these files.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -13,7 +16,7 @@ export interface Figure {
   value: number;
   /** The unit, such as `deliveries/s` or `ms`. */
   unit: string;
-  /** The value of the ceiling or the baseline in the same run. The suite's `ceilings` explain it. */
+  /** The value of the ceiling or the baseline in the same run. The suite's text `ceilings` explains this value. */
   ceiling?: number;
   /** The median of the ratios of all rounds. The ratio of a round is its value divided by its ceiling. */
   ratio?: number;
@@ -22,7 +25,7 @@ export interface Figure {
   aim?: Aim;
 }
 
-/** One bound of the value, or of its ratio to the ceiling. */
+/** The aim: one bound for the value, or for the ratio of the value to its ceiling. */
 export interface Aim {
   of: 'value' | 'ratio';
   atLeast?: number;
@@ -50,7 +53,7 @@ export interface SuiteFigures {
   runs: Run[];
 }
 
-/** The keys of a reported line that name a ceiling or a baseline. */
+/** The keys in a reported line whose values are a ceiling or a baseline. */
 const isCeiling = (key: string): boolean =>
   /^(ceiling|alone|without|checkout|websearch|first page)$|^(at|of) \d+/.test(key);
 
@@ -88,9 +91,9 @@ function unitOf(name: string): string {
 const rounded = (value: number): number => Number(value.toPrecision(3));
 
 /**
- * Adds a run to the figures of a suite. If a figure is measured again, it moves from its earlier run to the new run. Its unit and its aim
- * do not change.
- * @returns the new figures; the parameters do not change
+ * Adds a run to the figures of a suite. If a figure is measured again, it moves from its earlier run to the new run. The unit and the aim
+ * of the figure do not change.
+ * @returns the new figures; the function does not change its parameters
  */
 export function withRun(suite: SuiteFigures, run: Run): SuiteFigures {
   const earlier = new Map(suite.runs.flatMap(({ figures }) => figures.map((figure) => [figure.name, figure] as const)));
@@ -116,8 +119,8 @@ const figuresOfThisRun: Figure[] = [];
 let mainLine = '';
 
 /**
- * Stores the figures of one reported line, so that `saveRun` can write them later. An indented line adds details to the last line that is
- * not indented. `figuresOfLine` explains the parameters.
+ * Stores the figures of one reported line, so that `saveRun` can write them later. An indented line adds details to the last line before it
+ * that is not indented. `figuresOfLine` explains the parameters.
  */
 export function recordLine(line: string, values: Readonly<Record<string, number>>, rounds?: number): void {
   const isDetail = line.startsWith(' ');
@@ -127,7 +130,7 @@ export function recordLine(line: string, values: Readonly<Record<string, number>
 
 /**
  * Writes the figures of this process into the file of its suite.
- * @returns the file's path from the project's directory
+ * @returns the path of the file, relative to the project's directory
  * @throws Error if no line was recorded, for example because the suite measured only a part of the gold set
  */
 export function saveRun(suite: string): string {

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- holds`: calls every operation of the contract with the largest contents that the contract allows. For each operation it
- * reports how long one call blocked the API's thread, and the size of the answer.
+ * `npm run bench -- holds`: calls every operation of the contract with the largest contents that the contract allows. For each operation,
+ * it reports how long one call blocked the API's thread, and how large the answer was.
  */
 import type { ContractOperation, OperationId } from '../contract/contract.ts';
 import { messageOf } from '../dev/problem.ts';
@@ -27,9 +27,9 @@ export const holdMeasurements = ['operations'] as const;
 const times = 3;
 /** The contents of texts: four-byte characters, variables without an end mark, and Markdown marks without an end mark. */
 const fillers = ['😀', '{{', '*[_`<- '];
-/** Operations whose answers are files of the build. Each caller gets an equal answer. */
+/** Operations that answer with a file of the build, such as the contract. Each caller gets the same answer. */
 const documents: ReadonlySet<OperationId> = new Set<OperationId>(['getContract']);
-/** The number of operations in the report. The report lists the slowest operations. */
+/** The number of operations that the report lists. They are the slowest operations. */
 const named = 12;
 
 const wishes: Wishes = { faulty: 0, permitted: 100, beside: 0, inPath: ofScene, inBody: ofScene };
@@ -40,7 +40,7 @@ export async function benchHolds(): Promise<void> {
   const ground = await openHeldGround();
   try {
     const firstWorld = await buildWorld(ground);
-    for (const operation of everyOperation) await once(firstWorld, generated(firstWorld, operation, 1)); // runs code that is loaded on first use
+    for (const operation of everyOperation) await once(firstWorld, generated(firstWorld, operation, 1)); // loads all code first
     const world = await buildWorld(ground);
     const longest: Longest = new Map();
     progress('largest bodies');
@@ -105,7 +105,7 @@ async function measureReads(ground: HeldGround, world: World, operation: Contrac
   }
 }
 
-/** @returns undefined if the club has no such record any more */
+/** @returns undefined if the club no longer has such a record */
 function stepOf(world: World, operation: ContractOperation, inPath: Wishes['inPath']): RequestStep | undefined {
   try {
     return generated(world, operation, 3, { ...wishes, inPath });
@@ -114,7 +114,7 @@ function stepOf(world: World, operation: ContractOperation, inPath: Wishes['inPa
   }
 }
 
-/** Returns a valid request. The request for a list asks for the largest page. */
+/** Returns a valid request for the operation. A request for a list asks for the largest page. */
 function generated(world: World, operation: ContractOperation, seed: number, wished = wishes): RequestStep {
   const step = generateRequest(new Draw(seed), operation, `${operation.operationId}-${seed}`, world, wished);
   const isList = operation.parameters.some(({ name }) => name === 'page_size');
@@ -133,7 +133,7 @@ function shortest(measured: readonly Measured[]): Measured | undefined {
   return measured.toSorted((one, other) => one.holdMs - other.holdMs)[0];
 }
 
-/** Records the largest answer of each operation, and the longest time for which the operation blocked the thread. */
+/** Stores, for each operation, its largest answer and the longest time for which it blocked the thread. */
 function note(longest: Longest, { operationId }: ContractOperation, measured: Measured | undefined): void {
   if (!measured) return;
   const before = longest.get(operationId);

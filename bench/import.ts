@@ -1,6 +1,7 @@
 /**
- * Measures the cost of an import. `rows` measures rows a second and the worker's memory for 5,000 and for 50,000 rows. It compares the rate
- * with one bulk INSERT of the rows. `fairness` measures the time of another club's reads while three imports with invitations run.
+ * Measures the cost of an import. `rows` measures rows a second and the worker's memory for 5,000 and for 50,000 rows. It compares this
+ * rate with the rate of one bulk INSERT of the same rows. `fairness` measures the time of another club's reads while three imports with
+ * invitations run.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -54,7 +55,7 @@ const imports = 3;
 const rowsOfEach = 5_000;
 const readsAlone = 300;
 const readEveryMs = 20;
-/** The target of the reads' p95, as a multiple of their p95 without imports. */
+/** The target for the p95 of the reads, as a multiple of their p95 without imports. */
 const aim = 2;
 
 async function measureFairness(base: string, source: DataSource): Promise<void> {
@@ -127,7 +128,7 @@ async function importInto(
   }
 }
 
-/** The peak memory of the process, sampled four times a second. */
+/** Returns the highest memory use of the process, which is sampled four times a second. */
 function watchMemory(pid: number): { stop: () => Promise<number> } {
   let [max, isOver] = [0, false];
   const watching = (async () => {
@@ -142,7 +143,9 @@ function watchMemory(pid: number): { stop: () => Promise<number> } {
   };
 }
 
-/** Inserts only students and enrollments, with one statement for each table. An import must write more than this. @returns milliseconds */
+/**
+ * Inserts only students and enrollments, with one statement for each table. A real import must also write other rows. @returns milliseconds
+ */
 async function insertAtOnce(source: DataSource, { id, deliveryId }: BenchClub, rows: number): Promise<number> {
   const now = new Date();
   const started = performance.now();

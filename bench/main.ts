@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- SUITE [MEASUREMENT …] [--save]`, such as `webhooks latency`: prints each figure beside its ceiling or baseline of the
- * same run. The option `--save` also writes the figures to `bench/figures/SUITE.json`. Without a suite it lists all suites.
+ * `npm run bench -- SUITE [MEASUREMENT …] [--save]`, such as `webhooks latency`: prints each figure together with its ceiling or baseline
+ * from the same run. The option `--save` also writes the figures to `bench/figures/SUITE.json`. Without a suite it lists all suites.
  */
 import { agentMeasurements, benchAgents } from './agents.ts';
 import { apiMeasurements, benchApi } from './api.ts';
@@ -23,7 +23,7 @@ import { benchWebhooks, longWebhookMeasurements, webhookMeasurements } from './w
 
 interface Suite {
   measurements: readonly string[];
-  /** Measurements that run only if the command line names them. */
+  /** The measurements of the suite that run only if the command line names them. */
   long?: readonly string[];
   run: (measurements: readonly string[]) => Promise<void>;
 }

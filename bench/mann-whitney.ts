@@ -1,4 +1,4 @@
-/** The Mann-Whitney test, which finds out whether two samples of times differ. */
+/** The Mann-Whitney test. It shows whether two samples of durations differ by more than chance. */
 
 /**
  * Compares each value of `one` with each value of `other`. @returns `share`: the share of pairs in which the value of `one` is larger;

@@ -90,7 +90,7 @@ export async function benchLargest(): Promise<void> {
   });
 }
 
-/** @returns a function that ends the measurement and returns megabytes */
+/** @returns a function that ends the measurement, and returns the result in megabytes */
 function watchMemory(name: string, pid: number | undefined) {
   let over = false;
   let [before, most] = [0, 0];

@@ -18,10 +18,10 @@ import { complete, upload, type Announced } from './media-calls.ts';
 import { onFreshStack, progress, reportBeside, waitUntil, type Round } from './support.ts';
 
 const rounds = 3;
-/** A club may write 60 times a minute, and a file needs two writes. */
+/** A club may make 60 writes a minute, and the upload of a file needs two writes. */
 const filesARound = 25;
 
-/** The file that is uploaded, and the work of the bare loop for this file. */
+/** The file that a measurement uploads, and the work that the bare loop does for this file. */
 interface Subject {
   announced: Announced;
   bytes: Buffer;
@@ -34,7 +34,7 @@ async function makePicturesOf(image: Buffer): Promise<void> {
   await makeMailPicture(image);
 }
 
-/** The file that each measurement uploads, and the work that creates the file's pictures. */
+/** For each measurement, the file that it uploads, and the work that creates the pictures of this file. */
 const subjects: Readonly<Record<'images' | 'pages', () => Promise<Subject>>> = {
   async images() {
     const bytes = await camera();
@@ -77,7 +77,7 @@ export async function benchPictures(what: keyof typeof subjects): Promise<void> 
   });
 }
 
-/** A picture with detail, like the pictures of phones. */
+/** Creates a picture with many details, like the pictures of phones. */
 async function camera(): Promise<Buffer> {
   const [width, height] = [3_000, 2_000];
   const noise = { type: 'gaussian', mean: 128, sigma: 30 } as const;
@@ -87,7 +87,7 @@ async function camera(): Promise<Buffer> {
     .toBuffer();
 }
 
-/** @returns files a second, from the first completion until the last is ready with its pictures */
+/** @returns the number of files a second, from the first completed upload until the last file is ready with its pictures */
 async function measure(base: string, source: DataSource, { announced, bytes }: Subject): Promise<number> {
   const club = await addClub(source);
   const ids = await Promise.all(Array.from({ length: filesARound }, () => upload(base, club, bytes, announced)));
@@ -108,7 +108,7 @@ async function measure(base: string, source: DataSource, { announced, bytes }: S
   return (filesARound * 1_000) / (performance.now() - startedAt);
 }
 
-/** Processes as many files in parallel as a worker does. */
+/** The bare loop: processes as many files in parallel as a worker does. */
 async function bareLoop({ work }: Subject): Promise<number> {
   const startedAt = performance.now();
   let remaining = filesARound;

@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- media storage` measures reads and writes of a club's library with 1,000 and with 1,000,000 files (MED-20). It measures
- * the storage usage, the plan, the list of files, a reservation, and the queue of files.
+ * how long these take: the storage usage, the plan, the list of files, a reservation, and the queue of files.
  */
 import { readConfig } from '../config.ts';
 import { mediaUses } from '../domain/contexts.ts';
@@ -49,7 +49,7 @@ const reads: Readonly<Record<string, (db: Database, clubId: Id) => Promise<unkno
     db.transaction((tx) => reserveStorage(tx, clubId, megabyte, 'administrator')),
 };
 
-/** Both clubs alternate, so that other load on the machine affects both. */
+/** The measurements of both clubs alternate, so that other load on the machine affects both. */
 export async function benchStorage(): Promise<void> {
   await onFreshStack(['postgres'], async ({ env }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();
@@ -93,8 +93,8 @@ function reportRatio(what: string, took: Record<keyof typeof sizes, number[]>): 
 }
 
 /**
- * Measures the queue while half of the files wait for a worker. @returns the milliseconds of each sample. A sample is a round that looks
- * for old files, a claim of one file, and the release of this claim
+ * Measures the queue while half of the files wait for a worker. @returns the duration of each sample in milliseconds. A sample is a round
+ * that searches for old files, then a claim of one file, and then the release of this claim
  */
 async function queueOf(db: Database): Promise<number[]> {
   await db.source.query(

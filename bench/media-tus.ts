@@ -1,6 +1,7 @@
 /**
  * `npm run bench -- media tus`: a video of two gigabytes by tus, compared with bare multipart uploads of the same bytes to the same
- * store. One bare upload has as many parallel parts as ours, and another upload has four. It also measures the API's memory (MED-26).
+ * store. One bare upload sends as many parts in parallel as our upload, and a second bare upload sends four. It also measures the API's
+ * memory (MED-26).
  */
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
@@ -22,7 +23,7 @@ import { onFreshStack, progress, report, reportBeside } from './support.ts';
 const rounds = 2;
 export const megabyte = 1_024 * 1_024;
 const fileBytes = 2_048 * megabyte;
-/** The size of the first upload, which warms up. */
+/** The size of the first upload, which only warms up the processes. */
 const warmUpBytes = 128 * megabyte;
 const sampledMs = 100;
 
@@ -76,7 +77,7 @@ function* pieces(bytes: number, begins: Buffer = Buffer.alloc(0)): Generator<Buf
   if (begins.length > 0) {
     remaining -= begins.length + 16;
     const head = Buffer.alloc(16);
-    head.writeUInt32BE(1); // its size is a 64-bit number
+    head.writeUInt32BE(1); // the size of this box is a 64-bit number
     head.write('free', 4);
     head.writeBigUInt64BE(BigInt(remaining + 16), 8);
     yield begins;
@@ -105,8 +106,8 @@ function multipart(client: S3Client, Bucket: string, bytes: number, queueSize: n
 /**
  * Sends the whole file in one request.
  * @param file.begins the first bytes of the file, which contain a video; if absent, the file is not a video
- * @returns megabytes a second, measured from the creation of the upload until its last answer. The service gives this answer after it has
- * accepted the file
+ * @returns megabytes a second, measured from the creation of the upload until its last answer. The service sends its last answer after it
+ * has accepted the file
  */
 export async function sendByTus(
   base: string,

@@ -19,18 +19,18 @@ import { benchTus } from './media-tus.ts';
 import { onFreshStack, progress, quantile, report } from './support.ts';
 
 const rounds = 6;
-/** Files that are completed together. */
+/** The number of files that are completed together. */
 const files = 10;
-/** The interval of the health requests during the completions. */
+/** The interval between two requests to `/healthz` while the files are completed. */
 const everyMs = 5;
 const aloneMs = 5_000;
-/** The target of the p99 of `/healthz`, in milliseconds. */
+/** The target for the p99 of `/healthz`, in milliseconds. */
 const aim = 50;
-/** The target of the p95 of a session, as a multiple of the p95 without load. */
+/** The target for the p95 of reading a session, as a multiple of its p95 without load. */
 const aimOfSession = 2;
 
 export const mediaMeasurements = ['hostile', ...pictureMeasurements, 'storage', 'tus', 'largest'];
-/** These measurements run only when they are named. */
+/** These measurements run only if the command line names them. */
 export const longMediaMeasurements = ['largest'];
 
 export async function benchMedia(selection: readonly string[]): Promise<void> {
@@ -50,8 +50,8 @@ export async function benchMedia(selection: readonly string[]): Promise<void> {
 }
 
 /**
- * A ZIP64 archive of 100,000 entries, a JPEG of 750,000 segments, and a truncated PNG of 15 MB. Earlier versions needed seconds for each of
- * these files.
+ * Hostile files: a ZIP64 archive of 100,000 entries, a JPEG of 750,000 segments, and a truncated PNG of 15 MB. Earlier versions of the
+ * service needed seconds for each of these files.
  */
 const hostile = [
   archiveOfManyEntries(),
@@ -75,7 +75,7 @@ async function measureHostile(base: string, source: DataSource): Promise<void> {
   const beside: Delays = { health: [], session: [] };
   const answers: Record<string, number> = {};
   for (let round = 1; round <= rounds; round++) {
-    const club = await addClub(source); // each club has its own 60 calls a minute
+    const club = await addClub(source); // each club may make 60 calls a minute
     const ids = await Promise.all(
       Array.from({ length: files }, (_, at) => upload(base, club, hostile[at % hostile.length] as Buffer)),
     );
@@ -104,7 +104,7 @@ async function measureHostile(base: string, source: DataSource): Promise<void> {
   });
 }
 
-/** @returns the milliseconds of each call until `work` has ended */
+/** @returns the duration of each call in milliseconds. The calls continue until `work` has ended */
 async function watchCalls(url: string, headers: Record<string, string>, work: Promise<unknown>): Promise<number[]> {
   const delays: number[] = [];
   let over = false;

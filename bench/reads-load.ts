@@ -13,16 +13,17 @@ export interface Club {
 
 const tables = ['students', 'enrollments', 'certificates'] as const;
 const courses = 10;
-/** The number of rows that one statement inserts. The transition table of such a statement fits into memory. */
+/** The number of rows that one statement inserts. The trigger's transition table for this number of rows fits into memory. */
 const chunk = 100_000;
 
 const studentId = (n: string) => `('01900001-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`;
-/** Ids of records in the order of creation, like the product's. */
+/** Creates ids of records in the order of creation, like the product does. */
 const idOf = (kind: number, n: string) => studentId(n).replace('01900001', `0190000${kind}`);
 export const nthStudent = (n: number): Id => `01900001-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
 
 /**
- * Names of people. There are about 3,000 pairs of names. So with a million students, some hundreds of students share each pair. One student
+ * The names of the students. There are about 3,000 different full names. So of a million students, some hundreds share each full name. One
+ * student
  * has a name that no other student has.
  */
 const name = `CASE WHEN n = total / 2 THEN 'Zacharias Quetzalcoatl' ELSE
@@ -70,9 +71,9 @@ export async function loadClub(db: Database, databaseUrl: string, club: Club, re
     for (const table of tables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER ALL`);
     for (const index of indexes) await client.query(index);
     while ((await rollUpListTallies(db, chunk)) > 0);
-    // In production, autovacuum keeps the tables in this state.
+    // Vacuums the tables, because in production autovacuum keeps them in this state.
     await client.query(`VACUUM ANALYZE ${[...tables, 'list_tallies', 'list_tally_changes'].join(', ')}`);
-    await client.query(`CHECKPOINT`); // the load's pending writes must not count for later measurements
+    await client.query(`CHECKPOINT`); // writes of the load that are still pending must not slow down the later measurements
   } finally {
     await client.end();
   }
@@ -96,7 +97,7 @@ async function loadChunk(
   from: number,
   to: number,
 ): Promise<void> {
-  // Mixes the bits of the number, so that names, marks and times are independent of each other.
+  // Mixes the bits of the row's number, so that names, marks and times do not depend on each other.
   const rows = `
     SELECT n, ${total}::bigint AS total, (hashint8(n)::bigint + 2147483648) AS mixed, $1::uuid AS club_id,
            '2026-01-01'::timestamptz + make_interval(secs => n::float8 * 10) AS at

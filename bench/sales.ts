@@ -32,7 +32,7 @@ import { withCost } from './webhooks/scene.ts';
 
 const rounds = 5;
 const secondsARound = 4;
-/** Parallel requests: enough to keep a process busy, few enough that none waits long. */
+/** The number of parallel requests. They keep a process busy, but are so few that no request waits long. */
 const connections = 16;
 /** The number of sales of a round, and the number of facts of each sale. */
 const salesARound = 60;
@@ -64,7 +64,7 @@ interface BenchShop {
   seal: (secret: string, id: Id) => Buffer;
 }
 
-/** A club with a connection, and a product that gives one delivery. */
+/** Creates a club with a connection to a sales platform, and a product whose sale grants one delivery. */
 async function openShop(source: DataSource, { masterKey }: ReturnType<typeof readConfig>): Promise<BenchShop> {
   const [clubId, courseId, deliveryId, productId] = [newId(), newId(), newId(), newId()];
   const vault = createVault(masterKey);
@@ -91,7 +91,7 @@ async function openShop(source: DataSource, { masterKey }: ReturnType<typeof rea
 }
 
 let count = 0;
-/** A new sale to a new buyer. */
+/** Returns the notice of a new sale to a new buyer. */
 function nextNotice(): string {
   count += 1;
   return JSON.stringify({
@@ -105,7 +105,7 @@ function nextNotice(): string {
 
 const addressOf = (number: number) => `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
 
-/** No worker runs during this measurement, so only the receipt is measured. */
+/** No worker runs during this measurement, so only the receipt of notices is measured. */
 async function measureAccepted({ launch }: Bench, source: DataSource, ours: number, path: string): Promise<void> {
   const { port: bare, child } = await launch('bench/ceiling/notice-route.ts', 'CEILING_PORT');
   progress('warming up');
@@ -122,7 +122,7 @@ async function measureAccepted({ launch }: Bench, source: DataSource, ours: numb
   await source.query(`TRUNCATE sales_notices, wakes`);
 }
 
-/** @throws Error if any answer is not 202. A refusal is quick, so it would make the measured rate too high */
+/** @throws Error if any answer is not 202. Refusals are quick, so they would make the measured rate too high */
 async function acceptedPerSecond(port: number, path: string): Promise<number> {
   const result = await autocannon({
     url: `http://127.0.0.1:${port}`,
@@ -189,7 +189,7 @@ async function measureDelivered(
   await receiver.stop();
 }
 
-/** The number of locks of the count, the duration of each lock, and the time between two locks. */
+/** The locks on the count of students: their number, the duration of each lock, and the time between two locks. */
 const holds = 4;
 const holdMs = 11_000;
 const freeMs = 50;
@@ -197,8 +197,8 @@ const heldSales = 12;
 const limitMs = 120_000;
 
 /**
- * Measures the wait of sales to new buyers. Such a sale needs the lock on the club's count of students, and another transaction holds this
- * lock nearly all the time.
+ * Measures the wait of sales to new buyers. Such a sale needs the lock on the club's count of students. During the measurement, another
+ * transaction holds this lock nearly all the time.
  */
 async function measureHeld({ launch }: Bench, source: DataSource, port: number, shop: BenchShop): Promise<void> {
   const worker = await launch('worker/main.ts', 'WORKER_PORT');

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- start` measures the time of API and worker from their start to their first ready answer. Measurements of a build and
- * of this checkout alternate.
+ * `npm run bench -- start` measures the time of API and worker from their start to their first ready answer. It measures a build and this
+ * checkout, alternately.
  */
 import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
 import os from 'node:os';
@@ -41,7 +41,7 @@ export async function benchStart(selection: readonly string[]): Promise<void> {
         const { script, portVariable } = programs[name];
         const ofBuild = () => msToReady(['dist/main.js', name], portVariable, env, directory, logs);
         const ofCheckout = () => msToReady(scriptArguments(script), portVariable, env, projectDirectory, logs);
-        await Promise.all([ofBuild(), ofCheckout()]); // a first start of both, so that files and code are in memory
+        await Promise.all([ofBuild(), ofCheckout()]); // both are started once before the measurement, so that files and code are in memory
         const times: { build: number; checkout: number }[] = [];
         for (let round = 1; round <= rounds; round++) {
           const measured = { build: await ofBuild(), checkout: await ofCheckout() };

@@ -1,8 +1,9 @@
 /**
- * `npm run bench -- timing` finds out whether the time of an answer reveals if an address is known (DEC-63). It makes 2,000 calls each with
+ * `npm run bench -- timing` finds out whether the duration of a call reveals that an address is known (DEC-63). It makes 2,000 calls each
+ * with
  * known
  * and with unknown addresses (`TIMING_CALLS`), in random order, and compares them by the Mann-Whitney test. The suite also measures calls
- * whose mail is withheld, because the address has used up its mails of an hour.
+ * that send no mail, because the address has already got the maximum number of mails in an hour.
  */
 import { readConfig } from '../config.ts';
 import { createOrganization } from '../domain/clubs/organizations.ts';
@@ -41,7 +42,7 @@ const atOnce = {
   'withheld code': 16,
   'withheld exchange': 16,
 } as const satisfies Record<Measurement, number>;
-/** Several clubs, so that the sign-ups of each stay below the limit of unconfirmed sign-ups in an hour. */
+/** There are several clubs, so that the sign-ups of each club stay below the limit of unconfirmed sign-ups in an hour. */
 const clubCount = 10;
 
 interface Address {
@@ -106,7 +107,7 @@ const code: CallOf = async (port, { clubId, email, known }) => ({
   call: () => timed(port, '/v1/auth/code', { club_id: clubId, email }, 202),
 });
 
-/** Prepares a call for an address that has used up its mails of an hour. */
+/** Prepares a call for an address that has already got the maximum number of mails in an hour. */
 function afterMailsOfAnHour(path: string, prepare: CallOf): CallOf {
   return async (port, address) => {
     const body = { club_id: address.clubId, email: address.email };
@@ -136,7 +137,7 @@ const signUp: CallOf = async (port, { clubId, email, known }) => ({
 
 let addressesUsed = 0;
 
-/** Sends the request from a separate address, so that no rate limit applies. */
+/** Sends each request from a different network address, so that no rate limit applies. */
 function post(port: number, path: string, body: object): Promise<Response> {
   addressesUsed += 1;
   const ip = [100, 64 + (addressesUsed >> 16), (addressesUsed >> 8) & 255, addressesUsed & 255].join('.');
@@ -147,7 +148,7 @@ function post(port: number, path: string, body: object): Promise<Response> {
   });
 }
 
-/** @throws Error if an answer is unexpected */
+/** @throws Error if an answer has an unexpected status */
 async function timed(port: number, path: string, body: object, expected: number): Promise<number> {
   const begin = performance.now();
   const answer = await post(port, path, body);
@@ -200,7 +201,7 @@ async function seedAddresses(
   return addresses;
 }
 
-/** Does the work for each item, `width` at the same time. */
+/** Does the work for each item, with `width` items at the same time. */
 async function each<T, R>(items: readonly T[], width: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const remaining = items.values();

@@ -16,7 +16,7 @@ const warmUps = 20;
 /** @param subject the data that was loaded into the database */
 export type Read<Subject> = (tx: Queries, subject: Subject, records: number) => Promise<unknown>;
 
-/** A separate database, with the number of its records. */
+/** A separate database, and the number of its records. */
 interface Scene<Subject> {
   db: Database;
   subject: Subject;
@@ -37,8 +37,8 @@ export interface Comparisons<Subject> {
 
 /**
  * @param name of the databases
- * @param load fills an empty, migrated database
- * @param measure compares reads
+ * @param load fills an empty database whose schema is migrated
+ * @param measure receives a function that compares one read at both sizes
  */
 export async function onTwoSizes<Subject>(
   name: string,
@@ -95,7 +95,7 @@ interface Compared<Subject> {
   read: Read<Subject>;
 }
 
-/** The two reads alternate, so that other load on the machine affects both. */
+/** The measurements of both sizes alternate, so that other load on the machine affects both. */
 async function compare<Subject>(
   figure: string,
   figureOf: (times: readonly number[]) => number,
@@ -117,7 +117,7 @@ async function compare<Subject>(
   process.stdout.write(`    ${indexes.join(', ')}\n`);
 }
 
-/** The median of the phases' p95, so that one phase with other load does not decide. */
+/** Takes the median of the phases' p95, so that one phase with other load on the machine does not determine the result. */
 function p95Of(took: readonly number[]): number {
   const length = samples / spells;
   return median(

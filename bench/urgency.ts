@@ -26,17 +26,20 @@ export const urgencyMeasurements = ['invitations'];
 const invitations = 50_000;
 /** The number of rows that one statement inserts or postpones. */
 const aStatement = 5_000;
-/** Pairs of a code and a question in a round: about twelve seconds. */
+/** The number of pairs of a code and a question in a round. They take about twelve seconds. */
 const pairs = 40;
 const everyMs = 300;
 /** Rounds of each kind. */
 const rounds = 3;
-/** A code or an answer that has not arrived after this time counts with this time. So a lost code or answer makes the figure worse. */
+/**
+ * The longest counted time. A code or an answer that has not arrived after this time counts with this time, so that a lost one makes the
+ * figure worse.
+ */
 const arrivalLimitMs = 30_000;
-/** Bulk work runs for this time before a round with bulk work is measured. */
+/** The time for which bulk work runs before a round with bulk work is measured. */
 const underWayMs = 5_000;
 const drainMs = 60_000;
-/** The target, as a multiple of the p95 without invitations. */
+/** The target for the p95, as a multiple of the p95 without invitations. */
 const aim = 2;
 
 const kinds = { codes: 'a code’s mail', words: 'an answer’s first words' } as const;
@@ -48,7 +51,7 @@ interface Scene {
   api: string;
   students: readonly BenchStudent[];
   clubId: Id;
-  /** The arrival of the mail of each recipient, in `performance.now()`. */
+  /** For each recipient, the time at which the mail arrived, in `performance.now()`. */
   arrivals: ReadonlyMap<string, number>;
 }
 
@@ -133,7 +136,8 @@ async function measureRounds(scene: Scene): Promise<void> {
 
 /**
  * Asks for codes and questions at a steady rate.
- * @returns the milliseconds until each mail arrived, and until the first words of each answer
+ * @returns for each code, the milliseconds until its mail arrived, and for each question, the milliseconds until the first words of the
+ * answer
  */
 async function measure({ db, vault, api, students, clubId, arrivals }: Scene): Promise<Delays> {
   const requestTimes = new Map<string, number>();
@@ -203,7 +207,7 @@ async function setAside(source: DataSource, aside: boolean): Promise<void> {
   await source.query('VACUUM ANALYZE wakes');
 }
 
-/** Waits, because bulk runs that have started continue for a while. */
+/** Waits, because bulk runs that have already started continue for some time. */
 async function untilNoneIsUnderWay(source: DataSource): Promise<void> {
   const isOver = async () => {
     const [row] = await source.query<{ count: number }[]>(

@@ -1,6 +1,8 @@
 /**
  * `node dist/main.js amounts` lists purchases whose stored amount may be wrong. Versions up to 0.2.0 took the number of decimals from the
- * display rules of the JavaScript runtime, and accepted text as smallest units. The command changes nothing and may run beside the service.
+ * display rules of the JavaScript runtime. They also accepted a text as an amount in smallest units. The command changes nothing and may
+ * run
+ * beside the service.
  */
 import { readConfig, type Config } from '../config.ts';
 import { amountsFromText, roundedAmounts, type DoubtfulAmount } from '../domain/sales/doubtful-amounts.ts';
@@ -8,8 +10,8 @@ import { Database } from '../platform/infra/postgres/database.ts';
 import { openDatabase, runOnce } from '../platform/infra/process.ts';
 
 /**
- * Prints a line for each purchase whose amount may be wrong, without data of its buyer. Then prints the number of such purchases.
- * @returns the exit code: 0 if no amount is doubtful, otherwise 1
+ * Prints a line for each purchase whose amount may be wrong, without personal data of the buyer. Then prints the number of these purchases.
+ * @returns the exit code: 0 if no amount may be wrong, otherwise 1
  */
 export async function listAmounts(
   { database }: Pick<Config, 'database'>,

@@ -1,6 +1,6 @@
 /**
- * The command `doctor`. It opens every connection as the service does, and also tries ffmpeg, OCR and the subtitles command. It reports
- * what to do about each problem. The command leaves nothing behind except closed runs in Temporal, which the namespace removes after its
+ * The command `doctor`. It opens every connection in the same way as the service, and also tries ffmpeg, OCR and the subtitles command. For
+ * each problem, it reports what to do. It leaves no data behind, except closed runs in Temporal. The namespace removes these runs after its
  * retention time.
  */
 import { readConfig, type Config } from '../config.ts';
@@ -23,16 +23,16 @@ import { connectCommand, connectWorkers } from '../worker/temporal/connection.ts
 import { compareZones, mistakesIn, remarksOn } from '../platform/infra/postgres/checks/time-zones.ts';
 
 interface Check {
-  /** The subject of the check, as the line of the check shows it. */
+  /** The subject of the check, which is printed at the beginning of its line. */
   readonly title: string;
   /**
    * @param note receives a warning, for a problem that does not stop the service
-   * @returns a sentence for each mistake, which says what to do
+   * @returns a sentence for each mistake; each sentence says what to do
    */
   readonly look: (note: (sentence: string) => void) => Promise<readonly string[]>;
 }
 
-/** Returns all checks, in the order of their lines in the output. */
+/** Returns all checks, in the order in which their lines are printed. */
 function checksOf(config: Config): readonly Check[] {
   const { database, temporal, storage, api, mail } = config;
   const { taskQueues } = config.worker;
@@ -84,8 +84,8 @@ async function compareZonesOf(
 }
 
 /**
- * A missing ffmpeg is a mistake only if the operator has configured its path. Otherwise the operator perhaps wants no renditions. An ffmpeg
- * that cannot create renditions is always a mistake (DEC-162).
+ * A missing ffmpeg is a mistake only if the operator has configured its path. Without a configured path, the operator perhaps wants no
+ * renditions. An ffmpeg that exists but cannot create renditions is always a mistake (DEC-162).
  */
 const ffmpegLook =
   (executable: string): Check['look'] =>
@@ -122,9 +122,10 @@ const subtitlesLook =
     return flaw === undefined ? [] : [flaw];
   };
 
-/** Workers connect to Temporal differently from commands: by Rust, and with the certificate authorities of the
- * system. @returns the mistakes that only
- * workers would meet */
+/**
+ * Workers do not connect to Temporal in the same way as commands: they use a client in Rust, and the certificate authorities of the system.
+ * @returns the mistakes that affect only workers
+ */
 async function workerMistakes(temporal: Config['temporal']): Promise<string[]> {
   try {
     await (await connectWorkers(temporal)).close();
@@ -156,8 +157,8 @@ async function fairnessMistakes(temporal: Config['temporal']): Promise<string[]>
 }
 
 /**
- * @param say receives a line for each check, in their order
- * @returns whether there is no mistake; warnings do not count
+ * @param say receives a line for each check, in the order of the checks
+ * @returns true if no check found a mistake; warnings do not count
  */
 export async function examine(config: Config, say: (line: string) => void): Promise<boolean> {
   const looks = checksOf(config).map(async ({ title, look }) => {
@@ -179,7 +180,7 @@ export async function examine(config: Config, say: (line: string) => void): Prom
   return isRight;
 }
 
-/** The command. Its exit code is 1 if a check finds a mistake. */
+/** Runs the command `doctor`. The exit code is 1 if a check finds a mistake. */
 export async function main(): Promise<void> {
   await runOnce('The doctor cannot begin', async () => {
     const isRight = await examine(readConfig(), (line) => process.stdout.write(`${line}\n`));

@@ -13,30 +13,30 @@ import type { DataSource, QueryRunner } from 'typeorm';
 /** An arbitrary number for the advisory lock that lets only one process migrate at a time. */
 const migrationLock = 4_281_963;
 /**
- * The process asks for the lock again and again, and never waits in a statement. CREATE INDEX CONCURRENTLY waits for all running
- * statements, so it would also wait for a statement that waits for this lock.
+ * The process tries to get the lock again and again, and never waits for it inside a statement. The reason is that CREATE INDEX
+ * CONCURRENTLY waits for all running statements, and so also for a statement that waits for this lock.
  */
 const lookEveryMs = 200;
 
-/** The time for which a migration is tried again if it does not get its table locks. A backup or a report may hold these locks. */
+/** If a migration does not get its table locks, it is tried again for this time. A backup or a report may hold these locks. */
 const lockedWithinMs = 60 * 60_000;
-/** The pause before the next try, in which the transactions that waited behind the migration can run. */
+/** The pause before the next try. During the pause, the transactions that waited behind the migration can run. */
 const lockPauseMs = 3_000;
 /** TypeORM's table of migrations. */
 const migrationsTable = 'migrations';
 
 /**
  * The time for which migrations that drop columns or tables wait until older processes end. An older process may need 13 minutes, the
- * longest time of an agent's answer, and this time adds a margin.
+ * longest time of an agent's answer. This time is longer by a margin.
  */
 const contractWithinMs = 15 * 60_000;
 
 /**
  * Runs the pending migrations under an advisory lock.
- * @param source a connection without timeouts, because a migration, or the wait for another process, may take long
+ * @param source a connection without timeouts, because a migration may take long, and so may the wait for a second process
  * @param withinMs the maximum time for which migrations that drop columns or tables wait until older processes end
  * @returns the names of the migrations that ran
- * @throws StartProblem when older processes still run after this time; the message names these processes
+ * @throws StartProblem when older processes still run after `withinMs`; the message names these processes
  */
 export async function migrate(source: DataSource, withinMs = contractWithinMs): Promise<string[]> {
   const holder = source.createQueryRunner();
@@ -50,8 +50,10 @@ export async function migrate(source: DataSource, withinMs = contractWithinMs): 
   }
 }
 
-/** Each migration is a transaction, so a migration that did not get its locks in time has no
- * effect. @returns the names of the migrations that ran */
+/**
+ * Runs the pending migrations. Each migration is one transaction, so a migration that did not get its locks in time has no effect. @returns
+ * the names of the migrations that ran
+ */
 async function runWithPatience(source: DataSource): Promise<string[]> {
   const names = async () => {
     const rows: { name: string }[] = await source.query(`SELECT name FROM ${migrationsTable} ORDER BY id`);
@@ -81,12 +83,12 @@ async function takesLock(holder: QueryRunner): Promise<boolean> {
   return row?.taken ?? false;
 }
 
-/** The command `migrate`. It prints the migrations that ran. */
+/** Runs the command `migrate`, and prints the migrations that ran. */
 export async function main(): Promise<void> {
   await runOnce('Migration failed', async () => {
     const { database } = readConfig();
     const looking = withClient(database.url.reveal(), (client) => listeningMistakes(database, client));
-    // A session lock, like LISTEN, does not work if a pooler shares connections between sessions.
+    // Like LISTEN, a session lock does not work if a pooler shares connections between sessions.
     await throwMistakes([
       looking.catch((error: unknown) => {
         throw new StartProblem(unusable(error));

@@ -1,6 +1,6 @@
 /**
- * The command `promote`. It makes its own build the current build, once its workers poll every task queue. It is safe to repeat, and may be
- * killed at any moment. To roll back, run the `promote` of the earlier build.
+ * The command `promote`. It waits until workers of its build poll every task queue, and then makes this build the current build. It is safe
+ * to repeat the command, or to kill it at any moment. To roll back, run the command `promote` of the earlier build.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGrpcServiceError, type Connection } from '@temporalio/client';
@@ -21,12 +21,15 @@ const { TaskQueueType, RoutingConfigUpdateState, VersionDrainageStatus, WorkerDe
   proto.temporal.api.enums.v1;
 const polledTypes = [TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW, TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY] as const;
 
-/** Workers of a new version may take minutes to start, because images are pulled and machines are added. */
+/**
+ * The default of the wait for pollers. Workers of a new version may take minutes to start, because images are pulled and machines are
+ * added.
+ */
 const pollersWithinMs = 10 * 60_000;
-/** The time limit for the server to inform all task queues, or to report progress. */
+/** The time limit within which the server must inform all task queues or report progress. */
 const propagatedWithinMs = 60_000;
 const lookEveryMs = 500;
-/** A poller whose last poll is within this time still runs, because a poll lasts a minute at most. */
+/** A poller still runs if its last poll was within this time, because a poll lasts a minute at most. */
 const pollerIsThereMs = 2 * 60_000;
 
 /** Codes of gRPC. */
@@ -44,7 +47,7 @@ export interface Promotion {
   withinMs?: number;
 }
 
-/** The command. It prints its steps. If the workers do not poll in time, the exit code is 1 and it prints the reason. */
+/** Runs the command `promote`, and prints its steps. If the workers do not poll in time, it prints the reason, and the exit code is 1. */
 export async function main(): Promise<void> {
   await runOnce('Promotion failed', async () => {
     if (!ownBuild)
@@ -76,14 +79,16 @@ export async function main(): Promise<void> {
 export async function promote({ withinMs = pollersWithinMs, queues = taskQueues, ...deps }: Promotion): Promise<void> {
   const { db, build, say } = deps;
   const { buildId, version } = build;
-  await deleteObsolete(deps); // At the limit of versions, a new version can register only after another version is deleted (temporalio/temporal#10737).
+  // When the limit of versions is reached, a new version can register only after an old version is deleted (temporalio/temporal#10737).
+  await deleteObsolete(deps);
   await untilPolled(deps, queues, withinMs);
   say(`The workers of version ${version}, build ${buildId}, poll all ${queues.length} task queues.`);
   let before: Build | undefined;
   do {
     await setCurrent(deps);
     before = (await db.transaction((tx) => makeCurrent(tx, build))) ?? before;
-    // Another promotion may have run between the two steps. Temporal and the relays would then have different current builds.
+    // Between the two steps, another promotion may have run. Without this check, Temporal and the relays would then have different current
+    // builds.
   } while (!(await readCurrent(deps)).isOurs);
   say(
     `Build ${buildId} is current${before ? `, and replaces version ${before.version}, build ${before.buildId}` : ''}.`,
@@ -188,7 +193,8 @@ async function deleteObsolete(deps: PromotionDeps): Promise<void> {
       });
       deleted.push(buildId);
     } catch (error) {
-      // Workers of this version still poll, so it cannot be deleted yet. The next promotion deletes it, or an operator rolls back to it.
+      // Workers of this version still poll, so the version cannot be deleted yet. The next promotion deletes the version, unless an
+      // operator rolls back to it.
       if (codeOf(error) === codes.notFound) deleted.push(buildId);
       else if (codeOf(error) !== codes.failedPrecondition) throw error;
     }
@@ -209,7 +215,7 @@ async function describe({ connection, namespace }: PromotionDeps) {
       return workerDeploymentInfo ?? undefined;
     } catch (error) {
       if (codeOf(error) === codes.notFound) return undefined; // no worker has registered a version yet
-      // The server's own worker answers this call. In a new namespace that worker perhaps does not run yet.
+      // An internal worker of the server answers this call. In a new namespace, this worker perhaps does not run yet.
       if (codeOf(error) !== codes.failedPrecondition || performance.now() > deadline) throw error;
       await sleep(lookEveryMs);
     }

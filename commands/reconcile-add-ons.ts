@@ -1,4 +1,4 @@
-/** The command `reconcile-add-ons`. It restores the paid add-ons that a failover of Postgres lost. */
+/** The command `reconcile-add-ons`. It restores paid add-ons whose rows were lost in a failover of Postgres. */
 import { readConfig } from '../config.ts';
 import { reconcileCharges } from '../domain/billing/reconciling.ts';
 import { createDataSource } from '../entities/data-source.ts';

@@ -10,14 +10,14 @@ import { Database } from '../platform/infra/postgres/database.ts';
 import { openDatabase, runOnce } from '../platform/infra/process.ts';
 import { createVault } from '../platform/infra/keys/vault.ts';
 
-/** The maximum number of unreadable rows that the command names. */
+/** The maximum number of unreadable rows that the output names. */
 const rowsNamed = 1_000;
-/** The number of values of a column between two progress lines. */
+/** After this number of values of a column, the command prints a line of progress. */
 const valuesALine = 10_000;
 
 /**
  * Finds all values that were encrypted with another key, encrypts them with the current key, and prints the progress.
- * @returns the exit code: 0 if a pass found no remaining and no unreadable value
+ * @returns the exit code: 0 if a pass found no value under another key and no unreadable value
  * @throws StartProblem when Postgres cannot be used, or when the database has no lasting key yet and the configured keys do not belong to
  * this database
  */
@@ -29,11 +29,12 @@ export async function resealAll(
   const source = await openDatabase(database, 'club-reseal');
   try {
     const db = new Database(source, { notify() {} });
-    // Stores the lasting key first, with which addresses are hashed. After the reseal, the rows no longer show which key this was.
+    // First stores the lasting key, with which addresses are hashed. After the reseal, the rows would no longer show which key this was.
     const lasting = await findLastingKey(db, { masterKey, formerMasterKeys });
     if ('problems' in lasting) {
       if (!lasting.isKept) throw otherKeysNeeded({ masterKey, formerMasterKeys }, lasting.problems);
-      // A lasting key that cannot be opened is reported like other unreadable values, because the other values can be resealed.
+      // A lasting key that cannot be opened does not stop the command, because other values can still be resealed. It is reported like
+      // other unreadable values.
       for (const problem of lasting.problems) print(sentenceOf(problem));
     }
     print(

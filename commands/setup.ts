@@ -1,6 +1,6 @@
 /**
  * The command `setup`. It creates what Temporal needs before workers start, and sets the time limits of our role in Postgres. It is safe to
- * repeat, also for two processes at the same time.
+ * repeat the command, and to run it twice at the same time.
  */
 import { readConfig } from '../config.ts';
 import type { DatabaseSettings } from '../entities/data-source.ts';
@@ -14,7 +14,10 @@ import { setUp, type Say } from '../worker/temporal/namespace.ts';
 /** The exit code if an administrator of Temporal must run the printed commands. */
 const refusedExitCode = 3;
 
-/** Prints what it created. If Temporal refuses, the exit code is 3, and it prints the commands for an administrator of Temporal. */
+/**
+ * Runs the command `setup`, and prints what it created. If Temporal refuses, it prints the commands for an administrator of Temporal, and
+ * the exit code is 3.
+ */
 export async function main(): Promise<void> {
   await runOnce('Setup failed', async () => {
     const { temporal, database } = readConfig();
@@ -34,7 +37,10 @@ export async function main(): Promise<void> {
   });
 }
 
-/** Limits the role of DATABASE_URL, which the processes use. DATABASE_DIRECT_URL may have another role. @throws StartProblem */
+/**
+ * Sets the time limits of the role in DATABASE_URL, because the processes use this role. DATABASE_DIRECT_URL may name a different role.
+ * @throws StartProblem
+ */
 async function setLimits({ url }: Pick<DatabaseSettings, 'url'>, say: Say): Promise<void> {
   await limitRole(url.reveal()).catch((error: unknown) => {
     throw new StartProblem(unusable(error));

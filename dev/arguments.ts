@@ -10,11 +10,11 @@ import {
 import { messageOf, Problem } from './problem.ts';
 
 export interface StartArguments {
-  /** Whether agents ask the fake model of this machine. */
+  /** Whether agents use the fake model, which runs on this machine. */
   readonly fakeModel: boolean;
   /** Whether the command only installs the components of the stack and of the tests. */
   readonly components: boolean;
-  /** The language of the tour, its club and its people. */
+  /** The language of the tour, and of the club and the people in the tour. */
   readonly language: OfferedLanguage;
 }
 
@@ -25,7 +25,7 @@ const usage =
 
 /**
  * @param args the given arguments
- * @param locale the locale of the machine, as in `LANG`; the tour uses its language if the service supports it
+ * @param locale the locale of the machine, as in `LANG`; the tour uses the locale's language if the service supports this language
  * @throws Problem when an argument is unknown; the message names it, and the known arguments
  */
 export function startArguments(args: readonly string[], locale = ''): StartArguments {

@@ -1,8 +1,8 @@
 /**
  * Ensures that node_modules exists and is as new as package-lock.json. The scripts of package.json and temporal-dev.sh call this script. It
  * is plain JavaScript without dependencies, because it runs before anything is installed. It uses only syntax that Node 12 understands,
- * because some distributions still have this version. So even a Node that is too old can run the script, and print the message that refuses
- * it.
+ * because some distributions still have this version. So even a Node that is too old can run the script, and the script can then print a
+ * clear message.
  */
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
@@ -10,7 +10,10 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** This Node provides npm and runs this file. npm then installs the Node of package.json, which runs all other scripts. */
+/**
+ * The Node of the machine provides npm and runs this file. npm then installs the Node version that package.json names, which runs all other
+ * scripts.
+ */
 const oldestNode = 20;
 
 /** Milliseconds since 1970 of the file's last change; 0 if there is no such file. */
@@ -47,8 +50,8 @@ if (Number.parseInt(process.versions.node, 10) < oldestNode) {
 const reason = reasonToInstall();
 if (reason !== undefined) {
   process.stdout.write(`Installing packages with npm ci: ${reason}.\n`);
-  // Under `npm run`, this code uses the npm that runs the script. Otherwise it uses the npm on the PATH. Yarn and pnpm also set the
-  // variable.
+  // Under `npm run`, a variable names the npm that runs the script, and this code uses it. Otherwise this code uses the npm on the PATH.
+  // The check is needed because Yarn and pnpm also set the variable.
   const runner = process.env.npm_execpath || '';
   const npm = basename(runner) === 'npm-cli.js' ? [process.execPath, runner] : ['npm'];
   const { status, error } = spawnSync(npm[0], [...npm.slice(1), 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {

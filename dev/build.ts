@@ -13,7 +13,7 @@ import { runCommand } from './stack/commands.ts';
 import { Problem, runScript, say } from './problem.ts';
 import { projectDirectory } from './project.ts';
 
-/** Files that the service reads by path at run time, besides its modules. */
+/** Files, other than modules, that the service reads by their path at run time. */
 export const assets = [
   'platform/start.mjs',
   'platform/infra/images/*.mjs',
@@ -45,7 +45,7 @@ export async function buildInto(directory: string): Promise<Build & { files: num
   return { ...record, files: filesIn(directory).length };
 }
 
-/** @returns the files of {@link assets}, from the project's directory */
+/** @returns the files of {@link assets}, with paths relative to the project's directory */
 export function assetFiles(): string[] {
   return assets.flatMap((pattern) => fs.globSync(pattern, { cwd: projectDirectory })).toSorted();
 }
@@ -53,7 +53,7 @@ export function assetFiles(): string[] {
 /**
  * @param directory the directory of a build
  * @param lockFile the text that names every dependency with a hash of its content
- * @returns 16 hexadecimal digits from the names and contents of all files; times and modes do not count
+ * @returns a hash of the names and contents of all files, as 16 hexadecimal digits. Times and modes of files have no effect
  */
 export function buildIdOf(directory: string, lockFile: string): string {
   const hash = createHash('sha256');
@@ -64,7 +64,7 @@ export function buildIdOf(directory: string, lockFile: string): string {
 
 const digestOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
-/** Returns the files in an order that is equal on every machine. */
+/** Returns the files in the same order on every machine. */
 function filesIn(directory: string): string[] {
   return fs
     .globSync('**', { cwd: directory, withFileTypes: true })

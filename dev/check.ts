@@ -10,9 +10,9 @@ import { Problem, runScript, say } from './problem.ts';
 import { projectDirectory, typescriptArguments } from './project.ts';
 
 export interface Part {
-  /** The faults that the check reports. */
+  /** The kind of faults that the check reports. */
   readonly finds: string;
-  /** The program, and the arguments that it always gets. */
+  /** The program, and the arguments that the program always gets. */
   readonly command: readonly [string, ...string[]];
   /** The arguments of a check; arguments of the command line replace them. */
   readonly args: readonly string[];
@@ -21,7 +21,7 @@ export interface Part {
 const tool = (name: string) => [path.join(projectDirectory, 'node_modules', '.bin', name)] as const;
 const script = (file: string) => [process.execPath, ...typescriptArguments, file] as const;
 
-/** The slowest parts come first, so that a second core has work until the end. */
+/** The slowest parts come first, so that all cores have work until the end. */
 const parts: Readonly<Record<string, Part>> = {
   types: { finds: 'type errors', command: tool('tsc'), args: ['--noEmit'] },
   sdk: {

@@ -1,6 +1,6 @@
 /**
- * Finds or installs the programs of the development stack that npm does not provide. `npm start -- --components` and
- * `npm test` ensure that all of them are there.
+ * Finds or installs the programs of the development stack that npm does not provide. `npm start -- --components` and `npm test` ensure that
+ * all these programs are there.
  */
 import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -32,7 +32,7 @@ export async function locate(component: Component, options: LocateOptions = {}):
   if (chosen) return chosenFile(component, chosen, searchPath);
 
   const tried: string[] = [];
-  // The reason is reported even if our own program works, because the user may wonder why the installed program is not used.
+  // The reason is reported even if the program in our cache works, because the user may wonder why the installed program is not used.
   const passOver = (words: string) => {
     tried.push(words);
     report(`${component.title}: ${words}; it is skipped`);
@@ -87,10 +87,10 @@ async function chosenFile(component: Component, chosen: string, searchPath: stri
   );
 }
 
-/** Results by file and component, so that each program is checked only once. */
+/** The results of checks, by file and component, so that each program is checked only once. */
 const flaws = new WeakMap<Component, Map<string, Promise<string | undefined>>>();
 
-/** @returns the reason why a program of the user is unusable: its version is wrong, or it does not work on this machine */
+/** @returns the reason why a program of the user cannot be used: its version is wrong, or it does not work on this machine */
 function flawOf(component: Component, file: string): Promise<string | undefined> {
   const known = flaws.get(component) ?? new Map<string, Promise<string | undefined>>();
   flaws.set(component, known);

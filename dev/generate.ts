@@ -1,7 +1,7 @@
 /**
- * `npm run generate` writes every generated file. Then it judges new regular expressions, and lowers the allowed numbers of hard sentences;
- * it stores both results in files. If the option `--check` is set, it writes nothing, and fails if a committed file differs from the
- * generated text. This option leaves out the regular expressions and the sentences, because `npm run check` has separate parts for them.
+ * `npm run generate` writes every generated file. Then it judges new regular expressions, lowers the allowed numbers of hard sentences, and
+ * stores both results in files. If the option `--check` is set, it writes nothing, and fails if a committed file differs from the generated
+ * text. The option also leaves out the regular expressions and the sentences, because `npm run check` has separate parts for them.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -78,7 +78,7 @@ function requireRightCatalogues(): void {
   if (problems.length > 0) throw new Error(problems.join('\n'));
 }
 
-/** Runs a script of the project. Its failure becomes the exit code of this process. */
+/** Runs a script of the project. If the script fails, this process ends with the same exit code. */
 function runScriptFile(file: string): void {
   const options = { cwd: projectDirectory, stdio: 'inherit' } as const;
   if (spawnSync(process.execPath, [...typescriptArguments, file], options).status !== 0) process.exitCode = 1;

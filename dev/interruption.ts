@@ -1,7 +1,9 @@
-/** Ctrl-C and similar signals. */
+/** Listens for Ctrl-C and similar signals. */
 
-/** A second signal within this time comes from the same key press, because a terminal sends it to all processes, and npm forwards it
- * again. */
+/**
+ * A second signal within this time counts as the same key press. The reason is that a terminal sends the signal to all processes, and npm
+ * forwards it once more.
+ */
 const sameKeyMs = 1_000;
 
 /**

@@ -1,11 +1,11 @@
-/** The message of a script that cannot continue: without a stack trace, and with exit code 1. */
+/** Ends scripts that cannot continue. Such a script prints a message without a stack trace, and its exit code is 1. */
 
 /** A problem that the user can solve. The message is complete: it says what happened, and what to do. */
 export class Problem extends Error {
   override name = 'Problem';
 }
 
-/** The message of any thrown value: one line for an ordinary error. */
+/** Returns the message of any thrown value. For an ordinary error, it is one line. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(messageOf).join('; ');
   if (!(error instanceof Error)) return String(error);

@@ -1,13 +1,13 @@
-/** Paths in the checkout. */
+/** Paths in the checkout, and Node's flags for our files. */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const projectDirectory = fileURLToPath(new URL('..', import.meta.url));
 
-/** The data of the development stack; `npm run reset` removes it. */
+/** The directory with the data of the development stack; `npm run reset` removes it. */
 export const dataDirectory = path.join(projectDirectory, '.data', 'dev');
 
-/** Node's flags for our TypeScript files, from any directory. */
+/** The flags with which Node runs our TypeScript files, from any working directory. */
 export const typescriptArguments = ['--import', new URL('../platform/load.mjs', import.meta.url).href];
 
 /** Node's arguments to run one of our TypeScript files. */

@@ -30,7 +30,7 @@ async function serve(): Promise<number> {
 
   const starting = startStack({ directory: dataDirectory, ports: 'fixed', report: say, onUnexpectedEnd: reportEnd });
   const stack = await Promise.race([starting, interrupted.then(() => undefined)]);
-  // Servers that are still starting end with this process (children.ts).
+  // When this process ends, servers that are still starting end, too (children.ts).
   if (stack === undefined) return 1;
 
   const lines = Object.entries(stack.environment).map(([name, value]) => `${name}=${value}\n`);

@@ -23,12 +23,14 @@ import { tourWordsIn } from './tour/words/words.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 type Stop = () => Promise<void>;
 
-/** API and worker get this time to finish work in flight. A webhook attempt may take 15 s. */
+/** The time for API and worker to finish work in flight when they stop. A webhook attempt may take 15 s. */
 const drainMs = 25_000;
-/** The worker first bundles the workflows. The bundling takes seconds, and more than a minute on a busy machine. */
+/**
+ * The time limit for a start. The worker first bundles the workflows, which takes some seconds, and on a busy machine more than a minute.
+ */
 const readyTimeoutMs = 180_000;
 
-/** An hour of an automation's wait passes in a second, so that the tour can show the end of the automation. */
+/** The factor that shortens the waits of automations. An hour passes in a second, so that the tour can show the end of an automation. */
 const waitSpeed = 3_600;
 
 /** API and worker refuse to shorten waits if other machines can reach them. */
@@ -45,7 +47,7 @@ async function start(): Promise<number> {
   const stops: Stop[] = [];
   let fail: (problem: Problem) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => (fail = reject));
-  /** Ends the whole run as soon as this child ends, unless this process itself stopped the child. */
+  /** Ends the whole run as soon as this child ends, unless this process itself has stopped the child. */
   const dependOn = (child: Child) => {
     child.exited.then(
       (exit) => exit.wasRequested || fail(new Problem(describeExit(child, exit))),
@@ -65,7 +67,7 @@ async function start(): Promise<number> {
   }
 }
 
-/** @returns whether the tour finished; the stack runs in any case */
+/** @returns whether the tour was finished; the stack runs even if it was not */
 async function bringUp(
   { fakeModel, language }: StartArguments,
   stops: Stop[],
@@ -78,8 +80,8 @@ async function bringUp(
   await ensurePortsAreFree(ports);
 
   say('Starting Temporal, Postgres, S3 and the mailbox …');
-  // Takes a usable ffmpeg from the PATH, or else the ffmpeg that `npm start -- --components` installed. Without an ffmpeg, the worker
-  // reports that.
+  // Uses an ffmpeg from the PATH that works, or else the ffmpeg that `npm start -- --components` installed. If there is no such ffmpeg, the
+  // worker reports this.
   const ffmpeg = await locate({ ...components.ffmpeg, sources: [] }, { report: say }).catch((error: unknown) => {
     if (process.env[components.ffmpeg.variable]) throw error;
     say(
@@ -130,7 +132,7 @@ async function bringUp(
   }
 }
 
-/** Runs temporal-dev.sh until everything is up. @returns the environment for API and worker */
+/** Runs temporal-dev.sh, and waits until all parts of the stack are ready. @returns the environment for API and worker */
 async function startDevelopmentStack(stops: Stop[], dependOn: (child: Child) => void): Promise<Environment> {
   const script = startChild({
     name: 'The development stack',
@@ -152,8 +154,8 @@ async function startDevelopmentStack(stops: Stop[], dependOn: (child: Child) => 
 }
 
 /**
- * Starts the fake model. @returns the environment with which API and worker use the fake model, even if the caller's environment has a key
- * for the real model
+ * Starts the fake model. @returns the environment with which API and worker use the fake model. They use it even if the caller's
+ * environment has a key for the real model
  */
 async function startFakeModel(port: number, stops: Stop[], dependOn: (child: Child) => void): Promise<Environment> {
   const model = startProcess('The fake model', 'dev/fake-model/serve.ts', {

@@ -5,11 +5,11 @@
 import type { MigrationInterface } from 'typeorm';
 
 export interface Contraction extends MigrationInterface {
-  /** The first version that works without the removed thing, such as `0.4.0`. */
+  /** The first version that works without the removed part of the schema, such as `0.4.0`. */
   readonly needs: string;
 }
 
-/** @returns whether the migration removes something */
+/** @returns whether the migration removes a part of the schema */
 export function isContraction(migration: MigrationInterface): migration is Contraction {
   return 'needs' in migration;
 }

@@ -8,8 +8,8 @@ import type { Secret } from '../platform/core/secret.ts';
 import { SnakeCaseNames } from './naming.ts';
 
 /**
- * Milliseconds of silence after which a connection counts as dead. After a failover or a host failure the other end disappears without a
- * message, and the server's own timeouts have no effect. Without this limit a query would wait forever. It is longer than the server's
+ * A connection counts as dead after a silence of this many milliseconds. After a failover or a host failure the server disappears without a
+ * message, and its own timeouts have no effect. So without this limit a query would wait forever. The limit is longer than the server's
  * timeouts.
  */
 const silenceMs = 35_000;
@@ -24,8 +24,8 @@ export function socketThatNoticesSilence(limitMs = silenceMs): Socket {
 const lockTimeoutMs = 5_000;
 
 /**
- * The timeouts of our role in Postgres, in milliseconds. The command `setup` sets them on the role, because a pooler refuses or drops
- * them when a connection asks for them at its start (pgbouncer/pgbouncer#525).
+ * The timeouts of our role in Postgres, in milliseconds. The command `setup` sets them on the role. A connection cannot set them at its
+ * start, because a pooler refuses or drops such settings (pgbouncer/pgbouncer#525).
  */
 export const limitsOfTime = {
   statement_timeout: 30_000, // our statements are fast; a slow statement must not hold locks forever
@@ -40,8 +40,8 @@ export const withoutLimits = Object.keys(limitsOfTime)
 
 /**
  * The lock timeout of migrations, which run beside the service. Other transactions queue behind a migration that waits for a table, so a
- * migration must not wait long. If it fails, it is tried again (commands/migrate.ts). A migration that builds an index concurrently blocks
- * no transaction, and sets `lock_timeout` to 0 for this work.
+ * migration must not wait long. A migration that fails is tried again (commands/migrate.ts). A migration that builds an index concurrently
+ * blocks no transaction, so it sets `lock_timeout` to 0.
  */
 export const migrationLockMs = 2_000;
 
@@ -106,7 +106,7 @@ export function createDataSource(
     connectTimeoutMS: database.connectWithinMs ?? 5_000, // after a longer wait, the connection fails, and readiness reports it
     extra: {
       // The server may end a connection before the pool hands it out. Without a listener, the error event of the connection would then end
-      // the process. The listener can ignore the error, because the next query on the connection fails anyway.
+      // the process. The listener ignores the error, because the next query on this connection fails in any case.
       onConnect(connection: pg.Client) {
         connection.on('error', () => undefined);
         return patient ? connection.query(`${withoutLimits}; SET lock_timeout = ${migrationLockMs}`) : undefined;

@@ -1,7 +1,7 @@
 /**
  * Loads our TypeScript. In a checkout every process begins with it: `node --import ./platform/load.mjs main.ts worker`. Node strips the
  * types by itself, but cannot run the decorators of the entities, so they are translated here. The translation and V8's compiled code are
- * cached in node_modules/.cache, if that is writable. A worker then loads in a third of the time.
+ * cached in node_modules/.cache, if that is writable. The cache reduces the time to load a worker to a third.
  */
 import { cache } from './start.mjs'; // this is the first import, so that an older Node stops with its message
 import { createHash } from 'node:crypto';
@@ -46,7 +46,7 @@ function translate(text) {
   return ts.transpileModule(text, { compilerOptions }).outputText;
 }
 
-/** Writes the file atomically. */
+/** Writes the file in one atomic step. */
 function keep(file, text) {
   try {
     mkdirSync(path.dirname(file), { recursive: true });

@@ -1,5 +1,6 @@
 /**
- * A test can stop this process at a failpoint, to see the state that the process leaves. The variable `FAILPOINT` names one of these
+ * A test can end this process at a failpoint, to check the state that a crash there leaves behind. The variable `FAILPOINT` names one of
+ * these
  * failpoints:
  * - a step of a delivery: `claimed`, `posted`
  * - a first attempt without a run: `direct_claimed`, `direct_posted`, `direct_recorded`
@@ -19,7 +20,7 @@
  *   `run_mail_handed_over`
  * - a step of the completions of a course: `course_page_read`, `course_student_judged` (committed), `course_page_recorded`
  *
- * The process ends like after SIGKILL when it first reaches the failpoint.
+ * @returns a function that ends the process, like SIGKILL does, when the process first reaches the failpoint
  */
 export function failpointFrom(env: Readonly<Record<string, string | undefined>>): (name: string) => Promise<void> {
   const armed = env['FAILPOINT'];
@@ -27,6 +28,6 @@ export function failpointFrom(env: Readonly<Record<string, string | undefined>>)
   return async (name) => {
     if (name !== armed) return;
     process.kill(process.pid, 'SIGKILL');
-    await new Promise(() => {}); // the signal ends the process before it runs other code
+    await new Promise(() => {}); // the process must run no other code before the signal ends it
   };
 }

@@ -1,10 +1,10 @@
-/** Begins the daily mails of spaces when their time has come in their club's zone (COMM-17). A Schedule runs it. */
+/** Begins the daily mails of spaces at the right time in the time zone of each club (COMM-17). A Temporal Schedule starts this workflow. */
 import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 
 const activities = proxyActivities<Activities['beginDigests']>({
   startToCloseTimeout: '1m', // a batch is one transaction; Postgres ends a statement after 30 s
-  retry: { maximumAttempts: 3 }, // the next run comes within a quarter of an hour, and begins the remaining digests
+  retry: { maximumAttempts: 3 }, // enough, because the next run within a quarter of an hour begins the remaining digests
 });
 
 /** The maximum number of batches of one run, so that its history stays short. The next run continues the work. */

@@ -15,14 +15,14 @@ const nextAttempt = ({ attempt, at }: { attempt: number; at: number }) =>
 /** One add-on, from its purchase until its payment is settled. */
 export const addOn = stepWorkflow<Activities['addOn'], 'settle'>(
   'settle',
-  { startToCloseTimeout: '70s' }, // longer than the lease's 60 s, so that a retry finds the lease expired
+  { startToCloseTimeout: '70s' }, // longer than the lease of 60 s, so that a retry can claim the row again
   { waitingFor: nextAttempt },
 );
 
 /** One transactional mail, from its request until it is sent or has failed for good. */
 export const transactionalMail = stepWorkflow<Activities['transactionalMail'], 'sendMail'>(
   'sendMail',
-  { startToCloseTimeout: '70s' }, // longer than the SMTP client's 45 s and the lease's 60 s, so that a retry finds the lease expired
+  { startToCloseTimeout: '70s' }, // longer than the 45 s of the SMTP client and the lease of 60 s, so that a retry can claim the row again
   { waitingFor: nextAttempt },
 );
 
@@ -38,11 +38,13 @@ const campaignWaits = {
   page: 'the next page',
 } as const;
 
-/** One campaign, from its schedule until its last recipient is settled. It sends one page of mails after another. */
+/**
+ * One campaign, from the time when it is scheduled until the outcome for its last recipient is known. Each step sends one page of mails.
+ */
 export const campaignRun = stepWorkflow<Activities['campaignRun'], 'sendCampaign'>(
   'sendCampaign',
   {
-    startToCloseTimeout: '5m', // a page claims mails for 10 s; the last mails take a minute, and their records 2 min while Postgres is down
+    startToCloseTimeout: '5m', // claiming takes 10 s, the last mails a minute, and their records 2 min while Postgres is down
     heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal soon notices a dead worker
   },
   {
@@ -57,14 +59,14 @@ export const campaignRun = stepWorkflow<Activities['campaignRun'], 'sendCampaign
 /** One test mail of a campaign, from its request until it is sent or has failed for good. */
 export const testMail = stepWorkflow<Activities['testMail'], 'sendTestMail'>(
   'sendTestMail',
-  { startToCloseTimeout: '130s' }, // longer than the SMTP client's 60 s and the lease's 120 s, so that a retry finds the lease expired
+  { startToCloseTimeout: '130s' }, // longer than the lease of 120 s, so that a retry can claim the row again
   { waitingFor: nextAttempt },
 );
 
-/** One mail domain of a club, for as long as the club has it. Its records are checked each day. */
+/** One mail domain of a club, until the club removes the domain. Each day a step checks the DNS records of the domain. */
 export const mailDomain = stepWorkflow<Activities['mailDomain'], 'lookAtMailDomain'>(
   'lookAtMailDomain',
-  { startToCloseTimeout: '30s' }, // name servers have 10 s for all records together; the rest is a few short statements
+  { startToCloseTimeout: '30s' }, // the name servers get 10 s for all records together; the other work is a few short statements
   { waitingFor: ({ at, status }) => `the next look at its DNS records ${inAbout(at - Date.now())}; ${status}` },
 );
 
@@ -75,11 +77,11 @@ const kindWords: Readonly<Record<string, string>> = {
   until_condition: 'a condition',
 };
 
-/** One student's run through a version of an automation. It takes one step after another, with waits of up to months. */
+/** One student's way through a version of an automation: one step after another, with waits of up to several months. */
 export const automationRun = stepWorkflow<Activities['automationRun'], 'takeStep'>(
   'takeStep',
   {
-    startToCloseTimeout: '3m', // an e-mail waits for a connection and takes a minute at most; repeating a step is safe
+    startToCloseTimeout: '3m', // an e-mail takes a minute at most, and first waits for a connection; a step can be repeated safely
     heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal soon notices a dead worker
   },
   {
@@ -90,14 +92,14 @@ export const automationRun = stepWorkflow<Activities['automationRun'], 'takeStep
   },
 );
 
-/** The gate of an automation, while it releases the runs that a pause had stopped. */
+/** The gate of an automation. The workflow exists while the gate releases the runs that a pause had stopped. */
 export const automationGate = stepWorkflow<Activities['automationGate'], 'tendAutomationGate'>(
   'tendAutomationGate',
   { startToCloseTimeout: '30s' }, // one transaction of a few statements; Postgres ends a statement after 30 s
   { waitingFor: ({ released }) => `the next page of runs; ${released} were let go` },
 );
 
-/** One session of a mentorship, from its booking until no mail about it is left to send. */
+/** One session of a mentorship, from its booking until all mails about the session have been sent. */
 export const mentorshipSession = stepWorkflow<Activities['mentorshipSession'], 'tellOfSession'>(
   'tellOfSession',
   { startToCloseTimeout: '30s' }, // one transaction of a few statements; Postgres ends a statement after 30 s
@@ -107,23 +109,23 @@ export const mentorshipSession = stepWorkflow<Activities['mentorshipSession'], '
 );
 
 /**
- * The expiry of a video that the club's plan does not include: a warning, and then its removal. Outcome `kept`: the plan now includes
- * it.
+ * The expiry of a video that the club's plan does not include: first a warning, and then the removal of the video. The outcome `kept` means
+ * that the plan now includes the video.
  */
 export const mediaExpiry = stepWorkflow<Activities['mediaExpiry'], 'lookAtMediaExpiry'>(
   'lookAtMediaExpiry',
-  { startToCloseTimeout: '1m' }, // a few short statements, and a file that the bucket erases within 40 s
+  { startToCloseTimeout: '1m' }, // a few short statements, and the erasure of a file in the bucket, which takes at most 40 s
   { waitingFor: ({ at, waitingFor }) => `its ${waitingFor} ${inAbout(at - Date.now())}` },
 );
 
 /**
- * Completes a course for students who do nothing at that moment, for example because a lesson was withdrawn, or because their access
- * begins. The run checks one page of students after another.
+ * Completes a course for students without an action of theirs, for example because a lesson was withdrawn, or because their access begins.
+ * Each step checks one page of students.
  */
 export const courseCompletion = stepWorkflow<Activities['courseCompletion'], 'judgeCompletions'>(
   'judgeCompletions',
   {
-    startToCloseTimeout: '1m', // fifty short transactions take a second; a repeated step skips finished students
+    startToCloseTimeout: '1m', // fifty short transactions take a second; a repeated step skips students who were already checked
     heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal soon notices a dead worker
   },
   {
@@ -133,7 +135,8 @@ export const courseCompletion = stepWorkflow<Activities['courseCompletion'], 'ju
 );
 
 /**
- * The memberships of a space that admits every student with access, or that becomes private. It handles one page of students after another.
+ * Updates the memberships of a space, because the space admits every student with access, or because it becomes private. Each step handles
+ * one page of students.
  */
 export const spaceFill = stepWorkflow<Activities['spaceFill'], 'fillSpace'>(
   'fillSpace',
@@ -150,11 +153,11 @@ const digestWaits = {
   page: 'the next page',
 } as const;
 
-/** The daily mail of a club's spaces for one date. It handles one page of members after another, with their mails. */
+/** The daily mail of a club's spaces for one date. The workflow handles one page of members after another, and sends their mails. */
 export const spaceDigest = stepWorkflow<Activities['spaceDigest'], 'sendDigest'>(
   'sendDigest',
   {
-    startToCloseTimeout: '5m', // a page claims mails for 10 s; the last mails take a minute, and their records 2 min while Postgres is down
+    startToCloseTimeout: '5m', // claiming takes 10 s, the last mails a minute, and their records 2 min while Postgres is down
     heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal soon notices a dead worker
   },
   {
@@ -170,22 +173,25 @@ export const spaceDigest = stepWorkflow<Activities['spaceDigest'], 'sendDigest'>
 /** One notice of a sales platform, from its arrival until it is processed, ignored or failed. */
 export const salesNotice = stepWorkflow<Activities['salesNotice'], 'processNotice'>(
   'processNotice',
-  { startToCloseTimeout: '15s' }, // longer than the lease's 10 s, so that a retry finds the lease expired
+  { startToCloseTimeout: '15s' }, // longer than the lease of 10 s, so that a retry can claim the row again
   { waitingFor: nextAttempt },
 );
 
-/** The end of a canceled subscription's access, which an administrator may move. Outcome `open`: the access has no end any more. */
+/**
+ * The end of the access after a canceled subscription. An administrator may change the end. The outcome `open` means that the access no
+ * longer has an end.
+ */
 export const subscriptionEnd = stepWorkflow<Activities['subscriptionEnd'], 'lookAtSubscriptionEnd'>(
   'lookAtSubscriptionEnd',
   { startToCloseTimeout: '30s' }, // two short statements; Postgres ends a statement after 30 s
   { waitingFor: ({ at }) => `the end of the access ${inAbout(at - Date.now())}` },
 );
 
-/** One import of students, from the upload of its file to the file's removal. It imports one batch of rows after another. */
+/** One import of students, from the upload of the file until the file is removed. Each step imports one batch of rows. */
 export const studentImport = stepWorkflow<Activities['studentImport'], 'importRows'>(
   'importRows',
   {
-    startToCloseTimeout: '1m', // a batch takes a second or two; repeating a slow batch is safe
+    startToCloseTimeout: '1m', // a batch takes a second or two; a slow batch can be repeated safely
     heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal notices a dead worker after 10 s instead of a minute
   },
   {
@@ -209,12 +215,15 @@ export const bulkJob = stepWorkflow<Activities['bulkJob'], 'applyRows'>(
   },
 );
 
-/** The indexing of a lesson or a file for agents, until its passages are stored, its indexing has failed, or it is deleted. */
+/**
+ * The indexing of a lesson or a file for agents. It ends when the passages are stored, the indexing has failed, or the lesson or file is
+ * deleted.
+ */
 export const sourceIndex = stepWorkflow<Activities['sourceIndex'], 'indexSource'>(
   'indexSource',
   {
-    startToCloseTimeout: '10m', // reading takes up to two minutes and OCR up to six; a large file needs some more time for the store and Postgres
-    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker ends after the same time
+    startToCloseTimeout: '10m', // reading takes up to two minutes, OCR up to six; the store and Postgres need the rest for a large file
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker also ends after 10 s
   },
   {
     during: 'Indexing: the pending activity says how far it is',
@@ -235,12 +244,12 @@ const readyWaits = {
   addresses: 'the end of the addresses of its original',
 } as const;
 
-/** The processing of an uploaded file, until it can be delivered, has failed, or is removed. */
+/** The processing of an uploaded file. It ends when the file can be delivered, the processing has failed, or the file is removed. */
 export const mediaProcessing = stepWorkflow<Activities['mediaProcessing'], 'processFile'>(
   'processFile',
   {
-    startToCloseTimeout: '6h', // enough to transcode the longest video; Temporal notices a dead worker by its heartbeats
-    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker ends after the same time
+    startToCloseTimeout: '6h', // enough to transcode the longest video; heartbeats show Temporal a dead worker sooner
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker also ends after 10 s
   },
   {
     during: 'Processing: the pending activity says how far it is',
@@ -252,12 +261,12 @@ export const mediaProcessing = stepWorkflow<Activities['mediaProcessing'], 'proc
   },
 );
 
-/** The move of a file to another bucket, until it is in the requested bucket or is removed. */
+/** The move of a file between buckets, until the file is in the requested bucket or is removed. */
 export const mediaMove = stepWorkflow<Activities['mediaMove'], 'moveFile'>(
   'moveFile',
   {
-    startToCloseTimeout: '6h', // enough for a slow store to copy the largest file; Temporal notices a dead worker by its heartbeats
-    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker ends after the same time
+    startToCloseTimeout: '6h', // enough for the largest file with a slow store; heartbeats show Temporal a dead worker sooner
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker also ends after 10 s
   },
   {
     during: 'Copying: the pending activity says so',
@@ -265,12 +274,12 @@ export const mediaMove = stepWorkflow<Activities['mediaMove'], 'moveFile'>(
   },
 );
 
-/** The subtitles of one file, from the request until they exist, have failed, or the file is removed. */
+/** The subtitles of one file, from the request until they exist, the work has failed, or the file is removed. */
 export const mediaTranscription = stepWorkflow<Activities['mediaTranscription'], 'transcribeFile'>(
   'transcribeFile',
   {
-    startToCloseTimeout: '8h', // the command takes up to six hours, and the sound up to one; Temporal notices a dead worker by its heartbeats
-    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker ends after the same time
+    startToCloseTimeout: '8h', // the command takes up to 6 h, extracting the sound up to 1 h; heartbeats show Temporal a dead worker sooner
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; the lease of a dead worker also ends after 10 s
   },
   {
     during: 'Making subtitles: the pending activity says how far it is',
@@ -279,12 +288,12 @@ export const mediaTranscription = stepWorkflow<Activities['mediaTranscription'],
   },
 );
 
-/** One answer, from its question to its end. Its outcome contains model, tokens and cost, and no text. */
+/** One answer of an agent, from the question to the end of the answer. The outcome contains the model, tokens and cost, but no text. */
 export const agentAnswer = stepWorkflow<Activities['agentAnswer'], 'generateAnswer'>(
   'generateAnswer',
   {
-    startToCloseTimeout: '15m', // an answer streams for minutes; the step ends itself after 13
-    heartbeatTimeout: '20s', // as long as a lease, because an earlier repetition could not claim the answer of a dead worker
+    startToCloseTimeout: '15m', // an answer streams for minutes; the step ends itself after 13 minutes
+    heartbeatTimeout: '20s', // as long as a lease, because the answer of a dead worker cannot be claimed before its lease ends
     retry: { ...untilItSucceeds, maximumInterval: '10s' }, // a student waits
   },
   {
@@ -312,7 +321,7 @@ const gateWaits = {
   canceling: () => 'the rest of the queue to be canceled',
 } as const;
 
-/** The gate of one endpoint, while it is throttled, paused or has parked deliveries. */
+/** The gate of one endpoint. The workflow exists while the endpoint is throttled, is paused or has parked deliveries. */
 export const endpointGate = stepWorkflow<Activities['endpointGate'], 'tendGate'>(
   'tendGate',
   { startToCloseTimeout: '30s' }, // one transaction of a few statements; Postgres ends a statement after 30 s

@@ -1,10 +1,10 @@
-/** Removes rows after their retention, in small batches (DEL-8, HOOK-12). A Schedule runs it. */
+/** Removes rows at the end of their retention, in small batches (DEL-8, HOOK-12). A Temporal Schedule starts this workflow. */
 import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 
 const { retain } = proxyActivities<Activities['retention']>({
   startToCloseTimeout: '1m', // a batch of each kind takes well under a second
-  retry: { maximumAttempts: 3 }, // the next run comes within a minute
+  retry: { maximumAttempts: 3 }, // enough, because the next run starts within a minute
 });
 
 /** The maximum number of rounds of one run, so that its history stays short. The next run continues the work. */

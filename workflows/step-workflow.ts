@@ -1,6 +1,6 @@
 /**
- * The common form of long-lived workflows (ENG-1). A step is repeated until Postgres says that its row has ended. Between steps the run
- * waits for a signal, or for the time that the step returned.
+ * The common form of long-lived workflows (ENG-1). The workflow repeats its step until the step reports that the row has ended. Between
+ * steps it waits for a signal, or until the time that the step returned.
  */
 import {
   condition,
@@ -16,10 +16,13 @@ import { inAbout } from '../platform/core/time/durations.policy.ts';
 import type { FailedStep } from '../platform/engine/faults.ts';
 import type { PutOffStep } from '../platform/engine/put-off.ts';
 
-/** The signal without content. An early, late, lost or doubled signal is harmless (ENG-1). */
+/** Asks a run to read its row again. The signal has no content, and no harm is done if it comes early, late, twice or never (ENG-1). */
 const lookAgain = defineSignal('lookAgain');
 
-/** A step's result: the outcome of the row, or the time of the next step (`at`, in Unix milliseconds; immediately if absent). */
+/**
+ * The result of a step: the outcome if the row has ended, otherwise the time of the next step (`at`, in Unix milliseconds). Without `at`,
+ * the next step is due immediately.
+ */
 type Step = { done: true; outcome: unknown } | { done: false; at?: number };
 type Ended<S extends Step> = Extract<S, { done: true }>;
 type Waiting<S extends Step> = Extract<S, { done: false }>;
@@ -27,21 +30,21 @@ type OutcomeOf<S extends Step> = Ended<S>['outcome'];
 
 /** Texts for operators who read a run. They contain no personal data (ENG-12). */
 interface Words<S extends Step> {
-  /** The event that the run waits for, or its progress if the next step is due immediately. */
+  /** The event that the run waits for, or the progress of the run if the next step is due immediately. */
   waitingFor: (waiting: Waiting<S>) => string;
-  /** Current details during a long step. */
+  /** The "current details" in the Temporal UI during a long step. */
   during?: string;
-  /** Current details of an ended run. */
+  /** The "current details" in the Temporal UI after the end of the run. */
   ended?: (ended: Ended<S>) => string;
 }
 
 /**
- * The retry policy, without a limit of attempts. Refusals and recorded faults are results of the step (ENG-16). An activity throws only
- * while Postgres is unavailable.
+ * The retry policy of steps, without a limit of attempts. A refusal or a recorded fault is a result of the step, and no error (ENG-16). So
+ * an activity throws only while Postgres is unavailable.
  */
 export const untilItSucceeds = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' } as const;
 
-/** The shortest wait, so that a clock difference cannot cause a busy loop. */
+/** The shortest wait between steps, in milliseconds. It prevents a busy loop if the clocks of two machines differ. */
 const shortestWaitMs = 1_000;
 
 /** The result type of an activity. If the result is not a `Step`, the type is `never`, so that the code does not compile. */
@@ -52,7 +55,7 @@ type StepOf<Activity> = Activity extends (rowId: string, now: number) => Promise
   : never;
 
 /**
- * @param activity the step's name in Temporal, which must not change while a history contains it
+ * @param activity the name of the step in Temporal, which must not change while a workflow history contains it
  * @param options time limits with their reasons
  * @returns the workflow; its argument is the id of its row
  */
@@ -70,7 +73,10 @@ export function stepWorkflow<Activities, Name extends keyof Activities & string>
   return (rowId) => repeat(rowId, (now) => step(rowId, now), words);
 }
 
-/** Repeats the step until its row has ended. It continues as new when the server suggests it. @returns the outcome */
+/**
+ * Repeats the step until the row has ended. When the server suggests it, the run ends and continues as a new run with an empty history.
+ * @returns the outcome
+ */
 export async function repeat<S extends Step>(
   rowId: string,
   step: (now: number) => Promise<S | FailedStep | PutOffStep>,
@@ -81,7 +87,7 @@ export async function repeat<S extends Step>(
     signaled = true;
   });
   for (;;) {
-    signaled = false; // before the step, because a signal that arrives during the step must not be lost
+    signaled = false; // set before the step, so that a signal that arrives during the step is not lost
     if (words.during !== undefined) setCurrentDetails(words.during);
     const next = await step(Date.now());
     if (isFailed(next)) await waitFor(next, anotherTry(next), () => signaled);
@@ -91,7 +97,7 @@ export async function repeat<S extends Step>(
       if (words.ended) setCurrentDetails(words.ended(ended));
       return ended.outcome;
     } else if (!next.done) await waitFor(next as Waiting<S>, words.waitingFor(next as Waiting<S>), () => signaled);
-    // The new run begins with a step. This step does the work for a signal that arrived during the last step.
+    // The new run begins with a step, which also does the work for a signal that arrived in the old run.
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<(rowId: string) => Promise<unknown>>(rowId);
   }
 }

@@ -1,10 +1,10 @@
-/** One round of the sweeper: wakes overdue rows and removes expired ones (ENG-5). A Schedule runs it. */
+/** One round of the sweeper: wakes overdue rows and removes expired rows (ENG-5). A Temporal Schedule starts this workflow. */
 import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 
 const { rescueOverdue, removeExpired } = proxyActivities<Activities['sweep']>({
   startToCloseTimeout: '1m', // each activity handles a limited batch of a few hundred rows
-  retry: { maximumAttempts: 3 }, // the next round comes within a minute
+  retry: { maximumAttempts: 3 }, // enough, because the next round starts within a minute
 });
 
 /** @returns the number of workflows that were signaled; 0 in normal operation */
@@ -13,7 +13,7 @@ export async function sweep(): Promise<{ rescued: number }> {
   try {
     rescued = await rescueOverdue(Date.now());
   } finally {
-    await removeExpired(Date.now()); // runs even if some kind of row could not be read
+    await removeExpired(Date.now()); // also after an error of `rescueOverdue`
   }
   return { rescued };
 }

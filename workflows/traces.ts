@@ -1,7 +1,7 @@
 /**
- * Passes a trace through a run: from the start and the signals of the run to its activities, and to the run that continues it. The
- * interceptor uses no `await`, and adds no command to the history. Therefore old histories still replay, and signals are handled at the
- * same time as without the interceptor.
+ * Passes the trace that started or signaled a run on to the activities of the run, and to the run that continues it. The interceptor uses
+ * no `await` and adds no command to the history. Therefore old histories can still be replayed, and signals are handled as early as without
+ * the interceptor.
  */
 import type { Headers, WorkflowInterceptorsFactory } from '@temporalio/workflow';
 import { traceHeader } from '../platform/core/traces.policy.ts';

@@ -1,17 +1,17 @@
-/** One delivery, from its fact to its end. */
+/** One webhook delivery, from the fact that causes it until it has succeeded, failed or been canceled. */
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 import { deliveryRules } from '../domain/webhooks/deliveries/schedule.policy.ts';
 import { inAbout } from '../platform/core/time/durations.policy.ts';
 import { repeat, untilItSucceeds } from './step-workflow.ts';
 
-/** An attempt takes 15 s. The limit is longer than the lease of 25 s, so that a retry finds the lease expired. */
+/** An attempt takes at most 15 s. This limit is longer than the lease of 25 s, so that a retry can claim the delivery again. */
 const limits = { startToCloseTimeout: '30s' } as const;
 
 const { attemptDelivery } = proxyActivities<Activities['webhookDelivery']>({ ...limits, retry: untilItSucceeds });
 const { attemptDelivery: attemptLocally } = proxyLocalActivities<Activities['webhookDelivery']>({
   ...limits,
-  retry: { maximumAttempts: 1 }, // if the local activity fails, the ordinary activity makes the attempt
+  retry: { maximumAttempts: 1 }, // a failed local activity is not repeated; an ordinary activity then makes the attempt
 });
 
 /** @param local whether the first attempt is a local activity; the relay limits their number (HOOK-15) */
@@ -32,7 +32,7 @@ export async function webhookDelivery(deliveryId: string, local = false): Promis
   });
 }
 
-/** Names an attempt. Manual attempts can have numbers beyond the schedule. */
+/** Names an attempt for operators. A manual attempt can have a number that is greater than the number of scheduled attempts. */
 function nameOf(attempt: number): string {
   return attempt > deliveryRules.attempts ? `attempt ${attempt}` : `attempt ${attempt} of ${deliveryRules.attempts}`;
 }

@@ -1,4 +1,6 @@
-/** The file listener: uploads (MED-26, MED-29) and archives (REPO-5). It is separate from the API and the API's write limits. */
+/**
+ * The file listener: uploads (MED-26, MED-29) and archives (REPO-5). It has its own port and its own rate limits, separate from the API.
+ */
 import cors from '@koa/cors';
 import Koa from 'koa';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -45,6 +47,6 @@ function corsOf(origins: readonly string[]): Koa.Middleware {
     exposeHeaders:
       'Accept-Ranges,Content-Disposition,Content-Length,Content-Range,ETag,Location,Retry-After,Tus-Extension,Tus-Max-Size,Tus-Resumable,Tus-Version,Upload-Length,Upload-Offset,X-Request-Id',
     maxAge: 600,
-    keepHeadersOnError: false, // our error middleware answers errors, and these headers are already set
+    keepHeadersOnError: false, // not needed: our error middleware answers every error, and keeps the headers that are already set
   });
 }

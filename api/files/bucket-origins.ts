@@ -1,13 +1,13 @@
-/** Lets browsers upload to the private bucket from the origins that may call the API, if the service's key may set this rule (MED-12). */
+/** Sets the CORS rule of the private bucket, so that browsers can upload from the origins that may call the API (MED-12). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { describeError } from '../../platform/infra/describe-error.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 
-/** The pause before the next try if the store does not answer. */
+/** The pause before the next try if the store does not answer, in milliseconds. */
 const againMs = 60_000;
 
-/** Runs in the background until the store has answered. @param stopping the signal that ends this work */
+/** Sets the CORS rule in the background, and tries again until the store has answered. @param stopping the signal that ends this work */
 export async function openBucketTo(
   origins: readonly string[],
   storage: Pick<ObjectStore, 'allowOrigins'>,
@@ -36,8 +36,8 @@ export async function openBucketTo(
 }
 
 /**
- * The key has no permission to set rules, the bucket does not exist, or the store does not support CORS rules. Another try would not change
- * this.
+ * Whether a new try is useless: the key has no permission to set rules, the bucket does not exist, or the store does not support CORS
+ * rules.
  */
 function isRefusal(error: unknown): boolean {
   const { httpStatusCode: status = 0 } = (error as { $metadata?: { httpStatusCode?: number } }).$metadata ?? {};

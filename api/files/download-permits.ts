@@ -1,6 +1,6 @@
 /**
- * Permits for downloads of archives in this process. The total is bounded, and each club gets its share (DEC-121). No download is aborted
- * in favour of another one, because its reader needs the whole archive. A reader without a permit tries again (REPO-8).
+ * Permits for downloads of archives in this process. The total is bounded, and each club gets its share (DEC-121). A running download is
+ * never aborted to free its permit, because a reader needs the whole archive. A reader without a permit tries again later (REPO-8).
  */
 import { exhaustedLimit } from '../../platform/core/fair-permits.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';

@@ -75,7 +75,7 @@ function headersOf({ etag, fileName, layout: { size } }: Archive, part: AskedPar
   if (part === 'unsatisfiable') return { ...always, 'Content-Range': `bytes */${size}`, 'Content-Length': '0' };
   return {
     ...always,
-    'Cache-Control': 'private, no-cache, no-transform', // a proxy that compresses the file would change its length
+    'Cache-Control': 'private, no-cache, no-transform', // a proxy that compressed the file would change the announced length
     'Content-Disposition': dispositionOf('attachment', fileName),
     'Content-Type': 'application/zip',
     'Content-Length': String(part.length),
@@ -83,7 +83,9 @@ function headersOf({ etag, fileName, layout: { size } }: Archive, part: AskedPar
   };
 }
 
-/** Breaks the connection if the rest cannot be read, so that the client receives fewer bytes than announced. */
+/**
+ * Sends the requested bytes. If the rest of the file cannot be read, the connection breaks, so that the client notices the missing bytes.
+ */
 async function send(
   deps: DownloadsDeps,
   { res }: Context,

@@ -14,9 +14,12 @@ import { createFilesApp } from './app.ts';
 import { createDownloadPermits } from './download-permits.ts';
 import { createUploadPermits, singleUploads } from './upload-permits.ts';
 
-/** The time limit of a request. The client continues with another request. */
+/** The time limit of a request. After the limit, the client continues its upload or download with a new request. */
 const longestRequestMs = 3_600_000;
-/** A connection without traffic for this time is closed. Either its client is gone, or the store did not join the parts of the file. */
+/**
+ * A connection without traffic for this time is closed. Either its client is gone, or the store needs too long to join the parts of the
+ * file.
+ */
 const silenceMs = 120_000;
 
 export interface FilesListener {
@@ -34,7 +37,7 @@ export async function openFilesListener(config: Config): Promise<FilesListener> 
     requestTimeout: longestRequestMs,
     headersTimeout: 10_000,
     keepAliveTimeout: 65_000,
-    requireHostHeader: false, // Node would refuse such a request without our JSON error body
+    requireHostHeader: false, // Node would refuse a request without a Host header, and its answer would lack our JSON error body
     noDelay: true,
   });
   server.setTimeout(silenceMs);

@@ -12,7 +12,7 @@ const overriding: ReadonlySet<string> = new Set(['PATCH', 'HEAD', 'DELETE']);
 
 const requestedMethod = (context: Context) => context.get(header).toUpperCase();
 
-/** The request counts as a request with the overriding method, also in the log. An answer to HEAD has no body. */
+/** @returns a middleware that replaces the method of the request. All later code, even the request log, sees only the new method. */
 export function methodOverride(): Middleware {
   return async (context, next) => {
     const method = requestedMethod(context);
@@ -20,15 +20,15 @@ export function methodOverride(): Middleware {
     if (isOverridden) context.method = method;
     await next();
     if (!isOverridden || method !== 'HEAD' || context.respond === false) return;
-    // Node received a POST, so it would send a Content-Length for a body that Koa does not send.
+    // An answer to HEAD has no body. Node received a POST, so without these lines it would announce a body that Koa does not send.
     context.body = '';
     context.remove('Content-Type');
   };
 }
 
 /**
- * Refuses a request whose override header the server did not follow. Otherwise the request would run with a method that its sender did not
- * mean. @throws DomainError method_not_allowed
+ * Refuses a request with an override header that the server did not apply. Otherwise the server would handle the request with a method that
+ * the sender did not want. @throws DomainError method_not_allowed
  */
 export function requireOwnMethod(context: Context): void {
   const method = requestedMethod(context);

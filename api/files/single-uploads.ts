@@ -1,7 +1,7 @@
 /**
- * Receives a file in one request, if the client did not name its size when it reserved the file (MED-29). The request states the size, and
- * the service reserves this space in the club's storage. Then exactly that many bytes stream to the bucket. If the reservation of the file
- * ends, the upload is aborted.
+ * Receives a file in one request, if the client did not announce the size of the file when it reserved the upload (MED-29). The request
+ * states the size, and the service reserves this space in the club's storage. Then exactly this number of bytes streams to the bucket. If
+ * the reservation ends during the upload, the upload is aborted.
  */
 import { maxBytes } from '../../domain/media/media.policy.ts';
 import { UploadLocked } from '../../domain/media/uploads/locks.ts';
@@ -40,8 +40,8 @@ export function declaredLength(context: Context, { purpose, mime }: OpenFile): n
 }
 
 /**
- * Receives the file. Only one request writes at a time. A later request asks the earlier request to stop, because its connection may be
- * dead.
+ * Receives the file. Only one request writes at a time. A later request asks the earlier request to stop, because the connection of the
+ * earlier request may be dead.
  * @throws DomainError not_found, file_exists, upload_locked, invalid_request, limit_reached, and the errors of the store
  */
 export async function receiveFile(
@@ -53,7 +53,7 @@ export async function receiveFile(
   const releaseRequest = new AbortController();
   const lock = await lockOf(locks, file, releaseRequest);
   try {
-    const current = await findUploadedFile(db, file.id); // another request may have settled the upload after this request read it
+    const current = await findUploadedFile(db, file.id); // another request may have completed or deleted it
     if (!current) throw notFound('upload');
     if (!current.isOpen) throw fileExists();
     await removePartialFile(storage, file.objectKey, current.length);

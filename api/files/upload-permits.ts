@@ -1,7 +1,7 @@
 /**
- * Permits for requests that write to resumable uploads. Each request has two buffers, so the total is bounded in this process, and each
- * club gets its share (DEC-121). A slow client could keep its permit for an hour. So if other requests wait, the slowest request returns
- * its permit (MED-26).
+ * Permits for requests that write to resumable uploads. Each request needs two buffers, so the number of requests in this process is
+ * limited, and each club gets its share (DEC-121). A slow client could keep its permit for an hour. So when a new request finds no free
+ * permit, the slowest request must return its permit (MED-26).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gauge } from 'prom-client';
@@ -11,23 +11,26 @@ import { singleUploadWrites, uploadWrites, uploadWritesEnded, uploadWritesRefuse
 import { RefusalToPerson } from '../../domain/language/refusal.ts';
 
 type Bound = 'student' | 'club' | 'process';
-/** The time after which a refused client tries again. Uploads take long, and clients retry without their user. */
+/** `Retry-After` for a refused client. Clients try again automatically, without an action of their user. */
 const retryAfterSeconds = 5;
-/** A writing request keeps its permit at least this long. In this time a client that sends a megabit per second sends about one part. */
+/**
+ * A request keeps its permit for at least this time, in milliseconds. In this time a client with one megabit per second sends about one
+ * part of the file.
+ */
 const undisturbedMs = 60_000;
-/** To return a permit, a request stores the received bytes, which are at most two parts. */
+/** The time that a request gets to store the received bytes (at most two parts) and to return its permit, in milliseconds. */
 const givingWayMs = 10_000;
 
 export const resumableUploads: Settings = {
   writes: uploadWrites,
-  /** 24 requests take about 400 MB. */
+  /** The buffers of 24 requests take about 400 MB of memory. */
   bounds: { process: 24, student: 4 },
   protectedMs: undisturbedMs,
   releaseMs: givingWayMs,
 };
 /**
- * The bounds of uploads in one request (MED-29), whose bytes never wait in memory. Such a request never returns its permit early, because
- * the client would have to send the whole file again.
+ * The bounds of uploads in one request (MED-29), which need no buffers. Such a request never has to return its permit early, because its
+ * client would have to send the whole file again.
  */
 export const singleUploads: Settings = {
   writes: singleUploadWrites,
@@ -45,7 +48,7 @@ export interface Writer {
 }
 
 export interface UploadPermit {
-  /** Aborts when the request must return its permit. The request then stores the received bytes and returns the permit. */
+  /** This signal aborts when the request must store the received bytes and return its permit. */
   signal: AbortSignal;
   /** Returns the permit. Repeated calls have no effect. */
   release(): void;
@@ -79,14 +82,13 @@ interface Holder extends Writer {
 export function createUploadPermits(clock: () => number, settings: Partial<Settings> = {}): UploadPermits {
   const { bounds, writes, ...times } = { ...resumableUploads, ...settings };
   /**
-   * The requests that count as holders of a permit. A request that must return its permit no longer counts. The request that waits for this
-   * permit already counts. So the number of holders never exceeds a bound while a permit changes hands.
+   * The requests that count as holders of a permit. When request A must return its permit to request B, A no longer counts and B already
+   * counts. So the number of holders never exceeds a bound during the change.
    */
   const holders = new Set<Holder>();
 
   /**
-   * @returns the bound that is reached, so that the writer gets no free permit, and the holders that could give up their permit; undefined
-   * if a permit is free
+   * @returns undefined if a permit is free; otherwise the bound that is reached, and the holders that could give up their permits
    */
   function fullBound({ clubId, ownerId }: Writer): { reason: Bound; candidates: readonly Holder[] } | undefined {
     const ofClubs = Map.groupBy(holders, (one) => one.clubId);
@@ -96,7 +98,7 @@ export function createUploadPermits(clock: () => number, settings: Partial<Setti
     const reason = exhaustedLimit(bounds.process, { all: holders.size, club: ofClub.length });
     if (reason === undefined) return undefined;
     if (reason === 'club') return { reason, candidates: ofClub };
-    // A club can take a permit only from a club that has more permits.
+    // Club A can take a permit from club B only if B holds more permits than A.
     return { reason, candidates: [...ofClubs.values()].filter(({ length }) => length > ofClub.length).flat() };
   }
 
@@ -116,7 +118,10 @@ export function createUploadPermits(clock: () => number, settings: Partial<Setti
     });
   }
 
-  /** Gives the permit of a holder to the new request. @returns true once the permit is free, or false if it is not returned in time */
+  /**
+   * Asks the request `previous` to return its permit, and gives the permit to the request `next`. @returns true once the permit is free, or
+   * false if `previous` does not return it in time
+   */
   async function replace(previous: Holder, next: Holder): Promise<boolean> {
     holders.delete(previous);
     holders.add(next);

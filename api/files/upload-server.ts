@@ -11,8 +11,8 @@ import type { Database } from '../../platform/infra/postgres/database.ts';
 import { PartStore } from '../../platform/infra/store/part-store.ts';
 
 /**
- * The time for which the holder of the lock may continue after it was asked to stop, in milliseconds. The bytes received so far are stored.
- * The value is not 0, because tus reads 0 as its default of three seconds.
+ * The time for which a request may continue after it was asked to release the lock, in milliseconds. The received bytes are stored. The
+ * value is not 0, because tus replaces 0 by its default of three seconds.
  */
 const releaseMs = 1;
 
@@ -31,7 +31,8 @@ export interface UploadServerDeps {
 
 /**
  * Answers the request, which {@link file://./uploads.ts} has checked.
- * @param mustStop aborts when the request must store the received bytes and answer; the client continues with another request
+ * @param mustStop a signal that aborts when the request must store the received bytes and answer; the client then continues with a new
+ * request
  */
 export async function serveUpload(
   deps: UploadServerDeps,
@@ -45,7 +46,7 @@ export async function serveUpload(
   const lock: Lock = {
     async lock(signal, requestRelease) {
       uploadLock = await locks.acquire(file.id, () => void requestRelease(), signal);
-      // Another request may have started or settled the upload after this request read it.
+      // Another request may have started, completed or deleted the upload after this request read its row.
       const current = await findUploadedFile(db, file.id);
       if (!current?.isOpen) {
         await uploadLock.release();
@@ -91,7 +92,7 @@ export async function serveUpload(
 
 const envelopeOf = ({ code, message }: DomainError): string => JSON.stringify({ error: { code, message } });
 
-/** Headers that tus reads in every request but that have no meaning here. Their invalid values would make tus refuse the request. */
+/** Headers that tus reads in every request, although this server does not use them. An invalid value would make tus refuse the request. */
 const ignoredHeaders = ['upload-metadata', 'tus-version', 'x-forwarded-proto'] as const;
 
 /** The tus server. If tus answers with an error without our JSON error body, this class adds that body. */
@@ -100,8 +101,8 @@ class UploadServer extends Server {
   #isHead = false;
 
   /**
-   * Handles the request as tus does, and also returns when the connection closes. srvx would wait for the end of an answer that no client
-   * can read any more.
+   * Handles the request as tus does, but returns when the connection closes. Without this change, srvx (the server library of tus) would
+   * wait for the end of an answer that no client can read any more.
    */
   override async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const closed = new Promise((resolve) => res.once('close', resolve));
@@ -125,7 +126,7 @@ class UploadServer extends Server {
   }
 }
 
-/** Requests that tus refuses before it reads the upload, because their headers are unreadable. */
+/** Our answers to requests that tus refuses because of an unreadable header. */
 function headerRefusal(status: number): DomainError {
   if (status === 412) return new DomainError('tus_version', 'Tus-Resumable must be 1.0.0.');
   if (status === 400) return new DomainError('malformed_request', 'A header of the upload cannot be read.');

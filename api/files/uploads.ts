@@ -1,6 +1,6 @@
 /**
- * Handles the requests to upload addresses: finds the upload, and checks the request. If the request sends no bytes of the file, this
- * module also answers it (MED-26, MED-29).
+ * Handles the requests to upload addresses: finds the upload and checks the request. It also answers the requests that send no bytes of a
+ * file (MED-26, MED-29).
  */
 import { isResumable, maxBytes } from '../../domain/media/media.policy.ts';
 import { uploadsPath } from '../../domain/media/uploads/descriptor.ts';
@@ -52,20 +52,23 @@ export function uploads(deps: UploadsDeps): Middleware {
     try {
       await answer(deps, context, idInPath);
     } catch (error) {
-      if (['POST', 'PATCH', 'PUT'].includes(context.method)) context.set('Connection', 'close'); // the rest of the body is not read
+      if (['POST', 'PATCH', 'PUT'].includes(context.method)) context.set('Connection', 'close'); // the body is not read to its end
       throw error;
     }
   };
 }
 
-/** Answers requests for the supported features. */
+/** Answers an OPTIONS request, with which a client asks for the supported features of tus. */
 function answerOptions(context: Context): void {
   context.set({ 'Tus-Resumable': version, 'Tus-Version': version, 'Tus-Extension': 'creation,termination' });
   context.set('Tus-Max-Size', String(maxBytes('library', 'video/mp4')));
   context.status = 204;
 }
 
-/** No path allows GET, because the tus server would answer it with the content of the file. @throws DomainError method_not_allowed */
+/**
+ * Refuses other methods. No path allows GET, because the tus server would answer a GET with the content of the file. @throws DomainError
+ * method_not_allowed
+ */
 function requireMethod(context: Context, allowed: readonly string[]): void {
   if (allowed.includes(context.method)) return;
   context.set('Allow', ['OPTIONS', ...allowed].join(', '));
@@ -88,7 +91,7 @@ async function answer(deps: UploadsDeps, context: Context, idInPath: string | un
     await admitRefused(deps.limiter, ipOf(context, deps.trustedProxies), now.getTime());
     throw new DomainError('unauthenticated', 'The token is unknown or has expired. Request another one from the API.');
   }
-  if (idInPath !== undefined && idInPath.toLowerCase() !== mediaId) throw notFound('upload'); // the token belongs to another file
+  if (idInPath !== undefined && idInPath.toLowerCase() !== mediaId) throw notFound('upload'); // the token belongs to a different file
   const file = await findUploadedFile(deps.db, mediaId);
   if (!file?.objectKey || isResumable(file.mime ?? '') !== (context.method !== 'PUT')) throw notFound('upload');
   const { objectKey } = file;
@@ -157,7 +160,10 @@ async function serve(
   await serveUpload(deps, file, context, mustStop);
 }
 
-/** The file is complete. A client that did not receive the last answer learns that all bytes have arrived. @throws DomainError upload_ended */
+/**
+ * Answers a request to an upload whose file is complete. So a client that missed the last answer learns that all bytes have arrived.
+ * @throws DomainError upload_ended
+ */
 function answerEnded({ filesUrl }: UploadsDeps, context: Context, { id, length }: UploadedFile): void {
   if (context.method === 'POST') {
     context.set('Location', `${filesUrl}${uploadsPath}/${id}`);

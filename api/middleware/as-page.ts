@@ -10,7 +10,7 @@ export function asPage(api: Pick<ApiDeps, 'log' | 'deps'>, page: AnyHtmlPage): M
   return async (context, next) => {
     context.vary('Accept');
     if (context.accepts('json', 'html') !== 'html') return next();
-    context.querystring = ''; // mail programs and ad networks add their own parameters to links
+    context.querystring = ''; // ignores the query, because mail programs and ad networks add their own parameters to links
     try {
       await next();
       show(context, page, page.answer(context.body as never), context.body);

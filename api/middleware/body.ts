@@ -1,11 +1,13 @@
-/** Reads a JSON body as bytes: bounded, strict UTF-8, valid JSON. Each failure has a clear error (ERR-3). */
+/**
+ * Reads a JSON body. The body has a maximum size, and must be strict UTF-8 and valid JSON. Each mistake gets an error of its own (ERR-3).
+ */
 import { koaBody } from 'koa-body';
 import type { ContractOperation } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { readJson } from '../../platform/core/json.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';
 
-/** The time limit for a JSON body to arrive. Then the connection is closed. */
+/** The time within which a JSON body must arrive, in milliseconds. After this time the connection is closed. */
 const arrivalMs = 30_000;
 
 /**

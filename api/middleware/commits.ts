@@ -1,9 +1,12 @@
-/** The number of commits of a request: most operations commit once, at their end, and some commit each transaction (ADR 69). */
+/**
+ * Decides how often an operation commits. Most operations commit once, at their end. Some operations commit each of their transactions (ADR
+ * 69).
+ */
 import type { ContractOperation, OperationId } from '../../contract/contract.ts';
 
 /**
- * Operations that need more than one transaction, or that work between or after their transactions. Each operation has its reason. Each
- * transaction commits separately, so its changes stay if a later step fails.
+ * Operations that need several transactions, or that do other work between or after their transactions, each with the reason. Each
+ * transaction commits separately, so the changes of a transaction stay if a later step fails.
  */
 const ownCommits: ReadonlyMap<OperationId, string> = new Map([
   ['buyAddOn', 'The row exists before the payment processor charges for it.'],

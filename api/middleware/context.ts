@@ -17,11 +17,14 @@ export interface RequestState {
   readBody?: () => Promise<Buffer | undefined>;
   /** The bytes of a JSON body, as they were received. */
   bodyBytes?: Buffer;
-  /** The body as a stream, if the operation accepts no JSON. */
+  /** The body as a stream, if the operation accepts a file instead of JSON. */
   bodyStream?: AsyncIterable<Buffer>;
-  /** Charges the club's limit when a student's call is about to change data. Undefined if the call was not charged. */
+  /**
+   * A handler calls this function before a student's call changes data. The function then charges the call to the club's limit. Undefined
+   * if the request has no rate limit.
+   */
   chargeChange?: () => Promise<void>;
-  /** The reason why the caller is refused. It is decided before the rate limit is charged, and thrown after the charge. */
+  /** The error that refuses the caller. The session check creates the error, and it is thrown after the rate limit is charged. */
   refusal?: Error;
 }
 
@@ -38,15 +41,15 @@ export interface ApiDeps {
   settings: {
     bodyLimitBytes: number;
     /**
-     * Some answers must not reveal anything by their timing. Such an answer is sent only at a multiple of this time, in milliseconds. 0
-     * means immediately.
+     * The duration of a tick in milliseconds. Answers whose timing must not reveal anything are sent only at ticks. 0 means that they are
+     * sent immediately.
      */
     answerTickMs: number;
     corsOrigins: readonly string[];
     trustedProxies: readonly string[];
   };
   streams: StreamSettings;
-  /** Is called if a handler has begun a second transaction, although its operation commits once. */
+  /** Is called if a handler has begun a second transaction, although its operation should commit only once. */
   onSecondTransaction: (operationId: string) => void;
   /** Whether the process runs: false after it was asked to stop. */
   accepting: () => boolean;

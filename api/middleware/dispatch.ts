@@ -17,7 +17,7 @@ import { answerWithEvents } from './event-stream.ts';
 import { answerAgain, idOfKey, readKey, repetitionsOf, type Repetition } from './repetitions.ts';
 import { positioned } from './list-position.ts';
 
-/** A handler whose operation is known only by name at compile time, because the contract is read at run time. */
+/** A handler of any operation. The compiler does not know which operation it is, because the contract is read at run time. */
 export type AnyOperation = (request: OperationRequest<never>) => Promise<unknown>;
 
 export function dispatch(
@@ -144,7 +144,7 @@ export function dispatch(
     }
     if (transaction && transaction.transactions > 1) onSecondTransaction(operation.operationId);
     context.status = operation.successStatus;
-    if (typeof answer === 'string') context.type = 'json'; // JSON text that needs no further conversion
+    if (typeof answer === 'string') context.type = 'json'; // a text answer is already JSON
     if (answer instanceof Binary) answerWithFile(context, answer);
     else if (answer instanceof Redirect) leadTo(context, answer);
     else if (answer instanceof EventStream && permit) answerWithEvents(context, answer, permit, streams);
@@ -163,7 +163,7 @@ function answerWithFile(context: Context, { type, bytes, fileName }: Binary): vo
 function leadTo(context: Context, { location }: Redirect): void {
   context.set('Location', location);
   context.body = null;
-  context.status = 302; // the null body has set the status 204
+  context.status = 302; // set again, because the null body has set the status 204
 }
 
 function callerOf(context: Context) {

@@ -36,7 +36,8 @@ function answerWith(context: Context, { status, code, headers }: DomainError, me
 }
 
 /**
- * The texts of refusals by code layers that do not translate. In English these refusals keep their own messages, which are more precise.
+ * Translated texts for errors that a code layer without translations throws. An English reader gets the error's own message, which is more
+ * precise.
  */
 const wordsOfCode: Readonly<Partial<Record<ErrorCode, PlainRefusalKey>>> = {
   unauthenticated: 'refusal.unauthenticated',
@@ -55,10 +56,10 @@ async function messageOf(api: Pick<ApiDeps, 'deps'>, context: Context, error: Do
   return key === undefined || language === defaultLanguage ? error.message : wordingIn(language).say(key);
 }
 
-/** A refused caller may try again after this time. Before that, every waiting request gets its lock or is refused (ENG-17). */
+/** A refused caller may try again after this time. It is longer than any request waits for a lock (ENG-17). */
 const retryAfterSeconds = 5;
 
-/** Logs an error by kind and source location. The caller gets the request's id, which finds the log line. */
+/** Logs an error by kind and source location. The caller gets the id of the request, by which an operator finds the log line. */
 function unexpected(log: Logger, { state: { requestId, route } }: Context, error: unknown): DomainError {
   if (isConflict(error)) {
     log.warn({ request_id: requestId, route, error: describeError(error) }, 'request waited for others in vain');

@@ -10,7 +10,7 @@ import type { Context } from './context.ts';
 export interface StreamSettings {
   /** After silence of this length the stream sends a comment, so that proxies do not close the connection. */
   heartbeatMs: number;
-  /** Aborts when the process stops. Streams end then, and clients reconnect for the remaining events. */
+  /** This signal aborts when the process stops. Then all streams end, and the clients connect again to get the remaining events. */
   stopping: AbortSignal;
   /** The open streams; each needs a permit. */
   open: OpenStreams;
@@ -18,7 +18,7 @@ export interface StreamSettings {
   onFailure: (error: unknown) => void;
 }
 
-/** Detects clients that have vanished from connections without traffic. */
+/** The interval of TCP keep-alive, which detects vanished clients on connections without traffic. */
 const keepAliveMs = 60_000;
 
 const headers = {
@@ -28,7 +28,8 @@ const headers = {
 };
 
 /**
- * Sends the headers immediately, and then the events. It runs outside the chain of middleware, because the request counts as answered.
+ * Sends the headers immediately, and then the events. The events are sent outside the chain of middleware, which treats the request as
+ * answered.
  * @param permit the permit of the stream, which is returned when the stream has ended
  */
 export function answerWithEvents(
@@ -58,13 +59,14 @@ async function sendEvents(
   permit.sessionEnded.addEventListener('abort', close);
   response.once('close', close);
   if (stopping.aborted || permit.sessionEnded.aborted || response.destroyed) close();
-  // A response with unsent data needs no comment.
+  // While data still waits to be sent, no comment is needed.
   const heartbeat = setInterval(() => !response.writableNeedDrain && response.write(comment), heartbeatMs);
   eventStreams.inc();
   try {
     for await (const event of stream.open(closing.signal)) {
       heartbeat.refresh();
-      // The next event is read only after the current event is written. So a slow reader buffers one event, and no queue grows.
+      // The next event is read only after the current event is written. So for a slow reader only one event is buffered, and no queue
+      // grows.
       if (!response.write(blockOf(event))) await once(response, 'drain', { signal: closing.signal });
     }
     response.end();

@@ -4,7 +4,8 @@ import { DomainError } from '../../platform/core/errors.ts';
 import type { Context, Middleware } from './context.ts';
 
 /**
- * @returns a middleware that checks the headers and puts the body into the state. If the handler reads the body late, the check runs then.
+ * @returns a middleware that checks the headers and puts the body into the state. If the operation reads its body late, the headers are
+ * checked when the handler reads the body.
  */
 export function openFileBody({ type, maxBytes }: FileBody, { readsBodyLate }: ContractOperation): Middleware {
   return async (context, next) => {
@@ -45,7 +46,7 @@ async function* bounded(context: Context, maxBytes: number, requireFit: () => vo
     if (error instanceof DomainError) throw error;
     throw new DomainError('malformed_request', 'The body did not arrive completely.');
   } finally {
-    // The body is refused before its end. The rest of the body must be read, because the next request of this connection waits behind it.
+    // If the body is refused before its end, the rest must still be read. The next request of this connection waits behind it.
     context.req.resume();
   }
 }

@@ -6,8 +6,8 @@ import { ipOf } from './client-ip.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';
 
 /**
- * The path of an unsubscribe link, whose token names a student. Each student is counted separately. So a mailbox provider that unsubscribes
- * many students does not count as one caller.
+ * The path of an unsubscribe link, whose token names a student. Each student has a separate counter. So a mailbox provider can unsubscribe
+ * many students without reaching the limit of one caller.
  */
 const withWayOut = /\/classroom\/mail\/(?:un|re)subscribe\/([\w-]+)$/;
 

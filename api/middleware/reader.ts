@@ -5,12 +5,12 @@ import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { clubNamedBy } from './session.ts';
 import type { ApiDeps, Context } from './context.ts';
 
-/** Operations of students, with and without a session. Administrators and programs call the other operations. */
+/** Matches the paths of students' operations. All other operations are for administrators and programs. */
 const ofStudents = /^\/v1\/(?:auth\/(?!admin\/)|clubs\/[^/]+\/classroom\/)/;
 
 /**
- * For these refusals the service never reads the club's language. Either Postgres must not be used or is unavailable, or the answer must
- * not reveal whether the club exists.
+ * For these errors only the browser decides the language, and the service does not read the club's language. Either Postgres must not be
+ * used, or the answer must not reveal whether the club exists.
  */
 const byBrowserAlone: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'rate_limited',
@@ -23,8 +23,9 @@ const byBrowserAlone: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /**
- * Finds the languages for `languageOf`, the best first. A student with a session has a language, and then the club's language. A student
- * without a session gets the browser's language, or else the club's. @returns undefined for administrators and programs, which read English
+ * Finds the languages for `languageOf`, the best first. A student with a session reads their own language, or else the club's language. A
+ * student without a session reads the browser's language, or else the club's language. @returns undefined for administrators and programs,
+ * which read English
  */
 export async function languagesOfReader(
   { deps }: Pick<ApiDeps, 'deps'>,

@@ -4,7 +4,10 @@ import { traceId } from '../../platform/infra/tracing.ts';
 import { requestDuration } from '../metrics.ts';
 import type { ApiDeps, Middleware } from './context.ts';
 
-/** A caller may send a request id to connect its logs with ours, if the id cannot break a log line. */
+/**
+ * Matches a request id of a caller that we use, so that the caller can connect its logs with ours. Any other id is replaced, because it
+ * could break a log line.
+ */
 const usableId = /^[A-Za-z0-9._-]{8,64}$/;
 
 export function requestLog({ log, clock }: ApiDeps): Middleware {

@@ -16,12 +16,12 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const unauthenticated = () =>
   new DomainError('unauthenticated', 'A session or an API key is required: it is missing, has expired or was ended.');
 
-/** A foreign club and a missing club get equal answers, so that clubs cannot be enumerated. */
+/** A request for a foreign club gets the same answer as a request for a missing club. So a caller cannot find out which clubs exist. */
 const forbidden = () => new DomainError('forbidden', 'This session or API key does not act in this organization.');
 
 /**
- * Finds the caller, and checks session and club. It only records the verdict. Refused callers are first charged to a separate counter of
- * the rate limit. Then {@link requireCaller} throws the verdict.
+ * Finds the caller, and checks session and club. It only records a refusal. The rate limit first charges the refused call to a separate
+ * counter. Then {@link requireCaller} throws the refusal.
  */
 export function findCaller(api: ApiDeps, operation: ContractOperation): Middleware {
   return async (context, next) => {
@@ -40,23 +40,24 @@ export function findCaller(api: ApiDeps, operation: ContractOperation): Middlewa
 export const countAsClub: Middleware = async (context, next) => forClub(clubIdOf(context), next);
 
 /**
- * If the path names no club, the connections count toward the share of the club in the body. A confirmation may also wait for the lock on a
- * club's count of students. Requests with only a token share one group, because their club is not yet known.
+ * Without a club in the path, the connections of the request count toward the share of the club in the body. Requests with only a token
+ * share one group, because their club is not yet known. Such a request can also hold its connection long, because a confirmation may wait
+ * for the lock on a club's count of students.
  */
 export const countAsClubOfBody: Middleware = async (context, next) => {
   const { body } = context.request as unknown as { body?: { club_id?: unknown } };
   return forClub(clubIdFrom(body?.club_id), next);
 };
 
-/** Throws the verdict that {@link findCaller} recorded. */
+/** Throws the refusal that {@link findCaller} recorded. */
 export const requireCaller: Middleware = async (context, next) => {
   if (context.state.refusal) throw context.state.refusal;
   return next();
 };
 
 /**
- * Checks that the club exists, for operations that need no session. The rate limit charges the client's address before this check, so it
- * needs no query for the club. So the rate limit still works while Postgres is down.
+ * Checks that the club exists, for operations that need no session. The rate limit charges the client's address before this check. So the
+ * rate limit needs no query for the club, and works while Postgres is down.
  * @throws DomainError forbidden
  */
 export function requireClub({ deps }: ApiDeps): Middleware {
@@ -87,7 +88,7 @@ export function requireScope({ scope }: ContractOperation): Middleware {
   };
 }
 
-/** Stands for a text that cannot be a club's id. So the lookup runs as usual, and finds no caller. */
+/** Replaces a text that cannot be a club's id. No club has this id, so the lookup runs as usual and finds no caller. */
 const noSuchClub = '00000000-0000-0000-0000-000000000000';
 
 function clubOf(operation: ContractOperation, context: Context): string | undefined {
@@ -98,7 +99,7 @@ function clubIdOf(context: Context): string {
   return clubIdFrom((context as Context & { params: Record<string, string> }).params['clubId']);
 }
 
-/** @returns the id of the club in the path or the body, or {@link noSuchClub} if both lack one */
+/** @returns the id of the club in the path or the body, or {@link noSuchClub} if neither contains an id */
 export function clubNamedBy(context: Context): string {
   const { params } = context as Context & { params?: Record<string, string> };
   const { body } = context.request as unknown as { body?: { club_id?: unknown } | null };

@@ -1,6 +1,6 @@
 /**
- * Answers to requests that contain an e-mail address are sent only at ticks, counted from the arrival of the request (DEC-63). The work for
- * a known and for an unknown address takes different times, and the timing must not reveal the difference.
+ * Answers to requests that contain an e-mail address are sent only at ticks, counted from the arrival of the request (DEC-63). A known
+ * address and an unknown address need different work, and the time of the answer must not reveal the difference.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { OperationId } from '../../contract/contract.ts';
@@ -18,7 +18,7 @@ const steady: ReadonlySet<string> = new Set<OperationId>([
   'requestAdministratorPasswordReset',
 ]);
 
-/** @returns an empty list for other operations */
+/** @returns a middleware that delays the answer to the next tick; an empty list for operations that need no delay */
 export function steadyAnswer({ settings }: ApiDeps, operationId: string): Middleware[] {
   const { answerTickMs } = settings;
   if (answerTickMs === 0 || !steady.has(operationId)) return [];
@@ -28,14 +28,14 @@ export function steadyAnswer({ settings }: ApiDeps, operationId: string): Middle
       try {
         return await next();
       } finally {
-        // A new session already shows that the account exists.
+        // The status 200 contains a new session, which shows anyway that the account exists.
         if (context.status !== 200) await pause(restOfTick(performance.now() - arrived, answerTickMs));
       }
     },
   ];
 }
 
-/** @returns the milliseconds from `elapsedMs` to the next tick. Longer work ends at a later tick. */
+/** @returns the milliseconds from `elapsedMs` to the next tick */
 export function restOfTick(elapsedMs: number, tickMs: number): number {
   return Math.ceil(elapsedMs / tickMs) * tickMs - elapsedMs;
 }

@@ -1,4 +1,7 @@
-/** Answers requests without an operation: 405 for a known path, 404 for an unknown path. Writes are charged too. */
+/**
+ * Answers requests that no operation handles: 405 for a known path, 404 for an unknown path. Writing requests are charged to the rate
+ * limit, too.
+ */
 import type { ContractOperation, Method } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Middleware } from './context.ts';
@@ -31,8 +34,8 @@ function fits({ parts }: KnownPath, path: string): boolean {
 }
 
 /**
- * Compares two paths at the first segment in which one path has a literal and the other path has a parameter. The path with the literal
- * comes first: `by-slug/{slug}` comes before `{clubId}/students`.
+ * Compares two paths at the first segment that is a literal in one path and a parameter in the other path. The path with the literal comes
+ * first: `by-slug/{slug}` comes before `{clubId}/students`.
  */
 function isBefore(one: KnownPath, other: KnownPath): boolean {
   const at = one.parts.findIndex((part, index) => part.startsWith('{') !== other.parts[index]?.startsWith('{'));
@@ -47,8 +50,9 @@ const covers = (general: KnownPath, special: KnownPath) =>
   general.path !== special.path && fits(general, special.path) && !fits(special, general.path);
 
 /**
- * Finds the methods that only the general path has. Without these lists, a handler of the general path would answer a request to the
- * special path. @returns the methods for each special path
+ * Finds, for each special path, the methods that only its general path has. The router uses them, because a handler of the general path
+ * would otherwise answer a request to the special path. @returns the special paths, each with the methods of its general paths that it
+ * lacks
  */
 export function methodsOfOthers(operations: readonly ContractOperation[]): { koaPath: string; methods: Method[] }[] {
   const known = pathsOf(operations);
@@ -68,7 +72,7 @@ export function answerUnmatched(operations: readonly ContractOperation[]): Middl
   const known = pathsOf(operations);
   return async (context) => {
     const fitting = known.filter((one) => fits(one, context.path));
-    // Two matching paths differ only if one path has a literal segment and the other path has a parameter.
+    // If two paths match, they differ only in segments that are literals in one path and parameters in the other path.
     const special = fitting.find((path) => !fitting.some((other) => isBefore(other, path)));
     if (special) {
       context.set('Allow', [...special.methods].map((method) => method.toUpperCase()).join(', '));

@@ -25,7 +25,7 @@ interface ListAnswer<T> {
   next_cursor?: string;
 }
 
-/** One page of the messages of a conversation, with an equal size limit. */
+/** One page of the messages of a conversation, with the same size limit as other pages. */
 export function messagesPage<Conversation extends { messages: unknown[] }>(
   conversation: Conversation,
   total: number,
@@ -34,7 +34,7 @@ export function messagesPage<Conversation extends { messages: unknown[] }>(
   return { data: { ...conversation, messages: [...rows] }, total, ...(shortened && { shortened }) };
 }
 
-/** The answer is equal whether or not the call had an effect. So callers cannot find out which accounts exist (DEC-13). */
+/** The same answer for a call with an effect and a call without an effect. So callers cannot find out which accounts exist (DEC-13). */
 export function accepted(_done: void): { data: { accepted: true } } {
   return { data: { accepted: true } };
 }

@@ -1,4 +1,4 @@
-/** Every handler by its operationId. */
+/** Lists the handlers of all operations by `operationId`. */
 import type { Operations } from '../operation.ts';
 import * as agentConversationReviews from './agents/agent-conversation-reviews.ts';
 import * as aiBudget from './agents/ai-budget.ts';

@@ -1,4 +1,4 @@
-/** The contract itself, for programs. */
+/** Returns the contract of the API itself, so that programs can read it. */
 import { contractText } from '../../contract/contract.ts';
 import type { Operation } from '../operation.ts';
 

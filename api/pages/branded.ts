@@ -21,7 +21,7 @@ export function policyOf(style: string, branding: PublicBranding | undefined, fo
   return [
     "default-src 'none'",
     `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-    // The page has one image. Its permanent address redirects to the store's host.
+    // The logo is the only image. Its permanent address redirects to the store's host, so the policy must allow any host.
     ...(branding?.logo_url === undefined ? [] : ['img-src http: https:']),
     "base-uri 'none'",
     `form-action ${form}`,

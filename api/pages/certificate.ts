@@ -74,7 +74,7 @@ function rowsOf(data: Verification, wording: Wording): [string, string][] {
   ];
 }
 
-/** Text of users, in the direction of its script. */
+/** Shows text of users in its own writing direction (left to right or right to left). */
 function text(written: string): string {
   return `<bdi>${escapeHtml(written)}</bdi>`;
 }

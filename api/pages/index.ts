@@ -1,4 +1,4 @@
-/** Every page, by the operationId of its operation. */
+/** Lists all pages by the `operationId` of their operation. */
 import type { HtmlPages } from '../page.ts';
 import { showUnsubscribed, showResubscribed, showUnsubscribe } from './unsubscribe.ts';
 import { certificatePage } from './certificate.ts';

@@ -14,7 +14,7 @@ type Preview = RecordOf<'CampaignPreviewPage'>;
 
 const style = readFileSync(new URL('preview.css', import.meta.url), 'utf8');
 
-/** The permissions of the page and the e-mail: links open in new pages. Neither can run a script, send a form or have an origin. */
+/** The page and the e-mail may only open links in new pages. They cannot run scripts or send forms, and have no origin. */
 const sandbox = 'allow-popups allow-popups-to-escape-sandbox';
 
 /** The origins of an e-mail's images. The author of the e-mail cannot choose these addresses. */
@@ -23,13 +23,16 @@ const imageOrigins = ({ html }: Preview): string[] => [
 ];
 
 /**
- * A permanent address of a public file, such as the club's logo, redirects to the store's host. Then the policy must allow any image
- * address.
+ * The sources of images that the policy allows. A public file, such as the club's logo, redirects to the store's host, so an e-mail with
+ * such a file needs all hosts.
  */
 const imageSources = (preview: Preview): string[] =>
   /<img\b[^<>]*? src="[^"]*\/public\/media\//.test(preview.html) ? ['http:', 'https:'] : imageOrigins(preview);
 
-/** The frame inherits this policy. An e-mail has its styles in its elements, and may load only its own images. */
+/**
+ * The frame with the e-mail inherits this policy. Styles are allowed because an e-mail has its styles in its elements. The e-mail may load
+ * only its own images.
+ */
 function contentSecurityPolicy(body: { data: Preview } | undefined): string {
   const origins = body ? imageSources(body.data) : [];
   return [
@@ -74,7 +77,7 @@ export const previewPage: HtmlPage<'showCampaignPreview'> = {
 
 type RefusalKey = 'page.busy.title' | Extract<MessageKey, `preview.${string}.${'title' | 'text'}`>;
 
-/** The title and the text of each refusal. */
+/** The title and the text of the page for each error code. */
 const refusals: Readonly<Partial<Record<ErrorCode, readonly RefusalKey[]>>> = {
   campaign_has_problems: ['preview.problems.title', 'preview.problems.text'],
   rate_limited: ['preview.rate_limited.title', 'preview.rate_limited.text'],
@@ -85,7 +88,10 @@ const missingPreview: readonly RefusalKey[] = ['preview.gone.title', 'preview.go
 /** The maximum size of the page, in bytes. The page contains the e-mail twice, and its text once. */
 const mostBytes = 950_000;
 
-/** @returns the e-mail on a screen and on a phone. A large e-mail has no phone view, and a still larger e-mail has no view at all. */
+/**
+ * @returns the e-mail on a screen and on a phone. The phone view is left out for a large e-mail, and both views are left out for a still
+ * larger e-mail.
+ */
 function copiesOf(frame: string, besideBytes: number, wording: Wording): string {
   const room = mostBytes - besideBytes;
   const bytes = Buffer.byteLength(frame);
@@ -96,7 +102,10 @@ function copiesOf(frame: string, besideBytes: number, wording: Wording): string 
         <iframe class="phone" title="${escapeHtml(wording.say('preview.mail_on_phone'))}" sandbox="${sandbox}" referrerpolicy="no-referrer" srcdoc="${frame}"></iframe>`;
 }
 
-/** A cache of frames by the HTML of the e-mail, because a page is opened more often than the e-mail changes. */
+/**
+ * Frames that were already built, by language and HTML of the e-mail. The cache helps because a page is opened more often than the e-mail
+ * changes.
+ */
 const frames = new LRUCache<string, string>({ maxSize: 20_000_000, sizeCalculation: (frame) => frame.length });
 
 function framed(html: string, wording: Wording): string {
@@ -108,7 +117,10 @@ function framed(html: string, wording: Wording): string {
   return frame;
 }
 
-/** Links open in new pages. The unsubscribe link has no address, because even `#` would open this page. */
+/**
+ * Links open in new pages. The unsubscribe link gets no address in a preview, because even the address `#` would open this page a second
+ * time.
+ */
 const inFrame = (html: string, wording: Wording) =>
   html
     .replace(/<head\b[^<>]*>/i, '$&<base target="_blank">')
@@ -117,7 +129,7 @@ const inFrame = (html: string, wording: Wording) =>
       `role="link" title="${escapeHtml(wording.say('preview.link_leads_nowhere'))}" style="text-decoration:underline"`,
     );
 
-/** Text of users, in the direction of its script. */
+/** Shows text of users in its own writing direction (left to right or right to left). */
 const text = (written: string) => `<bdi>${escapeHtml(written)}</bdi>`;
 
 const layout = ({ language, direction }: Wording, title: string, content: string) => `<!doctype html>

@@ -1,6 +1,6 @@
 /**
- * The pages behind a mail's unsubscribe link. One page asks, one page confirms, and one page says that the student gets the mails again.
- * Opening a page changes nothing.
+ * The pages of a mail's unsubscribe link. The first page asks whether to unsubscribe. Two further pages confirm that the student has
+ * unsubscribed, or gets the mails again. Opening a page changes nothing.
  */
 import { readFileSync } from 'node:fs';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -16,7 +16,7 @@ type Preference = RecordOf<'MailPreference'>;
 
 const ownStyle = readFileSync(new URL('unsubscribe.css', import.meta.url), 'utf8');
 
-/** Refusals that do not concern the link itself. The link works again later. */
+/** Temporary errors, after which the link works again. For any other error, the page says that the link is broken. */
 const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'rate_limited',
   'rate_limit_unavailable',
@@ -24,7 +24,7 @@ const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'internal_error',
 ]);
 
-/** @param after whether the person has just decided */
+/** @param after whether the page answers the person's decision (to unsubscribe or to get the mails again) */
 function pageOf(after: boolean) {
   return {
     contentSecurityPolicy: (body: { data: Preference } | undefined) =>
@@ -51,7 +51,7 @@ function document(preference: Preference, after: boolean): string {
   );
 }
 
-/** Each kind of mail has a separate subscription. This list shows the other kinds. */
+/** Lists the other kinds of mail, because each kind has a separate subscription. */
 const otherKinds = ({ club_name: club, others }: Preference, wording: Wording) =>
   others
     .map(({ kind, subscribed, token }) => {

@@ -23,8 +23,8 @@ import type { DomainError } from '../../platform/core/errors.ts';
 type Charging = Pick<Limiter, 'charge' | 'chargeShared' | 'chargeHere'>;
 
 /**
- * The properties of a call that decide which counters it is charged to. They are known after the checks of session and membership, and
- * before the body is read.
+ * The properties of a call that decide which counters are charged. They are known after the checks of session and membership, and before
+ * the body is read.
  */
 export interface Call {
   readonly method: string;
@@ -36,9 +36,9 @@ export interface Call {
   readonly caller: { readonly kind: 'student' | 'admin' | 'key'; readonly id: string } | undefined;
   /** The student whom a token in the path names, if the operation needs no session (CAMP-5). */
   readonly studentOfToken?: string | undefined;
-  /** The club of the path, once the caller is known to be a member or student of it. */
+  /** The club in the path. Callers outside the club have `refused`, so their calls never charge the club. */
   readonly clubId: string | undefined;
-  /** Whether the call will be answered with 401 or with the club's 403. */
+  /** Whether the call will be refused, because the session is not valid (401) or does not belong to the club (403). */
   readonly refused: boolean;
 }
 
@@ -49,8 +49,8 @@ export interface Call {
  * - A rule per club charges the administrator and the club. Each administrator has a share that other administrators cannot use up
  * (LIM-24).
  * - A rule per club, per student or per administrator applies only if session and membership are valid. Otherwise the call is charged to a
- * separate counter of the client's address. When that counter is used up, the call gets 429 instead of 401 or 403. So an outsider cannot
- * use up a club's allowance, and cannot guess sessions without limit.
+ * separate counter of the client's address. When this counter of the address is used up, the call gets 429 instead of 401 or 403. So an
+ * outsider cannot use up a club's budget, and cannot guess sessions without limit.
  * - An administrator on a classroom path uses the club write limit.
  * - A student on a path of the club is charged as a student; {@link admitChange} charges the club.
  *
@@ -70,8 +70,8 @@ export async function admit(
 ): Promise<void> {
   const rule = ruleFor(call);
   if (rule === undefined) return;
-  // The counters are charged one after the other. If a narrow network is above its limit, the call does not count for the wider network,
-  // which has other subscribers.
+  // The counters are charged one after the other. If a narrow network is above its limit, the call is not charged to the wider network,
+  // because other subscribers share the wider network.
   for (const one of chargesOf(rule, call)) await charge(limiter, one, now, onBudget);
 }
 
@@ -84,8 +84,9 @@ export interface BudgetState extends Pick<Budget, 'counter' | 'limit' | 'windowS
 }
 
 /**
- * Charges the club for a student's call on one of the club's paths, when the call is about to change data. A call without a change costs
- * the club nothing. So a student cannot block the administrators' writes (DEC-53). This function does nothing for other calls, because
+ * Charges the club's counter for a student's call on a path of the club, immediately before the call changes data. A call that changes
+ * nothing is not charged to the club. So a student cannot block the administrators' writes (DEC-53). This function does nothing for other
+ * calls, because
  * {@link admit} has already charged them.
  *
  * @param now Unix milliseconds
@@ -103,7 +104,7 @@ export async function admitChange(limiter: Charging, call: Call, now: number): P
 
 /**
  * Charges the start of a resumable upload (LIM-22).
- * @param file the owner of the file: a student, or the club, whose files share the limit
+ * @param file the file; its owner is a student, or the club, whose files share one limit
  * @param now Unix milliseconds
  * @throws DomainError `rate_limited` with the seconds to wait
  */
@@ -114,7 +115,7 @@ export async function admitUpload(
 ): Promise<void> {
   const ofRule = (budget: Budget): Rule => ({ ...clubWrites, ...budget, name: 'Beginnings of uploads' });
   const { id, clubId, ownerId } = file;
-  const sharedBy = { kind: 'file', id } as const; // the token names only the file, and not the person who reserved it
+  const sharedBy = { kind: 'file', id } as const; // the caller is the file, because the token does not name the person who reserved it
   const charged: Charge =
     ownerId !== null
       ? { rule: ofRule(uploadCreations), subject: ownerId }
@@ -129,14 +130,15 @@ export async function admitDownload(limiter: Charging, studentId: string, now: n
 }
 
 /**
- * Charges a request for the page of a preview to its address (LIM-29). @param now Unix milliseconds @throws DomainError `rate_limited`
+ * Charges a request for the page of a preview to the caller's address (LIM-29). @param now Unix milliseconds @throws DomainError
+ * `rate_limited`
  */
 export async function admitPreview(limiter: Charging, ip: string, now: number): Promise<void> {
   const rule: Rule = { ...clubWrites, ...previewPages, name: 'Pages of previews' };
   for (const one of ofAddress(rule, ip)) await charge(limiter, one, now);
 }
 
-/** Charges a call with a refused token to its address. @param now Unix milliseconds @throws DomainError `rate_limited` */
+/** Charges a call with a refused token to the caller's address. @param now Unix milliseconds @throws DomainError `rate_limited` */
 export async function admitRefused(limiter: Charging, ip: string, now: number): Promise<void> {
   for (const one of ofAddress(refusedCalls, ip)) await charge(limiter, one, now);
 }
@@ -171,7 +173,7 @@ interface Charge {
   readonly subject: string;
   /** The caller, if the callers of one club share the budget. */
   readonly sharedBy?: { readonly kind: SpenderKind; readonly id: string };
-  /** Smaller budgets that callers of this kind share. They are charged before the club's budget. */
+  /** Smaller budgets that callers of this kind share, for example all students of a club. They are charged before the club's budget. */
   readonly narrower?: readonly Budget[];
 }
 

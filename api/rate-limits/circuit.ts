@@ -7,9 +7,9 @@ const restMs = 1_000;
 export type Circuit = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
- * @param clock the clock in milliseconds. If the clock goes backwards, the store is tried again
- * @param onFailure is called with each failure of the store. While the store is down, that is at most once a second, plus once for each
- * call that was already running
+ * @param clock the clock in milliseconds. If the clock goes backwards, the next call tries the store
+ * @param onFailure is called with each failure of the store. While the store is down, failures are rare: at most one a second, and one for
+ * each call that was already running
  * @returns a function that runs work on the store. It rejects with {@link CountersUnavailable} if the work fails, takes longer than
  * `deadlineMs`, or is not tried because the circuit is open.
  */
@@ -38,7 +38,7 @@ export function createCircuit(
   };
 }
 
-/** Rejects after the deadline. The store's own time limits end the work. */
+/** Rejects after the deadline. The work is not stopped here, because the store's own time limits end it. */
 async function within<T>(deadlineMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_resolve, reject) => {

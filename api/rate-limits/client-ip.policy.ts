@@ -1,4 +1,4 @@
-/** The client's address behind trusted proxies, and its networks that a rate limit counts. */
+/** Finds the address of a client behind trusted proxies, and the networks of this address that a rate limit counts. */
 import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
@@ -18,14 +18,14 @@ const countedNetworks = [
 /** An address or network that a limit counts. */
 interface CountedAddress {
   subject: string;
-  /** The factor by which the limit of this network exceeds the limit of one address. */
+  /** The limit of this network, as a multiple of the limit of one address. */
   times: number;
 }
 
 /**
  * The client's address: the peer of the connection or, if the peer is a trusted proxy, the hop that the proxy names. X-Forwarded-For is
- * read from the right, because trusted proxies append to its end. Entries to the left of the first untrusted hop are unproven claims of the
- * client. So are entries to the left of an invalid entry.
+ * read from the right, because trusted proxies append to its end. The client may have invented the entries to the left of the first
+ * untrusted hop, and the entries to the left of an invalid entry.
  *
  * @param remoteAddress the socket's peer
  * @param xForwardedFor the received header; several headers are joined by commas
@@ -63,7 +63,7 @@ export function isTrusted(remoteAddress: string | undefined, networks: readonly 
 }
 
 /**
- * The subjects that a limit per IP address counts: an IPv4 address, or the networks of an IPv6 address, the narrowest first.
+ * Finds what a limit per IP address counts: an IPv4 address, or the networks of an IPv6 address, the narrowest first.
  * @param ip an address from {@link clientIp}; any other text is returned unchanged
  */
 export function addressesCounted(ip: string): readonly CountedAddress[] {
@@ -76,11 +76,11 @@ export function addressesCounted(ip: string): readonly CountedAddress[] {
   });
 }
 
-/** The networks that belong to one subscriber or a few neighbours. */
+/** The number of leading bits by which a network is identified. Such a network belongs to one subscriber or a few neighbours. */
 const subscriberBits = { ipv4: 24, ipv6: 48 } as const;
 
 /**
- * The network for limits that a single address or a single site must not use up (DEC-62).
+ * Finds the network of an address. Some limits count networks, so that a single address or site cannot use up the limit (DEC-62).
  * @param ip an address from {@link clientIp}; any other text is returned unchanged
  * @returns the network in CIDR notation
  */
@@ -95,7 +95,7 @@ export function networkOf(ip: string): string {
   return `${network.toString()}/${bits}`;
 }
 
-/** This check is strict: it refuses shortened, octal and hexadecimal spellings of IPv4, and ports. */
+/** Parses an address strictly: shortened, octal and hexadecimal spellings of IPv4 are refused, and so are ports. */
 function parse(text: string): Address | undefined {
   if (!ipaddr.IPv4.isValidFourPartDecimal(text) && !ipaddr.IPv6.isValid(text)) return undefined;
   const address = ipaddr.process(text);

@@ -16,11 +16,11 @@ export interface CounterStore {
   /**
    * Adds to a counter, atomically.
    * @param keepSeconds the lifetime of a new counter
-   * @param by the number to add; the default is 1, and -1 undoes an earlier call
+   * @param by the number to add; the default is 1, and -1 removes a call from the count
    * @returns the count, including this call
    */
   increment(key: string, keepSeconds: number, by?: 1 | -1): Promise<number>;
-  /** @returns the count, or 0 for a missing counter, which this call does not create */
+  /** @returns the count, or 0 if the counter is missing. This call never creates a counter. */
   read(key: string): Promise<number>;
   /** Resolves when the store can count. */
   ready(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * Charges calls to the counters of the rate limits. It counts in fixed windows of time. A refused call counts in the next window, so a
- * caller that retries too early waits longer (docs/adr/0002).
+ * Charges calls to the counters of the rate limits. Calls are counted in fixed windows of time. A refused call is charged to the next
+ * window, so a caller that retries too early waits longer (docs/adr/0002).
  */
 import { createHmac, hkdfSync } from 'node:crypto';
 import type { Secret } from '../../platform/core/secret.ts';
@@ -16,8 +16,8 @@ import { secondsUntilWindow, windowAt } from './windows.policy.ts';
 export { CountersUnavailable } from './counter-store.ts';
 
 /**
- * `remaining`: the calls that remain for the caller in this window; absent if the counter was not read, and for callers who share nothing.
- * `retryAfterSeconds`: whole seconds until the first window with a free call.
+ * The decision about a call. `remaining` are the calls that remain for the caller in this window. It is absent if the counter was not read,
+ * and for callers who share nothing. `retryAfterSeconds` are the whole seconds until the first window in which a call can pass.
  */
 export type Verdict =
   | { readonly allowed: true; readonly remaining?: number }
@@ -28,7 +28,8 @@ export interface Limiter {
    * Counts one call of a subject, and decides whether it may pass.
    * @param subject the club's id, the student's id or the counted address, which is stored as a keyed hash
    * @param now Unix milliseconds
-   * @throws CountersUnavailable when the counters are unreachable. At most one call a second waits, for half a second.
+   * @throws CountersUnavailable when the counters are unreachable. While they are unreachable, at most one call a second waits half a
+   * second, and all other calls fail immediately.
    */
   charge(budget: Budget, subject: string, now: number): Promise<Verdict>;
   /**
@@ -40,15 +41,16 @@ export interface Limiter {
    */
   chargeShared(budget: SharedBudget, of: { club: string; caller: string }, now: number): Promise<Verdict>;
   /**
-   * Counts a try. {@link Limiter.takeBack} removes the try again, for example after a sign-in with the correct password. A refused try does
-   * not count in the next window. A stranger may have made the try, and the owner of the account must not wait longer for that.
+   * Counts a try. {@link Limiter.takeBack} removes the try from the count, for example after a sign-in with the correct password. A refused
+   * try does not count in the next window: a stranger may have made the try, and the owner of the account must not wait longer because of a
+   * stranger.
    * @throws CountersUnavailable
    */
   attempt(budget: Budget, subject: string, now: number): Promise<Verdict>;
-  /** Takes a try back. @param now the time of the try @throws CountersUnavailable */
+  /** Removes a try from the count. @param now the time of the try @throws CountersUnavailable */
   takeBack(budget: Budget, subject: string, now: number): Promise<void>;
   /**
-   * Remembers a subject for one to two times the memory's duration. The counters store only its keyed hash.
+   * Remembers a subject for at least the duration of the memory, and at most twice this duration. The counters store only its keyed hash.
    * @param now Unix milliseconds
    * @throws CountersUnavailable
    */
@@ -56,8 +58,8 @@ export interface Limiter {
   /** @throws CountersUnavailable */
   isRemembered(memory: Memory, subject: string, now: number): Promise<boolean>;
   /**
-   * Counts only in this process, with a much smaller limit (DEC-29). While the counters are unavailable, some calls must still pass, but
-   * not without a limit. This function is for these calls.
+   * Counts a call only in this process, with a much smaller limit (DEC-29). It is for calls that must pass while the counters are
+   * unavailable, but not without a limit.
    */
   chargeHere(subject: string, now: number): Verdict;
   /** Resolves when the counters can be used, or rejects with CountersUnavailable. */
@@ -65,7 +67,7 @@ export interface Limiter {
   close(): Promise<void>;
 }
 
-/** A fact about a subject that is remembered for a time, without a count. */
+/** A thing that is remembered about subjects for some time, for example the known networks of an account. */
 export interface Memory {
   readonly name: string;
   readonly seconds: number;
@@ -74,13 +76,13 @@ export interface Memory {
 export interface LimiterOptions {
   /** `postgres://` of a migrated database, or `redis://`. */
   readonly url: Secret;
-  /** The key of the hashes that replace subjects, so that the counters contain no address. It is equal in every process. */
+  /** The secret key of the hashes that replace subjects, so that the counters contain no address. Every process has the same key. */
   readonly masterKey: Secret<Buffer>;
-  /** Milliseconds. Measures how long an unavailable store is not called. */
+  /** The clock in milliseconds, which measures how long an unavailable store is not called. */
   readonly clock: () => number;
   /**
-   * Is called when the store fails, at most about once a second. An operator should know, because ordinary writes then pass without a
-   * limit.
+   * Is called when the store fails, at most about once a second. An operator should know about the failure, because ordinary writes pass
+   * without a limit until the store works again.
    */
   readonly onFailure: (error: unknown) => void;
   /**
@@ -91,10 +93,11 @@ export interface LimiterOptions {
 }
 
 /**
- * A counter lives from its first charge, which may be one window early, to the end of its window. It stays one more window for slow calls.
+ * The lifetime of a counter, in windows. The first charge may come one window before the counter's own window, and slow calls may come one
+ * window after it.
  */
 const windowsKept = 3;
-/** A stored subject is remembered for the rest of its window and for the whole next window. */
+/** The lifetime of a remembered subject, in windows: the rest of the current window and the whole next window. */
 const windowsRemembered = 2;
 /**
  * The maximum number of entries in `spent`. When the map has this number of entries, it is cleared.
@@ -114,7 +117,7 @@ async function remainingInAll(counters: readonly { countRemaining(): Promise<num
   return least;
 }
 
-/** Opens the counters on their own connections. The store may be unavailable, and may return later. */
+/** Opens the counters on separate connections. The store may be unavailable at this time, and may become available later. */
 export function createLimiter({
   url,
   masterKey,
@@ -128,14 +131,14 @@ export function createLimiter({
   const hashKey = Buffer.from(hkdfSync('sha256', masterKey.reveal(), '', 'rate limit subjects', 32));
   const reach = createCircuit(clock, onFailure, deadlineMs);
   /**
-   * The counters that need no look into the store: in the given window, both this window and the next window are used up. So a flood of
-   * calls causes no load on the store.
+   * The last window in which a counter was found used up together with the next window. Calls in that window are refused without the store,
+   * so a flood of calls causes no load on the store.
    */
   const spent = new Map<string, number>();
 
   const nameOf = (counter: string, subject: string) =>
     `${counter}:${createHmac('sha256', hashKey).update(subject).digest('base64url')}`;
-  /** The functions that read and charge the counters of one budget, for one subject and one time. */
+  /** Functions that read and charge the counters of one budget, for one subject at one time. */
   const countersOf = ({ counter, limit, windowSeconds }: Budget, subject: string, now: number) => {
     const name = nameOf(counter, subject);
     const window = windowAt(now, windowSeconds);
@@ -145,7 +148,7 @@ export function createLimiter({
       retryAfterSeconds: secondsUntilWindow(next, windowSeconds, now),
     });
     return {
-      /** Known without the store: this window and the next window are used up. */
+      /** @returns the refusal, if this process already knows that this window and the next window are used up; otherwise undefined */
       spent: () => (spent.get(name) === window ? refusedUntil(window + 2) : undefined),
       /** @returns the calls of this window, including this call */
       count: () => increment(window),
@@ -154,7 +157,7 @@ export function createLimiter({
       has: async () => (await increment(window)) <= limit,
       takeBack: () => store.increment(`${name}:${window}`, windowSeconds * windowsKept, -1),
       refusedUntilNext: () => refusedUntil(window + 1),
-      /** Charges a refused call to the next window. */
+      /** Charges a refused call to the counter of the next window. */
       async refuse(): Promise<Verdict> {
         // A count above the limit has no further effect: at most the whole next window is used up.
         if ((await increment(window + 1)) < limit) return refusedUntil(window + 1);

@@ -5,7 +5,7 @@ import { secondsUntilWindow, windowAt } from './windows.policy.ts';
 const windowSeconds = 60;
 /** The limit of one subject. It is enough for a person who mistypes a password, and useless for guesses. */
 const callsOfASubject = 3;
-/** The limit for all subjects together. An attacker with many addresses gets no more, and the memory is bounded. */
+/** The limit for all subjects together. It also limits an attacker with many addresses, and the memory of this process. */
 const callsOfAll = 30;
 
 /** @returns a function that counts one call of a subject within these limits */

@@ -7,12 +7,15 @@ import type { Secret } from '../../platform/core/secret.ts';
 import type { CounterStore } from './counter-store.ts';
 
 const table = 'rate_limit_counters';
-/** The maximum number of running count statements if a statement is slow: one stalled connection must not block all calls. */
+/**
+ * The maximum number of count statements that run at the same time. It is more than one, because one stalled connection must not block all
+ * calls.
+ */
 const countsAtOnce = 3;
-/** The counts get these connections, and the removal of expired counters gets one more. */
+/** One connection for each running count statement, and one connection for the removal of expired counters. */
 const connections = countsAtOnce + 1;
 const sweepEveryMs = 30_000;
-/** The number of expired counters that one statement deletes. Such a page takes much less time than a statement may take. */
+/** The number of expired counters that one statement deletes. It is small, so that a statement ends long before its time limit. */
 const sweepPage = 1_000;
 
 interface Increment {
@@ -52,9 +55,9 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
     max: connections,
     keepAlive: true,
     connectionTimeoutMillis: deadlineMs,
-    query_timeout: deadlineMs, // the time limits of the Postgres role end statements
+    query_timeout: deadlineMs, // only the wait ends then; the time limit of the Postgres role ends the statement
   });
-  pool.on('error', () => undefined); // an idle connection broke: the pool has removed it, and the next count opens another connection
+  pool.on('error', () => undefined); // an idle connection broke; the pool removes it, and the next count opens a new one
   const count = async (increments: readonly Increment[]) => {
     const now = Date.now();
     const ofKeys = Map.groupBy(increments, ({ key }) => key);
@@ -68,8 +71,8 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
         now,
       ],
     });
-    // One statement added all calls of a key together. Each call gets the count that it would have got alone, in order. So the last call
-    // gets the count of the row.
+    // One statement has added all calls of a key. Each call gets the count that a separate statement would have returned for it, in order.
+    // So the last call gets the count of the row.
     const counts = new Map(rows.map(({ key, points }) => [key, points - sumOf(ofKeys.get(key))]));
     return increments.map(({ key, by }) => {
       const own = (counts.get(key) ?? 0) + by;
@@ -85,7 +88,7 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
       const page = await pool.query(
         `DELETE FROM ${table} WHERE key IN
           (SELECT key FROM ${table} WHERE expire < $1 ORDER BY expire LIMIT ${sweepPage} FOR UPDATE SKIP LOCKED)`,
-        [Date.now()], // `expire` was also written by this machine's clock, not by Postgres
+        [Date.now()], // not the clock of Postgres, because the clock of this machine also set `expire`
       );
       cleared += page.rowCount ?? 0;
       if ((page.rowCount ?? 0) < sweepPage) return cleared;

@@ -12,9 +12,9 @@ export function openRedisCounters(url: Secret, deadlineMs: number): CounterStore
     lazyConnect: true,
     connectTimeout: deadlineMs,
     commandTimeout: deadlineMs,
-    socketTimeout: deadlineMs * 2, // a silent connection is replaced
-    enableOfflineQueue: false, // a count that cannot run now is useless later
-    autoResendUnfulfilledCommands: false, // the lost call may have been counted already
+    socketTimeout: deadlineMs * 2, // a connection without answers is closed and replaced
+    enableOfflineQueue: false, // without a connection a count fails immediately, because a late count is useless
+    autoResendUnfulfilledCommands: false, // Redis may have counted the lost call already
     maxRetriesPerRequest: 0,
     retryStrategy: () => reconnectAfterMs,
   });

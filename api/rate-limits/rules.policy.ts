@@ -15,7 +15,7 @@ export interface Budget {
   readonly scope: 'club' | 'student' | 'administrator' | 'file' | 'key' | 'account' | 'ip';
 }
 
-/** One row of the table. */
+/** One row of the table {@link rules}. */
 export interface Rule extends Budget {
   /** The name of the limited action, for people. */
   readonly name: string;
@@ -35,14 +35,14 @@ const writeMethods: readonly WriteMethod[] = ['POST', 'PUT', 'PATCH', 'DELETE'];
 const classroom = '/v1/clubs/{clubId}/classroom';
 
 const writeRate = { limit: 60, windowSeconds: minute };
-/** One limit for all credential routes (LIM-4): sign-up in a classroom and administrators share it (DEC-25). */
+/** One limit for all credential routes (LIM-4). The routes of students and the routes of administrators share it (DEC-25). */
 const credentials: Budget = { counter: 'credentials', limit: 10, windowSeconds: minute, scope: 'ip' };
-/** One action with two paths, so that a student's comments on lessons and posts are counted together. */
+/** One budget for two paths: a student's comments on lessons and posts are counted together. */
 const comments: Budget = { counter: 'comments', limit: 10, windowSeconds: minute, scope: 'student' };
 /** Booking and canceling a session use one budget. */
 const mentorshipSessions: Budget = { counter: 'mentorship_sessions', limit: 30, windowSeconds: hour, scope: 'student' };
 
-/** Two ways to end the rights of a member or an invited person. */
+/** One budget for removing or demoting a member, and for revoking an invitation. */
 const memberChanges: Budget = { counter: 'member_changes', ...writeRate, scope: 'administrator' };
 
 /** The club write limit. Administrators also use it on classroom paths. */
@@ -57,7 +57,7 @@ export const clubWrites: Rule = {
 };
 
 /**
- * The first charge of a student's call on a path of the club (DEC-53). It counts for the student, whether or not it changes something.
+ * The first charge of a student's call on a path of the club (DEC-53). The call is charged to the student, even if it changes nothing.
  */
 export const studentWritesOfClub: Rule = {
   ...clubWrites,
@@ -87,8 +87,8 @@ export const keysShareOfClub: Rule = {
 };
 
 /**
- * Calls that fail authentication or membership on a path that charges a club or a student. They are counted for their address at the rate
- * of "per IP elsewhere", so that an outsider cannot use up a club's 60 calls.
+ * Calls without a valid session or membership, on paths whose calls are otherwise charged to a club or a student. They are charged to the
+ * address of the caller, so that an outsider cannot use up a club's 60 calls.
  */
 export const refusedCalls: Rule = {
   name: 'Refused write operations',
@@ -103,8 +103,8 @@ export const refusedCalls: Rule = {
 const quarterOfAnHour = 900;
 
 /**
- * Failed sign-ins (LIM-26): of an account from unknown sources, and from each device or network that the account knows. Tries of
- * strangers do not affect the account's own devices.
+ * Failed sign-ins of an account (LIM-26). All unknown sources share one count, and each known device or network has its own count. So the
+ * tries of strangers do not block the owner's devices.
  */
 export const failedSignIns: Budget = {
   counter: 'failed_sign_ins',
@@ -180,7 +180,7 @@ export const rules: readonly Rule[] = [
     scope: 'ip',
     whenDown: 'pass',
   },
-  // A person who may end another person's rights can always do so, whatever that person's calls have used up (LIM-25).
+  // Administrator A may have to end the rights of administrator B. The calls of B must not use up the calls that A needs for this (LIM-25).
   {
     name: 'Removing and demoting members',
     methods: ['DELETE', 'PATCH'],
@@ -306,14 +306,13 @@ const bySpecificity = rules
   .toSorted((a, b) => b.literals - a.literals);
 
 /**
- * The row of a request: the matching row with the most literal segments.
+ * Finds the row of a request: the matching row with the most literal segments.
  *
- * The choice uses only the path, whether or not the path has an operation. So later operations and unknown paths are limited too. Spellings
- * that a
- * router or a proxy might accept (case, percent-encoding, doubled and trailing slashes) lead to one row.
+ * The path need not belong to an operation, so the table also limits unknown paths and operations that are added later. All spellings of a
+ * path that a router or a proxy might accept (case, percent-encoding, doubled and trailing slashes) lead to the same row.
  *
- * @param request the method, and the path that the router matches: still percent-encoded, without origin, query and fragment. The caller
- * must cut the path as the router does. Otherwise a request with an absolute URI would avoid its row.
+ * @param request the method, and the path that the router matches: still percent-encoded, without origin, query and fragment. The path must
+ * be cut from the URI as the router cuts it. Otherwise a request with an absolute URI could avoid its row.
  * @returns undefined for every request that is not a write, because reads are not limited
  */
 export function ruleFor(request: { readonly method: string; readonly path: string }): Rule | undefined {
@@ -328,7 +327,7 @@ export function ruleFor(request: { readonly method: string; readonly path: strin
   )?.rule;
 }
 
-/** The path is split before it is decoded, because the router also keeps an encoded slash inside its segment. */
+/** Splits the path into decoded segments. Like the router, it splits before it decodes, so an encoded slash stays inside its segment. */
 function segmentsOf(path: string): readonly string[] {
   return path
     .split('/')

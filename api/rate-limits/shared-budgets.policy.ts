@@ -1,26 +1,25 @@
 /**
- * How callers share the budget of a club (LIM-24): no caller can use up the calls of the others. Each caller has a separate budget. A share
- * of it passes even if other callers have used up the club's budget (docs/adr/0049).
+ * Defines how callers share the budget of a club, so that no caller can use up the calls of the others (LIM-24). Each caller also has an
+ * own budget. A part of the own budget, the caller's share, passes even if other callers have used up the club's budget (docs/adr/0049).
  */
 import type { Budget } from './rules.policy.ts';
 
-/** The kinds of callers that share a club's budgets. Callers of one kind have equal bounds. */
+/** The kinds of callers that share a club's budgets. All callers of a kind have the same bounds. */
 export type SpenderKind = 'admin' | 'student' | 'file' | 'key';
 
 /** The bounds of one kind of caller, as fractions of the club's budget. */
 interface Bounds {
-  /** The calls of one caller in a window. */
+  /** The calls that one caller may make in a window. */
   readonly own: number;
   /** The calls of one caller that pass even if the club's budget is used up. */
   readonly share: number;
   /**
-   * When the club's budget is used up, callers may still use their shares. This is the maximum number of such calls, for all callers of the
-   * kind together.
+   * The maximum number of calls that pass because of shares while the club's budget is used up, for all callers of the kind together.
    */
   readonly reserve: number;
 }
 
-/** One row for each kind. */
+/** The bounds of each kind of caller. */
 const bounds: Readonly<Record<SpenderKind, Bounds>> = {
   admin: { own: 1, share: 1 / 4, reserve: 5 },
   student: { own: 1 / 6, share: 1 / 15, reserve: 2 },
@@ -32,7 +31,7 @@ const bounds: Readonly<Record<SpenderKind, Bounds>> = {
 
 const scopes = { admin: 'administrator', student: 'student', file: 'file', key: 'key' } as const;
 
-/** A club's budget from the view of one caller. */
+/** The budgets to which a caller's call is charged: the caller's own budget, and the budgets of the club. */
 export interface SharedBudget {
   /** The caller's own budget. A refused call is charged only to its next window. */
   readonly own: Budget;
@@ -41,15 +40,15 @@ export interface SharedBudget {
   /** The shared budgets. A call that finds one budget used up does not charge the following budgets. */
   readonly pools: readonly Budget[];
   /**
-   * Limits the calls that pass only because of their caller's share, while the shared budgets (`pools`) are used up. All callers share this
-   * budget.
+   * While the shared budgets (`pools`) are used up, calls pass only because of a caller's share. This budget limits such calls, and all
+   * callers of the kind have it in common.
    */
   readonly reserve: Budget;
 }
 
 /**
  * @param budget the budget of the club
- * @param narrower a budget that callers of this kind share before they are charged to the club's budget
+ * @param narrower smaller budgets that callers of this kind share; they are charged before the club's budget
  */
 export function sharedBudget(budget: Budget, kind: SpenderKind, narrower: readonly Budget[] = []): SharedBudget {
   const { own, share, reserve } = bounds[kind];

@@ -1,6 +1,6 @@
 /**
  * Limits on guesses: sign-ins with a wrong password (LIM-26), and invalid codes of registration links (LIM-27). A try is counted before it
- * runs, so that simultaneous tries do not exceed the limit. If the try was not a wrong guess, its count is removed again.
+ * runs, so that simultaneous tries do not exceed the limit. If the try was not a wrong guess, it is removed from the count afterwards.
  */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { addressesCounted } from './client-ip.policy.ts';
@@ -26,15 +26,17 @@ interface Source {
 }
 
 interface SignInTry extends Source {
-  /** The account as the caller wrote it. Tries count equally whether or not the account exists. */
+  /** The account that the caller named. A try for a missing account counts like a try for an existing account. */
   readonly account: string;
   /** The device of the caller, if its token proves an earlier session of the account on this device. */
   readonly device: string | undefined;
-  /** While the counters are unavailable, the classroom's routes answer 503 (LIM-18), and the administrators' routes pass (DEC-29). */
+  /**
+   * While the counters are unavailable, a student's sign-in is refused with 503 (LIM-18), and an administrator's sign-in passes (DEC-29).
+   */
   readonly whenDown: 'refuse' | 'pass';
 }
 
-/** A network with a session of the account is known to the account for 30 to 60 days. */
+/** After a session of an account, its network counts as known for this account for 30 to 60 days. */
 const knownNetworks: Memory = { name: 'known_networks', seconds: 30 * 86_400 };
 
 interface Counted {
@@ -43,8 +45,8 @@ interface Counted {
 }
 
 /**
- * Runs a sign-in unless too many passwords were wrong. The limit is ten wrong passwords in a quarter of an hour. All unknown sources of an
- * account share one count, and each known device or network has its own count.
+ * Runs a sign-in unless too many passwords were wrong. The limit is ten wrong passwords in a quarter of an hour. For each account, all
+ * unknown sources share one count, and each known device or network has its own count.
  * @throws DomainError rate_limited (even if the account does not exist), and the errors of `signIn`
  */
 export async function trySignIn<T>(limiter: Counting, of: SignInTry, signIn: () => Promise<T>): Promise<T> {
@@ -54,7 +56,8 @@ export async function trySignIn<T>(limiter: Counting, of: SignInTry, signIn: () 
 }
 
 /**
- * Remembers that the account had a session from this network. It never throws: without the record, the network counts as unknown later.
+ * Remembers that the account had a session from this network. If the counters are unavailable, nothing is remembered, and the network later
+ * counts as unknown.
  */
 export async function rememberNetwork(
   limiter: Counting,
@@ -64,8 +67,8 @@ export async function rememberNetwork(
 }
 
 /**
- * Claims a code within the limits on wrong codes of a student and of an address.
- * @param studentId absent for a person who signs up
+ * Claims a registration code. Wrong codes are limited for each student and for each address.
+ * @param studentId the student who enters the code; absent for a person who signs up
  * @throws DomainError rate_limited (even if the code is valid), and the errors of `claim`
  */
 export async function tryCode<T>(
@@ -83,19 +86,22 @@ export async function tryCode<T>(
 }
 
 async function signInCount(limiter: Counting, { account, device, ip, now }: SignInTry): Promise<readonly Counted[]> {
-  // The device is always looked up, so that the time of the answer reveals nothing about it.
+  // The network is looked up even for a known device, so that the time of the answer does not reveal whether the device is known.
   const isKnown = await limiter.isRemembered(knownNetworks, networkOf(account, ip), now);
   const source = device ?? (isKnown ? networkOf(account, ip) : undefined);
   if (source === undefined) return [{ budget: failedSignIns, subject: account }];
   return [{ budget: failedSignInsOfSource, subject: `${account} ${source}` }];
 }
 
-/** The narrowest network that a limit counts, which belongs to one subscriber. */
+/** @returns the subject under which a network is remembered for an account: the narrowest network, which belongs to one subscriber */
 function networkOf(account: string, ip: string): string {
   return `${account} ${addressesCounted(ip)[0]?.subject ?? ip}`;
 }
 
-/** Counts a try, and removes the count again unless the work fails with a wrong guess. @param wrong the error code of a wrong guess */
+/**
+ * Counts a try and runs the work. If the work does not fail with a wrong guess, the try is removed from the count. @param wrong the error
+ * code of a wrong guess
+ */
 async function within<T>(
   limiter: Counting,
   { now, whenDown }: Pick<SignInTry, 'now' | 'whenDown'>,
@@ -115,7 +121,7 @@ async function within<T>(
       counted.push(one);
     }
   } catch (error) {
-    await takeBack(); // the error came before the try ran
+    await takeBack(); // the try has not run
     if (!(error instanceof CountersUnavailable)) throw error;
     if (whenDown === 'refuse')
       throw new RefusalToPerson('rate_limit_unavailable', 'refusal.busy', {

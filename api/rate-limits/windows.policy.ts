@@ -1,4 +1,4 @@
-/** Fixed windows that are aligned to the clock: the window of a moment, and the time until a window begins (docs/adr/0002). */
+/** Calculates with fixed windows of time that are aligned to the clock (docs/adr/0002). */
 
 /**
  * @param now Unix milliseconds

@@ -1,4 +1,4 @@
-/** Measures how often ten API processes read from Postgres, while they follow 50 answers that workers are writing. */
+/** Measures how often ten API processes read from Postgres while they follow 50 answers. Workers write these answers at the same time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
@@ -14,7 +14,7 @@ const apis = 10;
 const answers = 50;
 /** The number of workers that write the answers. Each worker writes its own answers, about ten times a second. */
 const workerCounts = [1, 4];
-/** The pause between deltas of an answer: 50 a second. */
+/** The pause between two deltas of an answer. An answer has 50 deltas a second. */
 const delayMs = 20;
 const characters = 24;
 const seconds = 10;
@@ -85,7 +85,7 @@ async function measure(source: DataSource, databaseUrl: string, workers: number)
   });
 }
 
-/** Counts the feeds' reads and the writers' NOTIFYs at the pool. */
+/** Counts at the pool how often the feeds read, and how often the writers send a NOTIFY. */
 function countQueries(source: DataSource): { stop(): { reads: number; followers: number; notifies: number } } {
   const pool = (source.driver as unknown as { master: { query: (...queryArguments: unknown[]) => unknown } }).master;
   const { query } = pool;

@@ -10,7 +10,7 @@ export interface Figures {
   readonly reached: readonly number[];
   /** The delay of each delta from the model server to the client, in milliseconds. */
   readonly lags: readonly number[];
-  /** Deltas that the model server sent and that a client did not get in order. */
+  /** The number of deltas that the model server sent, and that a client did not get or got in the wrong order. */
   readonly lostDeltas: number;
 }
 
@@ -55,7 +55,7 @@ function questionIn({ body }: Sent): string {
   return last.content.at(-1)?.text ?? '';
 }
 
-/** Returns p50 and p95 of the product and of the bare SDK, and the differences, as values for {@link report}. */
+/** Returns p50 and p95 of the product and of the bare SDK, and their differences, in the form that {@link report} needs. */
 export function beside(ours: readonly number[], bare: readonly number[]): Record<string, number> {
   const [p50, p95] = [quantile(ours, 0.5), quantile(ours, 0.95)];
   const [bareP50, bareP95] = [quantile(bare, 0.5), quantile(bare, 0.95)];

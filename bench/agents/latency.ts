@@ -6,7 +6,7 @@ import { beside, compare } from './figures.ts';
 import { pick, type Scene } from './scene.ts';
 
 const questions = 60;
-/** The script of each answer, which takes about a second. */
+/** The script that the model server follows for each answer. An answer takes about a second. */
 const recite = { deltas: 50, characters: 24 };
 const delayMs = 20;
 
@@ -16,7 +16,7 @@ export async function measureLatency(scene: Scene, request: Anthropic.MessageStr
   const client = new Anthropic({ apiKey: 'bench', baseURL: server.url, maxRetries: 0 });
   const [received, bareReceived]: [StreamedAnswer[], StreamedAnswer[]] = [[], []];
   await server.obey({ recite, delayMs });
-  // Product and bare SDK alternate, so that other load on the machine affects both.
+  // The product and the bare SDK run alternately, so that other load on the machine affects both.
   for (let index = 0; index < questions; index += 1) {
     bareReceived.push(await askBare(client, request));
     received.push(await askProduct(pick(apis, index), pick(students, index)));

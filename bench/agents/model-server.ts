@@ -11,7 +11,7 @@ export interface Sent {
   readonly deltaEnds: readonly number[];
 }
 
-/** The parts of a request's body that the bench reads. */
+/** The parts of a request's body that the benchmark reads. */
 export interface ModelBody {
   readonly messages: readonly unknown[];
 }

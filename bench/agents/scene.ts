@@ -10,10 +10,10 @@ import { migrate } from '../../commands/migrate.ts';
 import { onFreshStack } from '../support.ts';
 import { modelServerAt, type ModelServer } from './model-server.ts';
 
-/** The cheapest model, so that many questions do not use up a club's budget. */
+/** The agent uses the cheapest model, so that many questions do not use up the budget of a club. */
 const model = 'claude-haiku-5-5';
 
-/** A student of an agent's club; the rate limit counts each student separately. */
+/** A student of the club that has the agent. There are many, because the rate limit counts each student separately. */
 export interface BenchStudent {
   readonly clubId: Id;
   readonly publicId: string;
@@ -22,9 +22,9 @@ export interface BenchStudent {
 
 export interface Scene {
   readonly server: ModelServer;
-  /** Addresses of the API processes. */
+  /** The addresses of the API processes. */
   readonly apis: readonly string[];
-  /** The process ids by role, to measure the cost of each process. */
+  /** The process ids, by the role of each process. They are used to measure the cost of each process. */
   readonly processes: { readonly apis: readonly number[]; readonly worker: number; readonly model: number };
   readonly students: readonly BenchStudent[];
 }
@@ -66,7 +66,7 @@ function idOf({ pid, name }: Child): number {
   return pid;
 }
 
-/** A club with a published agent, one indexed file of many passages as its material, and students with access. */
+/** Creates a club with a published agent, and students with access to it. The agent's material is one indexed file with many passages. */
 export async function addClub(source: DataSource, students = studentsAClub): Promise<BenchStudent[]> {
   const [clubId, mediaId, agentId, deliveryId, sourceId] = [newId(), newId(), newId(), newId(), newId()];
   const publicId = 'bosun';

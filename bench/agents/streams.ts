@@ -1,6 +1,6 @@
 /**
- * Measures many simultaneous streams: the cost of the processes, lost deltas, and the delay of deltas. Compares the delay with the same
- * number of streams of the bare SDK.
+ * Measures many simultaneous streams: the cost of the processes, lost deltas, and the delay of deltas. Compares the delay with the delay in
+ * the same number of streams of the bare SDK.
  */
 import Anthropic from '@anthropic-ai/sdk';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,12 +14,13 @@ const counts = [1, 50, 200];
 /** The length of each delta in characters. An answer has 50 deltas a second. */
 const characters = 24;
 const delayMs = 20;
-/** Students ask one after the other, 20 a second. */
+/** The rate of questions: 20 students a second ask, one after another. */
 const startEveryMs = 50;
-/** The seconds of cost measurement while all streams run. */
+/** The duration of the cost measurement, in seconds. All streams run during this time. */
 const costSeconds = 4;
 /**
- * Each answer continues for this time after the last stream has started. In this time late first pieces arrive, and the cost is measured.
+ * The time for which each answer continues after the last stream has started. In this time, the last first pieces arrive, and the cost is
+ * measured.
  */
 const togetherMs = 8_000;
 
@@ -67,7 +68,7 @@ async function measureCount(scene: Scene, request: Anthropic.MessageStreamParams
   await untilIdle(processes.worker);
 }
 
-/** Starts the streams one after the other. @param together called when all streams have begun */
+/** Starts the streams one after another. @param together a function that is called when all streams have begun */
 async function startAll(
   count: number,
   start: (index: number, onBegin: () => void) => Promise<StreamedAnswer>,

@@ -1,5 +1,5 @@
 /**
- * Measures operation 9: the lists of runs, a run's path and the counts of steps. The automation has a thousand or a million runs.
+ * Measures the lists of runs, the path of a run, and the counts of steps (operation 9). The automation has a thousand or a million runs.
  */
 import { readConfig } from '../../config.ts';
 import { readAutomation } from '../../domain/automations/records.ts';
@@ -70,7 +70,7 @@ export async function measureReads(): Promise<void> {
   });
 }
 
-/** Inserts runs: most have completed, and a few have each of the other statuses. @returns one of the runs */
+/** Inserts runs. Most of the runs are completed, and each other status has a few runs. @returns one of the runs */
 async function loadRuns(
   { source }: Database,
   { clubId, automationId, studentIds }: { clubId: Id; automationId: Id; studentIds: readonly Id[] },
@@ -105,7 +105,7 @@ async function loadRuns(
   return run;
 }
 
-/** Both sizes alternate, so that other load on the machine affects both. */
+/** The measurements of both sizes alternate, so that other load on the machine affects both. */
 async function compare(db: Database, figure: string, read: Read, short: Seeded, long: Seeded): Promise<void> {
   const took = { short: [] as number[], long: [] as number[] };
   for (let sample = 0; sample < samples; sample++) {

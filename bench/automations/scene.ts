@@ -23,7 +23,7 @@ export interface Published {
 
 type Deps = { db: Database; vault: Vault };
 
-/** Inserts a club with `students` confirmed students and without a rate limit for mails. */
+/** Inserts a club without a rate limit for mails. The club has `students` confirmed students. */
 export async function clubOf({ db }: Deps, students: number): Promise<AutomationClub> {
   const clubId = await clubWithoutRate(db);
   await haveStudents(db.source, clubId, students);
@@ -65,7 +65,7 @@ export async function publish(deps: Deps, clubId: Id, steps: readonly Step[]): P
 
 const atOnce = 500;
 
-/** Records facts that these students got the tag; the facts start and wake runs. */
+/** Records a fact for each of these students, which says that the student got the tag. The facts start and wake runs. */
 export async function tellTagged(db: Database, { clubId, studentIds }: AutomationClub, tagId: Id): Promise<void> {
   for (let from = 0; from < studentIds.length; from += atOnce) {
     const page = studentIds.slice(from, from + atOnce);
@@ -86,7 +86,7 @@ export async function tellTagged(db: Database, { clubId, studentIds }: Automatio
 /**
  * Waits until `count` runs of the automations match `where`.
  * @param where SQL over `automation_runs`
- * @param unpaced true if waiting wakes of bulk work get normal priority, so that no run waits for the rate limit of bulk work
+ * @param unpaced if true, waiting wakes of bulk work get normal priority, so that no run waits for the rate limit of bulk work
  */
 export async function untilRuns(
   { source }: Database,

@@ -1,4 +1,4 @@
-/** The ceiling of a campaign: a pooled nodemailer loop that only sends one message to `count` addresses. */
+/** Measures the ceiling of a campaign: a loop with a nodemailer pool that only sends one message to `count` addresses. */
 import { createTransport } from 'nodemailer';
 import { smtpTimeLimits } from '../../platform/infra/smtp/smtp.ts';
 import type { HandedMessage } from '../../platform/infra/smtp/smtp-hand-over.ts';

@@ -45,7 +45,7 @@ export async function measureEvents(): Promise<void> {
   });
 }
 
-/** @returns the ids of the mails of a campaign to all students */
+/** @returns the ids of the mails of one campaign, which has a mail to each student */
 async function sentMails(db: Database, clubId: Id): Promise<Id[]> {
   await haveStudents(db.source, clubId, mails);
   const campaignId = await draft({ db, clubId });
@@ -106,7 +106,7 @@ async function post(url: string, events: readonly ToldEvent[]): Promise<void> {
   if (answer.status !== 202) throw new Error(`Events were answered ${answer.status}.`);
 }
 
-/** Measures the ceiling: one statement for each request only writes a time into each row. */
+/** Measures the ceiling: for each request, one statement that only writes a time into each row. */
 async function updateBare(source: DataSource, events: readonly ToldEvent[]): Promise<void> {
   await source.query(
     `UPDATE mails SET machine_opened_at = event.at FROM unnest($1::uuid[], $2::timestamptz[]) AS event (id, at) WHERE mails.id = event.id`,

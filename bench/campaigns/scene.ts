@@ -79,7 +79,7 @@ export async function clubWithoutRate(db: Database): Promise<Id> {
   return clubId;
 }
 
-/** Gives the club exactly `count` confirmed students. */
+/** Replaces the students of the club by exactly `count` confirmed students. */
 export async function haveStudents(source: DataSource, clubId: Id, count: number): Promise<void> {
   await source.query(`DELETE FROM campaigns WHERE club_id = $1`, [clubId]);
   await source.query(`DELETE FROM students WHERE club_id = $1`, [clubId]);
@@ -108,7 +108,7 @@ const content = {
   ],
 };
 
-/** @returns a draft to all students of the club */
+/** @returns a draft of a campaign whose recipients are all students of the club */
 export async function draft({ db, clubId }: Pick<Scene, 'db' | 'clubId'>): Promise<Id> {
   return (await createCampaign({ db }, clubId, { name: 'Regatta', content }, new Date())).id;
 }
@@ -123,6 +123,6 @@ export async function untilEnded({ db, clubId }: Scene, campaignId: Id, timeoutM
   await waitUntil('the campaign ends', isEnded, { timeoutMs, everyMs: 100 });
 }
 
-/** @returns the accepted mails a second, from the first to the last */
+/** @returns the number of accepted mails a second, measured from the first mail to the last */
 export const rateOf = ({ mailCount, firstAt, lastAt }: SinkState): number =>
   ((mailCount - 1) / (lastAt - firstAt)) * 1_000;

@@ -1,4 +1,4 @@
-/** The minimal download of an archive in Node: the requested objects, piped from the store into one answer. */
+/** The minimal server in Node that sends an archive: it pipes the requested objects from the store into one answer. */
 import { createServer } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';

@@ -1,5 +1,6 @@
 /**
- * The bare loop of a webhook queue, in a process like our worker's. The loop claims rows of one table, posts each row, and records the
+ * The bare loop of a webhook queue. It runs in a separate process, like our worker. The loop claims rows of one table, posts each row, and
+ * records the
  * ended posts.
  */
 import { readFileSync } from 'node:fs';
@@ -51,7 +52,7 @@ interface Message {
 
 /**
  * Commits `count` messages to the addresses `urls`, and then posts all messages.
- * @returns messages a second; the time of the commit does not count
+ * @returns the number of messages a second; the time of the commit does not count
  */
 async function runAll(count: number, urls: readonly string[]): Promise<number> {
   await fill(count, urls);
@@ -83,7 +84,7 @@ async function runAll(count: number, urls: readonly string[]): Promise<number> {
   return (count * 1_000) / (performance.now() - started);
 }
 
-/** Each message has the body of a real event, which the caller delivered before. */
+/** Each message has the body of a real event, which the caller has already delivered once. */
 async function fill(count: number, urls: readonly string[]): Promise<void> {
   await pool.query(`TRUNCATE bare_messages`);
   const { rowCount } = await pool.query(
@@ -114,7 +115,7 @@ async function postOne({ id, url, body, secret }: Message): Promise<number> {
   return responseStatus;
 }
 
-/** One write for all posts that ended during the last write. */
+/** One write records all posts that ended during the previous write. */
 const record = gathered<{ id: string; status: number }, undefined>(async (ended) => {
   await pool.query({
     name: 'record',

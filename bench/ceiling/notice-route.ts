@@ -1,4 +1,6 @@
-/** The minimal POST /webhooks/{platform}/{token}: Koa, the body's bytes, and the row of the notice on a bare pool. */
+/**
+ * The minimal server for POST /webhooks/{platform}/{token}: Koa reads the bytes of the body, and a bare pool inserts the row of the notice.
+ */
 import Koa from 'koa';
 import pg from 'pg';
 import { readConfig } from '../../config.ts';

@@ -1,4 +1,7 @@
-/** The minimal GET /v1/auth/session: Koa, one route, one prepared query for each request on a bare pool, and JSON. */
+/**
+ * The minimal server for GET /v1/auth/session: Koa with one route, which runs one prepared query on a bare pool for each request, and
+ * answers with JSON.
+ */
 import Koa from 'koa';
 import pg from 'pg';
 import { readConfig } from '../../config.ts';

@@ -1,6 +1,6 @@
 /**
- * The bare engine, in a process like our worker's: it starts workflows eagerly on the worker's own connection, with as many parallel
- * starts as the relay.
+ * The bare engine, in a separate process like our worker. It starts workflows eagerly on the worker's own connection. It makes as many
+ * starts in parallel as the relay.
  */
 import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
@@ -35,7 +35,7 @@ createServer((request, response) => {
 }).listen(Number(port), '127.0.0.1');
 
 /**
- * Starts `count` workflows, a bounded number at the same time, and waits for the last result.
+ * Starts `count` workflows, with a limited number at the same time, and waits for the last result.
  * @param steps the number of ordinary activities of each workflow; 0 for one local activity
  * @returns workflows a second
  */

@@ -1,6 +1,6 @@
 /**
- * The minimal durable work. A delivery is a workflow with one local activity. A run of an automation is a workflow with an ordinary
- * activity for each step. The activities are empty.
+ * The workflows with the least durable work, for comparison. A delivery is a workflow with one local activity. A run of an automation is a
+ * workflow with an ordinary activity for each step. All activities are empty.
  */
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 

@@ -1,8 +1,8 @@
-/** A bare insert of a session: the ceiling of a booking. */
+/** Inserts sessions directly. The rate of these inserts is the ceiling for bookings. */
 import type { Pool } from 'pg';
 import { newId, type Id } from '../../platform/core/ids.ts';
 
-/** Times are ISO 8601, so that the row can be sent as JSON. */
+/** The times are ISO 8601 texts, so that the row can be sent as JSON. */
 export interface SessionRow {
   clubId: Id;
   mentorshipId: Id;

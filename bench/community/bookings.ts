@@ -1,8 +1,8 @@
 /**
  * `npm run bench -- community bookings` books free slots of many mentors through the API (MENT-6). It compares the bookings with bare
- * inserts of the same rows into the same table, with the same constraints and indexes. Each insert has its own transaction, and the same
- * number runs in parallel. It also compares the bookings with a bare route that makes the same insert. No side meets a conflict, so only
- * successful bookings are measured.
+ * inserts of the same rows into the same table, with the same constraints and indexes. Each insert has its own transaction, and as many
+ * inserts as bookings run in parallel. It also compares the bookings with a bare route that makes the same insert. There are no conflicts,
+ * so only successful bookings are measured.
  */
 import autocannon from 'autocannon';
 import pg from 'pg';
@@ -18,9 +18,9 @@ import { onFreshStack, progress, reportBeside, type Round } from '../support.ts'
 
 const rounds = 5;
 const secondsARound = 4;
-/** Parallel bookings: enough to keep a process busy, few enough that none waits long. */
+/** The number of parallel bookings. They keep a process busy, but are so few that no booking waits long. */
 const connections = 16;
-/** The number of mentors of each side. One side books through the API, the other side makes bare inserts. */
+/** The number of mentors on each side of the comparison. One side books through the API, and the other side makes bare inserts. */
 const mentors = 100;
 /**
  * The number of students. Many students are needed, because a student may book only 30 times an hour. The number is not a multiple of the
@@ -31,7 +31,10 @@ const minutes = 15;
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** One booking, made by the API or by a bare insert. Sixteen bookings run in parallel, and each has another mentor and another student. */
+/**
+ * One booking, made by the API or by a bare insert. Sixteen bookings run in parallel, and each has a different mentor and a different
+ * student.
+ */
 interface Booking {
   mentor: number;
   student: number;
@@ -62,7 +65,7 @@ export async function measureBookings(): Promise<void> {
     const routed = () => postedPerSecond(bareRoute, () => ({ path: '/', body: nextRow() }));
     progress('warming up');
     for (const warmUp of [booked, inserted, routed]) await warmUp();
-    await source.query('ANALYZE'); // autovacuum would also analyze tables that are in use
+    await source.query('ANALYZE'); // in production, autovacuum analyzes tables that are in use
     const besideInserts: Round[] = [];
     const besideRoute: Round[] = [];
     for (let round = 1; round <= rounds; round++) {
@@ -78,7 +81,7 @@ export async function measureBookings(): Promise<void> {
   });
 }
 
-/** Yields slots from tomorrow on: first one slot of each mentor, then the next slot of each mentor. */
+/** Yields the slots of the mentors, from tomorrow on: first one slot of each mentor, then the next slot of each mentor. */
 function* bookingsInOrder(): Generator<Booking, never> {
   const first = Math.ceil((Date.now() + dayMs) / dayMs) * dayMs;
   for (let nth = 0; ; nth++)
@@ -89,7 +92,7 @@ function* bookingsInOrder(): Generator<Booking, never> {
     };
 }
 
-/** @throws Error if any answer is not 201. A refusal is quick, so it would make the measured rate too high */
+/** @throws Error if any answer is not 201. Refusals are quick, so they would make the measured rate too high */
 async function postedPerSecond(
   port: number,
   next: () => { path: string; token?: string; body: object },
@@ -150,7 +153,7 @@ interface Side {
   tokens: readonly string[];
 }
 
-/** Mentors who are free at all hours, each with a mentorship `hour-<n>-<side>`, and students with sessions. */
+/** Creates mentors who are free at all hours, each with a mentorship `hour-<n>-<side>`, and students who have sessions of the API. */
 async function addMentorships(source: DataSource, clubId: Id, side: string): Promise<Side> {
   const ids = (length: number) => Array.from({ length }, () => newId());
   const [mentorIds, mentorshipIds, studentIds] = [ids(mentors), ids(mentors), ids(students)];

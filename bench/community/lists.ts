@@ -1,6 +1,7 @@
 /**
- * Reads of students and administrators in the community, with 1,000 and with 1,000,000 posts, comments, reactions, memberships and acts
- * of moderation of one club. All posts are in one space, all comments are below one post, and a third of both is the reader's own.
+ * Measures the reads of students and administrators in the community. One club has 1,000 and then 1,000,000 posts, comments, reactions,
+ * memberships and acts of moderation. All posts are in one space, and all comments are below one post. The reader is the author of a third
+ * of the posts and comments.
  */
 import pg from 'pg';
 import { readConfig } from '../../config.ts';
@@ -25,7 +26,7 @@ const publicId = 'busy';
 interface Club {
   clubId: Id;
   administratorId: Id;
-  /** A space with all posts, which every student has joined. */
+  /** The space that contains all posts, and that every student has joined. */
   spaceId: Id;
   readerId: Id;
 }
@@ -61,7 +62,7 @@ const readsWith = (storage: ObjectStore): Readonly<Record<string, Read<Club>>> =
     ),
 });
 
-/** The window of the last hour, which contains the last 360 posts. */
+/** The time window of the last hour, in which the last 360 posts were published. */
 const window = (clubId: Id) => ({ id: `${clubId}/2026-01-01`, clubId, takesUntil: new Date() });
 
 export async function measureLists(): Promise<void> {
@@ -104,7 +105,7 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
   await client.connect();
   const run = (statement: string, ...values: unknown[]) => client.query(statement, values);
   try {
-    // Foreign keys and tally triggers are off. The load writes the tallies itself.
+    // During the load, foreign keys and tally triggers are off, and the load itself writes the tallies.
     await run(`SET session_replication_role = replica`);
     await run(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', 'club', now())`, clubId);
     await run(
@@ -129,7 +130,8 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
       clubId,
       students,
     );
-    // The posts are ten seconds apart, and the newest is from now. A third belongs to the reader. About one in fifty of the other posts
+    // Inserts posts. They are ten seconds apart, and the newest post is from now. A third of the posts belongs to the reader. About one in
+    // fifty of the other posts
     // is hidden, and one in a hundred is deleted.
     await run(
       `INSERT INTO community_posts (id, club_id, space_id, public_id, student_id, title, body, state, hidden_at, created_at)
@@ -185,7 +187,7 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
        UNION ALL SELECT club_id, 'reports_open', '00000000-0000-0000-0000-000000000000', false, count(*) FROM community_reports WHERE settled_at IS NULL GROUP BY 1
        UNION ALL SELECT club_id, 'moderations', '00000000-0000-0000-0000-000000000000', false, count(*) FROM community_moderations GROUP BY 1`,
     );
-    // In production, autovacuum keeps the tables in this state.
+    // Vacuums the tables, because in production autovacuum keeps them in this state.
     await run(`VACUUM ANALYZE ${tables.join(', ')}`);
     await run(`CHECKPOINT`);
   } finally {

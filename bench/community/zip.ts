@@ -58,7 +58,7 @@ export async function measureZip(): Promise<void> {
       });
     const download = (from: string) =>
       rateOf(async () => {
-        // Like the S3 client above, this reads with Node's own HTTP client.
+        // This function reads with Node's own HTTP client, like the S3 client above.
         const [answer] = (await once(get(from), 'response')) as [IncomingMessage];
         if (answer.statusCode !== 200) throw new Error(`The archive was answered ${answer.statusCode}.`);
         let bytes = 0;
@@ -145,7 +145,7 @@ async function addReader(
   return { repositoryId, studentId };
 }
 
-/** @param work returns the number of received bytes @returns megabytes a second */
+/** @param work downloads the archive, and returns the number of received bytes @returns megabytes a second */
 async function rateOf(work: () => Promise<number>): Promise<number> {
   const startedAt = performance.now();
   const bytes = await work();

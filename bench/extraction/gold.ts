@@ -1,5 +1,6 @@
 /**
- * The gold set: small files of every kind, and the text that a person reads in each. See test/domain/knowledge/extraction/gold/README.md.
+ * The gold set: small files of every kind. For each file, it has the text that a person reads in the file. See
+ * test/domain/knowledge/extraction/gold/README.md.
  */
 import { readFile, readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -11,15 +12,15 @@ export type GoldKind = (typeof goldKinds)[number];
 /** A paragraph, a heading, a row of a table (cells between ` | `), or an item of a list with its number. */
 export interface GoldBlock {
   text: string;
-  /** The reader may read this block before or after other blocks, for example a footnote or a box beside the text. */
+  /** The reader may return this block at any position among the other blocks. Examples are a footnote or a box beside the text. */
   anywhere?: true;
   /** Only OCR can read these words. A reader without OCR must return this warning. */
   unreadable?: SourceWarningCode;
-  /** The page or slide of an unreadable block, from 1. */
+  /** The number of the page or slide with an unreadable block, from 1. */
   page?: number;
 }
 
-/** A value of a table, the header of its column, and another cell of its row. An empty value is an empty cell. */
+/** A cell of a table: its value, the header of its column, and a different cell of its row. An empty value means an empty cell. */
 export interface GoldCell {
   column: string;
   row: string;
@@ -39,16 +40,16 @@ export interface Gold {
   covers: readonly string[];
   /** The text that a person reads, in reading order. Empty if the file must be refused. */
   text: readonly GoldBlock[];
-  /** Words that must stay together, mostly numbers with superscripts or subscripts. */
+  /** Words that must stay next to each other, mostly numbers with superscripts or subscripts. */
   numbers: readonly string[];
   cells: readonly GoldCell[];
   /** The texts of headers and merged cells, which a reader may repeat for each row or passage. */
   repeatable: readonly string[];
-  /** Words in the file that a person does not see. The result is equal whether a reader finds these words or not. */
+  /** Words in the file that a person does not see. The result is the same whether a reader returns these words or not. */
   hidden: readonly string[];
-  /** Words that must not be read. */
+  /** Words that a reader must not return. */
   absent: readonly string[];
-  /** For a word of the text, other spellings of this word that also count as right. */
+  /** For some words of the text, other spellings of the word that also count as right. */
   same: Readonly<Record<string, readonly string[]>>;
   /** The reader must refuse the file with one of these codes. Empty if the file must be read. */
   refused: readonly string[];
@@ -74,7 +75,7 @@ export async function readGoldFile({ file }: Gold): Promise<Uint8Array<ArrayBuff
   return new Uint8Array(await readFile(new URL(`files/${file}`, folder)));
 }
 
-/** The known faults of each file, in the words of `judge`. */
+/** The known faults of each file, worded as the function `judge` reports them. */
 export type KnownFaults = Readonly<Record<string, readonly string[]>>;
 
 export const knownFaultsFile = fileURLToPath(new URL('known-faults.json', folder));

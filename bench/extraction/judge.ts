@@ -1,9 +1,12 @@
-/** Compares a reader's result for a file with its gold text. The code is pure, so its tests explain the figures. */
+/**
+ * Compares the result of a reader for a file with the gold text of this file. The functions have no side effects, so their tests explain
+ * the figures.
+ */
 import type { SourceWarning } from '../../entities/knowledge/values.ts';
 import type { Gold, GoldBlock, GoldCell } from './gold.ts';
 import { canonical, tokensOf } from './tokens.ts';
 
-/** The result for a file: its passages and warnings, or the code that refuses it. */
+/** The result of a reader for a file: the passages and warnings, or the code with which the reader refuses the file. */
 export type Reading =
   | {
       result: 'read';
@@ -26,23 +29,27 @@ export interface Judgement {
    */
   words: Share;
   /**
-   * The share of the read words of the gold text that are in its order (by the longest common subsequence). Blocks `anywhere` are left out.
+   * The share of the read gold words that are in the order of the gold text (by the longest common subsequence). Blocks with
+   * `anywhere` are left out.
    */
   order: Share;
-  /** The share of the numbers of the gold text whose words are adjacent in the result. */
+  /** The share of the gold text's numbers whose words are next to each other in the result. */
   numbers: Share;
   /**
    * The share of table cells whose value is in one passage with the header of its column. There are two ways to write the header. A
-   * Markdown row above has the header in the same column, or the passage has `header: value`. An empty cell also counts as a column.
+   * Markdown row above has the header in the same column, or the passage has `header: value`. An empty cell also takes up a column.
    */
   cells: Share;
   /** The share of expected warnings and refusals that the reader returned. */
   warned: Share;
-  /** The number of missing words of the gold text without a warning about their page. Words of a refused file do not count. */
+  /**
+   * The number of words of the gold text that are missing, although the reader gave no warning about their page. Words of a refused file do
+   * not count.
+   */
   lostSilently: number;
-  /** Texts that the reader returned, although they must not be read. */
+  /** The texts that the reader returned, although it must not return them. */
   shownWrongly: number;
-  /** The faults, one on each line, in the order of the gold text. Equal texts give equal lines. */
+  /** The faults, one on each line, in the order of the gold text. The same result always gives the same lines. */
   faults: string[];
 }
 
@@ -130,7 +137,7 @@ interface Compared {
   order: Share;
   missing: Missing[];
   extra: string[];
-  /** Words that were read, but in a wrong order. */
+  /** The words that were read in a wrong order. */
   moved: string[];
 }
 
@@ -195,7 +202,7 @@ class Bag {
   }
 }
 
-/** @returns the pairs of positions of a longest common subsequence; time and memory grow with the product of the lengths */
+/** @returns the pairs of positions of a longest common subsequence. Time and memory grow with the product of the two lengths */
 function commonSubsequence(one: readonly string[], other: readonly string[]): [number, number][] {
   const width = other.length + 1;
   const lengths = new Uint16Array((one.length + 1) * width);
@@ -239,7 +246,7 @@ const isEmptyCell = (cell: string | undefined) => cell === undefined || ['', '-'
 
 /**
  * @param page the page on which the reader lost words; undefined if the file has no pages
- * @param code the code of the expected warning; undefined accepts any warning about a loss
+ * @param code the code of the expected warning; if undefined, any warning about lost text is accepted
  */
 function isWarned(warnings: readonly SourceWarning[], page: number | undefined, code?: string): boolean {
   return warnings.some(
@@ -249,7 +256,7 @@ function isWarned(warnings: readonly SourceWarning[], page: number | undefined, 
   );
 }
 
-/** The maximum number of blocks with missing words that are listed. If a whole file is lost, its first blocks are enough. */
+/** The maximum number of blocks with missing words that are listed. If the text of a whole file is missing, the first blocks are enough. */
 const mostMissing = 12;
 
 function missingFaults(missing: readonly Missing[], gold: Gold): string[] {

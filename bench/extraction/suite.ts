@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- extraction [kind …]` measures how well the product reads the files of the gold set. It prints a line for each kind and one for all,
- * then each fault, by file. `Judgement` defines the shares. They cover all words, numbers and cells of the files.
+ * `npm run bench -- extraction [kind …]` measures how well the product reads the files of the gold set. It prints a line for each kind of
+ * file, a line for all kinds, and then the faults of each file. `Judgement` defines the shares. The shares are computed over all words,
+ * numbers and cells of the files.
  */
 import { extract } from '../../domain/knowledge/extraction/extraction.ts';
 import type { Source } from '../../domain/knowledge/extraction/extraction-thread.ts';
@@ -20,7 +21,7 @@ export async function benchExtraction(selection: readonly string[]): Promise<voi
   }
   const all = judged.map(({ judgement }) => judgement);
   process.stdout.write(`${figuresOf('extraction', all)}\n`);
-  // Only the figures of the whole set are saved.
+  // The figures are saved only if the whole set was measured.
   if (goldKinds.every((kind) => selection.includes(kind))) {
     const figures = countsOf(all).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]));
     recordLine('extraction', Object.fromEntries(figures));
@@ -42,7 +43,7 @@ export async function readGold(gold: Gold): Promise<Reading> {
   return extract(source, { onPage: () => {}, signal: new AbortController().signal });
 }
 
-/** Returns the line of figures for some files. @param name their kind */
+/** Returns the line of figures that is printed for these files. @param name their kind */
 export function figuresOf(name: string, judgements: readonly Judgement[]): string {
   const text = (key: string, value: number | undefined) =>
     isShare(key) ? (value?.toFixed(2) ?? 'none') : String(value);
@@ -52,7 +53,7 @@ export function figuresOf(name: string, judgements: readonly Judgement[]): strin
 
 const isShare = (key: string) => /right$|^warned$/.test(key);
 
-/** @returns each figure with its name; undefined if no file has such a share */
+/** @returns each figure by its name. A figure is undefined if no file has such a share */
 function countsOf(judgements: readonly Judgement[]): [name: string, value: number | undefined][] {
   // A share is rounded down, so that it is 1 only if everything is right.
   const share = (shares: readonly Share[]) => {

@@ -1,18 +1,18 @@
-/** Splits a text into words as the gold set compares them. */
+/** Splits a text into words, which the gold set then compares. */
 
 const unseen = /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFEFF\uFFF9-\uFFFB]/gu;
 const raised = /[\u00B2\u00B3\u00B9\u2070-\u207F]+/g;
 const lowered = /[\u2080-\u209C]+/g;
-/** A blank beside one of these signs does not matter: `E = mc²` equals `E=mc²`. */
+/** Signs next to which a blank does not matter: `E = mc²` is the same as `E=mc²`. */
 const signs = /[ ]*([=+×÷·≤≥≈±])[ ]*/g;
 
-/** Letters of scripts without blanks between words. */
+/** The letters of scripts that write words without blanks between them. */
 const unspaced = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}ー々';
 const unspacedMarks = '、。「」『』，：；！？（）・';
 const gap = new RegExp(`(?<=[${unspaced}${unspacedMarks}]) +(?=[${unspaced}${unspacedMarks}])`, 'gu');
 const pieces = new RegExp(`[${unspaced}]\\p{M}*|[^${unspaced}${unspacedMarks}]+`, 'gu');
 
-/** The token for a blank between two letters of a script without blanks between words. */
+/** The token that stands for a blank between two letters of such a script. */
 const blank = '␣';
 
 /** Punctuation, bullets and bars between cells, which are removed from both ends of a word. */

@@ -1,4 +1,4 @@
-/** The stack of the measurement: a club whose API runs in another process and reports how long it blocked its thread. */
+/** The stack of the measurement. Its API runs in a separate process, and reports how long it blocked its thread. The stack has one club. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -17,7 +17,7 @@ import { testDatabase } from '../../test/toolkit/stack/database.ts';
 
 export interface Measured {
   status: number;
-  /** The longest time for which the answer blocked the API's thread, in milliseconds. */
+  /** The longest time for which one call blocked the API's thread, in milliseconds. */
   holdMs: number;
   /** The size of the answer's body. */
   bytes: number;
@@ -25,13 +25,13 @@ export interface Measured {
 }
 
 export interface HeldGround extends FuzzGround {
-  /** The measurement of the last call; undefined if it failed. */
+  /** The measurement of the last call; undefined if the call failed. */
   last(): Measured | undefined;
 }
 
 const startTimeoutMs = 60_000;
 
-/** Opens the stack, which the caller must close. */
+/** Starts the stack. The caller must close it. */
 export async function openHeldGround(): Promise<HeldGround> {
   const server = await startRunServer(1);
   process.env['TEST_RUN_URL'] = server.url;
@@ -74,7 +74,7 @@ export async function openHeldGround(): Promise<HeldGround> {
     last: () => last,
     async call(method, to, options) {
       last = undefined;
-      await source.query('DELETE FROM rate_limit_counters'); // otherwise a rate limit would refuse the measured calls
+      await source.query('DELETE FROM rate_limit_counters'); // without this, a rate limit would refuse the measured calls
       await fetch(holds, { method: 'POST' }).then((answer) => answer.arrayBuffer());
       const answer = await callAt(`http://127.0.0.1:${ports.api}`, method, to, options);
       const { longestMs } = (await (await fetch(holds)).json()) as { longestMs: number };

@@ -1,5 +1,5 @@
 /**
- * The contents that cost the most time to read, among the contents that the contract allows. The generated bodies do not contain such
+ * These contents take the most time to read among all contents that the contract allows. The generated request bodies do not contain such
  * contents.
  */
 import type { DataSource } from 'typeorm';
@@ -36,7 +36,7 @@ const ofAutomation: readonly OperationId[] = [
   'publishAutomation',
 ];
 
-/** An e-mail of text blocks that repeat the same characters. */
+/** An e-mail with text blocks that repeat the same characters. */
 const email = (blocks: number, text: string, most: number) => ({
   subject: 'News',
   blocks: Array.from({ length: blocks }, () => ({
@@ -55,7 +55,7 @@ const campaign = (name: string, content: object): HeavyContent => ({
   operations: ofCampaign,
 });
 
-/** An automation whose steps are e-mails, as large as a draft may be. */
+/** An automation of the maximum size of a draft, whose steps are e-mails. */
 const automation = (name: string, content: object): HeavyContent => ({
   name: `an automation of ${name}`,
   write: (source, { valueOf }) =>

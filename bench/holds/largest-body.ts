@@ -1,4 +1,4 @@
-/** Extends a request's body as far as its schema and the limit of bodies allow. */
+/** Makes a request's body as large as its schema and the size limit of bodies allow. */
 import { isObject, type JsonObject } from '../../contract/openapi.ts';
 import { propertiesOf, schemaAt } from '../../test/proofs/fuzz/requests/values.ts';
 import { isRecord, type Json } from '../../test/proofs/fuzz/requests/step.ts';
@@ -8,16 +8,19 @@ import { isRecord, type Json } from '../../test/proofs/fuzz/requests/step.ts';
  * brackets.
  */
 const mostBytes = 900_000;
-/** The number of items for a list without a bound. */
+/** The number of items in a list that has no maximum in its schema. */
 const manyItems = 1_000;
-/** The number of characters for a text without a bound. */
+/** The number of characters in a text that has no maximum in its schema. */
 const manyCharacters = 20_000;
 
 interface Room {
   bytes: number;
 }
 
-/** @param filler lengthens texts by repetition @returns the value with its texts and lists at their bounds, as far as the limit allows */
+/**
+ * @param filler the text that is repeated to lengthen texts @returns the value, with texts and lists of their maximum length, as far as the
+ * size limit allows
+ */
 export function largestBody(schema: JsonObject, value: Json, filler: string): Json {
   return grown(schema, value, filler, { bytes: mostBytes });
 }
@@ -36,7 +39,10 @@ function grown(unresolved: JsonObject, value: Json, filler: string, room: Room):
   );
 }
 
-/** Finds the schema of a value. If the schema has alternatives (`oneOf`), this is the alternative whose `kind` equals the value's kind. */
+/**
+ * Finds the schema of a value. If the schema has alternatives (`oneOf`), the function returns the alternative whose `kind` is the value's
+ * kind.
+ */
 function chosen(schema: JsonObject, value: Json): JsonObject {
   const { oneOf } = schema;
   if (!Array.isArray(oneOf)) return schema;

@@ -1,4 +1,4 @@
-/** Gives a club many records of each kind, so that every list has a full page of its largest records. */
+/** Gives a club many records of each kind, so that the answer of every list is a full page of records of the maximum size. */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../platform/core/ids.ts';
 
@@ -36,7 +36,7 @@ export async function lengthenTexts(source: DataSource, clubId: Id): Promise<str
   return failed;
 }
 
-/** The number of rows, which is more than a page. */
+/** The number of rows. It is larger than a page. */
 const copies = 120;
 /** Tables whose rows no operation lists, such as the tables of the engine and of sessions. */
 const unlisted = /^(facts|wakes|.*_sessions|pending_|rate_|vault_|one_time_|transactional_|.*_tallies|.*_months|clubs)/;
@@ -45,7 +45,7 @@ interface Column {
   name: string;
   type: string;
   isUnique: boolean;
-  /** The column refers to another table, or is empty. */
+  /** Whether the column refers to another table and may be null. */
   mayNameNothing: boolean;
   isGenerated: boolean;
 }

@@ -1,4 +1,4 @@
-/** This module is loaded into the API's process before the API starts. It reports how long the process blocked its thread. */
+/** Reports how long the API's process blocked its thread. This module is loaded into the process before the API starts. */
 import { createServer } from 'node:http';
 import { watchHolds } from '../../test/toolkit/drive/loop-holds.ts';
 

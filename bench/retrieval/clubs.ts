@@ -1,4 +1,7 @@
-/** Creates clubs whose material is a corpus. The product's own reader and rules index the material, or the rows are copied in bulk. */
+/**
+ * Creates clubs whose material is a corpus. Either the product's own reader and rules index the material, or the indexed rows of another
+ * club are copied.
+ */
 import type { DataSource } from 'typeorm';
 import { readFile } from '../../domain/knowledge/extraction/read-out.ts';
 import { withWords } from '../../domain/knowledge/indexing/passage-words.policy.ts';
@@ -15,7 +18,10 @@ export interface BenchClub {
   passages: number;
 }
 
-/** @returns a club with an agent that answers from these documents, each a PDF of the library that was read and split */
+/**
+ * @returns a club with an agent that answers from these documents. Each document is a PDF of the library, and is read and split into
+ * passages
+ */
 export async function indexClub(
   source: DataSource,
   language: CorpusLanguage,
@@ -33,7 +39,7 @@ export async function indexClub(
   return club;
 }
 
-/** A club without material, with a published agent. */
+/** Creates a club with a published agent that has no material. */
 export async function emptyClub(source: DataSource, language: Language): Promise<BenchClub> {
   const club = { clubId: newId(), agentId: newId(), passages: 0 };
   await source.query(`INSERT INTO clubs (id, name, slug, language, created_at) VALUES ($1, 'Club', $2, $3, now())`, [
@@ -49,7 +55,7 @@ export async function emptyClub(source: DataSource, language: Language): Promise
   return club;
 }
 
-/** Adds a file of the library to the material of the club's agent. @returns the id of the source of this file */
+/** Adds a file of the library to the material of the club's agent. @returns the id of the source that belongs to this file */
 export async function addFile(
   source: DataSource,
   { clubId, agentId }: BenchClub,
@@ -87,12 +93,12 @@ export async function addPassages(
   );
 }
 
-/** The number of passages of a copied file. */
+/** The number of passages in each copied file. */
 const usualFileLength = 100;
 
 /**
  * Creates a club with copies of another club's passages, by default in files of a hundred passages. The index of words is as complete as
- * after the upkeep of the worker. Triggers are off, because each copy already has the words of its original.
+ * after the upkeep of the worker. During the copy, triggers are off, because each copied row already has the words of its original.
  */
 export async function copyClub(
   source: DataSource,

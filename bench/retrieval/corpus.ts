@@ -1,6 +1,6 @@
 /**
  * Reads a corpus, which is a set of documents in Markdown, with a folder for each language ({@link readCorpus}). Creates the PDFs that a
- * club would upload ({@link pdfOf}). Reads the questions about the documents ({@link readQuestions}). {@link standsOn} tells whether a
+ * club would upload ({@link pdfOf}). Reads the questions about the documents ({@link readQuestions}). {@link standsOn} checks whether a
  * cited text is on a page.
  */
 import { readdir, readFile } from 'node:fs/promises';
@@ -76,7 +76,10 @@ function blocksOf(page: string): CorpusBlock[] {
   });
 }
 
-/** The size of a page in points. It is high enough for the longest page, so that each page of the document is one page of the file. */
+/**
+ * The size of a page in points. The page is high enough for the longest text, so that each page of the document becomes one page of the
+ * PDF.
+ */
 const paper = { width: 595, height: 1_400, margin: 50 };
 const sizes = { title: 24, heading: [20, 16, 13], text: 10 };
 

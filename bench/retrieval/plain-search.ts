@@ -1,4 +1,7 @@
-/** Postgres's own search: a web search whose results must contain all its words, ranked by ts_rank. */
+/**
+ * Postgres's own search, for comparison. Each result must contain all words of the search (`websearch_to_tsquery`), and ts_rank orders the
+ * results.
+ */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../platform/core/ids.ts';
 import type { GoldQuestion } from './corpus.ts';

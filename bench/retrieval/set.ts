@@ -1,5 +1,6 @@
 /**
- * The material and questions of the bench: the two handbooks with their questions. If the handbooks are unavailable, the bench uses a
+ * Chooses the material and the questions of the benchmark. These are the two handbooks and their questions. If the handbooks are
+ * unavailable, the bench uses a
  * smaller handbook of a fictitious school, which was written for this project.
  */
 import { fileURLToPath } from 'node:url';

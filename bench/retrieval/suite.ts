@@ -27,7 +27,7 @@ import { chooseSet, type RetrievalSet } from './set.ts';
 
 export const retrievalMeasurements = ['quality', 'scripts', 'citations', 'size', 'removal'];
 
-/** A page counts as found if it is among this number of first passages. */
+/** The number of passages that count: a page is found if one of these first passages is from the page. */
 const mostPassages = 8;
 /** The number of times that each question is asked, to measure its time. */
 const repetitions = 5;
@@ -148,7 +148,7 @@ async function timesOf(
 
 const percentiles = (took: readonly number[]) => ({ p50: quantile(took, 0.5), p95: quantile(took, 0.95) });
 
-/** Expensive questions: only very common words, and more of them than a person would write. */
+/** Expensive questions. They have only very common words, and more words than a person would write. */
 const heavy = {
   common: 'system files and user packages with the configuration of a network',
   long: 'How do I configure the network, the packages, the users and the files of a system with a server? '.repeat(80),
@@ -216,7 +216,7 @@ async function measureRemoval(source: DataSource, clubs: Clubs): Promise<void> {
   });
 }
 
-/** A million passages of other clubs. The index is built after them, as when a backup is restored. */
+/** Inserts a million passages of other clubs. The index is built after the insertion, as when a backup is restored. */
 async function addOthers(source: DataSource, clubs: Clubs): Promise<void> {
   const started = performance.now();
   const [index] = await source.query<{ definition: string }[]>(

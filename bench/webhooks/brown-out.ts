@@ -1,4 +1,4 @@
-/** The effect on receivers and operators when every statement of the worker takes a second longer (ENG-18). */
+/** Measures the effects if every statement of the worker takes a second longer: for receivers, and for operators (ENG-18). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { progress, quantile, report, waitUntil } from '../support.ts';
 import type { DelayLine } from './delay-line.ts';

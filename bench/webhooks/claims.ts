@@ -1,4 +1,4 @@
-/** The cost of a relay's claim: with 10 clubs or 5,000, with a short backlog or a million facts. */
+/** Measures the cost of a relay's claim, with 10 or 5,000 clubs, and with a short backlog or a million facts. */
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
 import { claimFacts, removeFacts } from '../../platform/engine/facts.ts';
@@ -56,7 +56,7 @@ async function fill(source: DataSource, clubs: number, factsOfEach: number): Pro
   await source.query(`VACUUM ANALYZE facts`);
 }
 
-/** Leases the same number of rows as a claim does, but finds them by their known keys. */
+/** The bare statement: it leases the same number of rows as a claim, but finds them by their known keys. */
 const leaseKnown = prepared<object, { clubIds: readonly string[]; ids: readonly string[] }>(
   'bench_lease_known',
   (value) => `UPDATE facts SET lease_until = clock_timestamp() + interval '30 s'
@@ -64,7 +64,7 @@ const leaseKnown = prepared<object, { clubIds: readonly string[]; ids: readonly 
    RETURNING facts.id, facts.club_id, type, student_id, subject_id, details, occurred_at, priority`,
 );
 
-/** Each claim removes facts, so that the queue is like the queue of a working relay. */
+/** After each claim, its facts are removed, so that the queue is like the queue of a working relay. */
 async function measure(source: DataSource, words: string): Promise<void> {
   const turn = turnFromAnywhere();
   const measured: Round[] = [];

@@ -1,4 +1,4 @@
-/** An endpoint that fails until its deliveries wait for the circuit breaker, and the reset of the breaker. */
+/** Makes an endpoint fail until its deliveries wait for the circuit breaker, and later resets the breaker. */
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { sendTest } from '../../domain/webhooks/events/test-event.ts';
 import { waitUntil } from '../support.ts';
@@ -38,7 +38,7 @@ async function breakerOf(
 }
 
 /**
- * Waits until all committed facts of the endpoint have been fanned out, and each due delivery has parked.
+ * Waits until all committed facts of the endpoint are fanned out, and all their due deliveries are parked.
  * @returns the number of parked deliveries
  */
 export async function untilParked(

@@ -1,5 +1,5 @@
 /**
- * A proxy to Postgres that delays every answer. If a client waits for each answer before its next statement, the delay counts for each
+ * A proxy to Postgres that delays every answer. A client that waits for each answer before its next statement has this delay with every
  * statement.
  */
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import net from 'node:net';
 export interface DelayLine {
   /** For DATABASE_URL. */
   url: string;
-  /** The added milliseconds, from now on. */
+  /** Sets the delay that is added from now on, in milliseconds. */
   delayMs: number;
   stop(): void;
 }
@@ -38,7 +38,7 @@ export async function startDelayLine(url: string): Promise<DelayLine> {
       socket.setNoDelay(true);
     }
     near.pipe(far);
-    // Timers with equal delays end in order, so the bytes stay in order, except when the delay changes.
+    // Timers with the same delay end in the order of their start. So the bytes stay in order, except when the delay changes.
     far.on('data', (bytes) => setTimeout(() => near.destroyed || near.write(bytes), line.delayMs));
   });
   server.listen(0, '127.0.0.1');

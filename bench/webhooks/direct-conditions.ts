@@ -1,4 +1,7 @@
-/** The direct lane with refusing receivers, with a transaction that pins old rows, and with a long history. */
+/**
+ * Measures the direct lane under three conditions: receivers that refuse messages, a transaction that prevents the vacuum of old rows, and
+ * a long history.
+ */
 import pg from 'pg';
 import { withoutLimits } from '../../entities/data-source.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
@@ -9,7 +12,7 @@ import { untilIdle } from './process-cost.ts';
 import { commitTogether, deliverBacklog, limitFor, withCost, type BenchClub, type Scene } from './scene.ts';
 
 const warmUpShare = 1 / 4;
-/** Receivers refuse the first attempt of one in this number of messages. */
+/** Receivers refuse the first attempt of one message in this many. */
 const refusedOneIn = [100, 10] as const;
 /** The number of seconds for which a transaction pins old rows before the measurement. A quick run sets fewer. */
 const snapshotSeconds = Number(process.env['DIRECT_SNAPSHOT_SECONDS'] ?? 60);
@@ -17,7 +20,7 @@ const history = { short: 10_000, long: Number(process.env['DIRECT_HISTORY'] ?? 5
 
 /**
  * Measures a backlog at receivers that refuse some messages. A workflow run repeats each refused message. An endpoint that refused a
- * message gets no direct attempts until it has accepted a message of a run.
+ * message gets no direct attempts until it has accepted a message that a run sent.
  */
 export async function measureRefused(scene: Scene): Promise<void> {
   const { db, worker, clear } = scene;
@@ -46,7 +49,7 @@ export async function measureRefused(scene: Scene): Promise<void> {
   }
 }
 
-/** Adds receivers that refuse the first attempt of one in this number of messages. */
+/** Adds receivers that refuse the first attempt of one message in this many. */
 async function addRefusing(
   scene: Scene,
   oneIn: number,
@@ -70,7 +73,7 @@ async function addRefusing(
   return { seeded, arrived: () => messages.size, refused: () => refused };
 }
 
-/** @returns recorded first attempts a second, accepted or not, from the commit of all facts */
+/** @returns the number of recorded first attempts a second, accepted or not, measured from the commit of all facts */
 async function firstAttemptsOf(
   db: Database,
   seeded: readonly BenchClub[],
@@ -95,7 +98,7 @@ async function countAttempted({ source }: Database, seeded: readonly BenchClub[]
   return row?.count ?? 0;
 }
 
-/** @returns the first attempts of the worker so far, by lane */
+/** @returns for each lane, the number of first attempts that the worker has made so far */
 async function firstAttemptsBy(port: number): Promise<{ direct: number; workflow: number }> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const of = (lane: string) =>

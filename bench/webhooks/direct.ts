@@ -1,6 +1,6 @@
 /**
- * Measures first attempts that the worker makes directly from Postgres: a backlog, compared with a bare loop, and facts that arrive at a
- * steady rate.
+ * Measures first attempts that the worker makes directly, without a run. One measurement delivers a backlog, and compares it with a bare
+ * loop. In the other, facts arrive at a steady rate.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../platform/infra/postgres/database.ts';
@@ -21,7 +21,8 @@ import {
 
 export const rounds = 5;
 /**
- * The number of facts of a round. They take some seconds, so that the start and the end have little weight. A quick run uses fewer facts.
+ * The number of facts of a round. They take some seconds, so that the start and the end of the round have little influence. A quick run
+ * uses fewer facts.
  */
 export const factsARound = Number(process.env['DIRECT_FACTS'] ?? 8_000);
 const warmUpShare = 1 / 4;
@@ -53,7 +54,7 @@ export async function measureBacklog(scene: Scene): Promise<void> {
   await ours(factsARound * warmUpShare);
   await bare(factsARound * warmUpShare);
   const measured: Round[] = [];
-  // Product and bare loop alternate, so that a slow phase of the machine affects both.
+  // The product and the bare loop run alternately, so that a slow phase of the machine affects both.
   for (let round = 1; round <= rounds; round++) {
     await untilIdle(worker.pid);
     const figures = {
@@ -105,8 +106,8 @@ export const addClubsAt = ({ addClubs }: Scene, urls: readonly string[]): Promis
   addClubs(Array.from({ length: clubsOfAListener }, () => urls).flat());
 
 /**
- * Commits due facts at this rate, as often as a commit allows. After a slow commit the next commit has more facts, so the rate stays the
- * same.
+ * Commits facts at this rate, one commit directly after another. After a slow commit, the next commit contains more facts, so the rate
+ * stays the same.
  * @returns the commit time of each event in `performance.now()`, by the event's id
  */
 async function commitAtPace(

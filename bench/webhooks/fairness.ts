@@ -8,14 +8,14 @@ import { commitFacts, withCost, type BenchClub, type Scene } from './scene.ts';
  * measurement.
  */
 const factsAtOnce = Number(process.env['FAIRNESS_FACTS'] ?? 5_000);
-/** The limit for the backlog, at 10 deliveries a second. */
+/** The time limit for the backlog. Even 10 deliveries a second stay within this limit. */
 const backlogLimitMs = 100 * factsAtOnce;
-/** The direct lane delivers the backlog within seconds, so with this lane the other club commits more often. */
+/** The interval for the direct lane. This lane delivers the backlog within seconds, so the other club must commit its facts more often. */
 const otherEveryMs = laneSettings()['WEBHOOK_FIRST_ATTEMPT'] === 'direct' ? 50 : 200;
 const factsAlone = 100;
-/** The fewest facts for a meaningful p95. */
+/** The minimum number of facts for a meaningful p95. */
 const leastFacts = 40;
-/** The target of the other club's p95, in milliseconds. */
+/** The target for the p95 of the other club, in milliseconds. */
 const aim = 2_000;
 
 export async function measureFairness(scene: Scene): Promise<void> {

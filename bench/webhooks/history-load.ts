@@ -1,4 +1,4 @@
-/** Fills the history of one endpoint with a given number of deliveries, none of which is older than retention allows. */
+/** Fills the history of one endpoint with a given number of deliveries. No delivery is older than the retention time. */
 import pg from 'pg';
 import { withoutLimits } from '../../entities/data-source.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
@@ -19,17 +19,18 @@ export interface History {
 }
 
 const tables = ['webhook_events', 'webhook_deliveries', 'webhook_attempts', 'webhook_bodies'] as const;
-/** The number of rows that one statement inserts. The transition table of such a statement fits into memory. */
+/** The number of rows that one statement inserts. The trigger's transition table for this number of rows fits into memory. */
 const chunk = 250_000;
 const historySeconds = retentionRules.historyMs / 1_000;
 
-/** Ids in the order of creation, like the product's, each in the partition of its time. */
+/** Creates ids in the order of creation, like the product does. Each id belongs to the partition of its time. */
 const idOf = (kind: 1 | 2, n: string) =>
   `(lpad(to_hex((extract(epoch FROM created_at) * 1000)::bigint), 12, '0') || '700${kind}8000' || lpad(to_hex(${n}), 12, '0'))::uuid`;
 const studentOf = (n: string) => `('01900003-0000-7000-8000-' || lpad(to_hex(${n} % 1000), 12, '0'))::uuid`;
 
 /**
- * Replaces the old history. Most deliveries succeeded, 2 of 100 failed, and 1 of 100 was canceled. One event type is common, and another
+ * Replaces the earlier history. Most deliveries succeeded, 2 of 100 failed, and 1 of 100 was canceled. One event type is common, and
+ * another
  * type is rare. Only the last 30 days have bodies and attempts. Indexes are built after the rows, because rows with existing indexes would
  * take three times as long.
  * @returns the ids of the pending deliveries
@@ -50,9 +51,9 @@ export async function loadHistory(db: Database, databaseUrl: string, history: Hi
     }
     for (const index of indexes) await client.query(index);
     while ((await rollUpTallies(db, chunk)) > 0);
-    // In production, autovacuum keeps the tables in this state.
+    // Vacuums the tables, because in production autovacuum keeps them in this state.
     await client.query(`VACUUM ANALYZE ${[...tables, 'webhook_tallies', 'webhook_tally_changes'].join(', ')}`);
-    await client.query(`CHECKPOINT`); // the load's pending writes must not count for later measurements
+    await client.query(`CHECKPOINT`); // writes of the load that are still pending must not slow down the later measurements
     const { rows } = await client.query<{ id: Id }>(
       `SELECT id FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending'`,
       [history.endpointId],
@@ -77,8 +78,8 @@ async function dropIndexes(client: pg.Client): Promise<string[]> {
 
 async function loadChunk(client: pg.Client, history: History, from: number, to: number): Promise<void> {
   const { clubId, endpointId, deliveries, pending, end } = history;
-  // The deliveries are spread evenly over the hours. `mixed` is a hash of the row's number. It chooses type and status, so that neither
-  // depends on the time or on the other.
+  // The deliveries are spread evenly over the hours. `mixed` is a hash of the row's number. The hash chooses the type and the status, so
+  // that these do not depend on the time or on each other.
   const rows = `
     SELECT n, $1::uuid AS club_id, $2::uuid AS endpoint_id,
            date_trunc('milliseconds', $3::timestamptz - make_interval(secs => ${historySeconds}::float8 * (${deliveries} - n) / ${deliveries})) AS created_at,

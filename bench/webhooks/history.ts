@@ -17,9 +17,12 @@ const sizes = { short: 10_000, long: 5_000_000 };
 const samples = { list: 200, claim: 200, retention: 50 };
 /** The number of consecutive phases of a measurement. */
 const spells = 5;
-/** The number of calls before the measurement. They open connections and load pages, as in a running service. */
+/** The number of calls before the measurement. These calls open connections and load pages into memory, as in a running service. */
 const warmUps = 20;
-/** The number of deliveries that become 30 or 90 days old between two rounds of retention. It is equal in a short and in a long history. */
+/**
+ * The number of deliveries that become 30 or 90 days old between two rounds of retention. The number is the same in the short and in the
+ * long history.
+ */
 const dueARound = 50;
 
 /** Milliseconds. */
@@ -79,7 +82,8 @@ async function measureAt(db: Database, history: History, pending: readonly Id[])
 }
 
 /**
- * Each read is the first page of the list: without a filter, by status, by type, by both, or between two times that are not whole hours.
+ * Each read gets the first page of the list. It uses no filter, or filters by status, by type, by both, or by two times that are not whole
+ * hours.
  */
 const filters: Readonly<Record<string, (history: History) => Partial<DeliveryFilter>>> = {
   list: () => ({}),
@@ -112,7 +116,7 @@ async function p95(count: number, work: (nth: number) => Promise<void>): Promise
     await work(nth);
     if (nth >= warming) took.push(performance.now() - started);
   }
-  // The median of the phases' p95, so that one phase with other load does not decide.
+  // Takes the median of the phases' p95, so that one phase with other load on the machine does not determine the result.
   const length = took.length / spells;
   return median(
     Array.from({ length: spells }, (_, spell) => quantile(took.slice(spell * length, (spell + 1) * length), 0.95)),

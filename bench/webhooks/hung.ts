@@ -1,4 +1,4 @@
-/** The effect on a healthy endpoint of sixty receivers that hang until the attempt's time limit. */
+/** Measures how sixty receivers that hang until the time limit of an attempt affect a healthy endpoint. */
 import { median, progress, quantile, report } from '../support.ts';
 import { measureDelays, steadily, times } from './pace.ts';
 import { commitFact, withCost, type BenchClub, type Scene } from './scene.ts';
@@ -16,7 +16,7 @@ const factsAlone = 100;
  * are repeated.
  */
 const factsBeside = 225;
-/** The target of the healthy endpoint's p50, as a multiple of its p50 without hanging receivers. */
+/** The target for the p50 of the healthy endpoint, as a multiple of its p50 without hanging receivers. */
 const aim = 2;
 
 export async function measureHung(scene: Scene): Promise<void> {

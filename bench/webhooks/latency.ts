@@ -1,4 +1,7 @@
-/** Measures the time from commit to arrival, at a rate that leaves the machine idle between two facts. */
+/**
+ * Measures the time from the commit of a fact to its arrival at the receiver. The rate is so low that the machine is idle between two
+ * facts.
+ */
 import { median, quantile, report } from '../support.ts';
 import { measureDelays, times } from './pace.ts';
 import { withCost, type Scene } from './scene.ts';

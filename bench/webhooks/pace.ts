@@ -1,15 +1,16 @@
-/** Facts at a steady rate, and the time of each from its commit to its arrival. */
+/** Commits facts at a steady rate, and measures for each fact the time from its commit to its arrival. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { waitUntil } from '../support.ts';
 import { commitFact, type BenchClub, type Listener } from './scene.ts';
 
-/** If a fact has not arrived this long after the last commit, the run is invalid. */
+/** The time limit for arrivals after the last commit. If a fact has not arrived by then, the run is invalid. */
 const arrivalLimitMs = 60_000;
 
 /**
- * Calls `act` with 0, 1, 2 …, as long as `goOn` returns true. @param everyMs the interval between two calls; if `act` takes longer, the
+ * Calls `act` with the numbers 0, 1, 2 …, as long as `goOn` returns true. @param everyMs the interval between two calls; if `act` takes
+ * longer, the
  * next call follows immediately
  */
 export async function steadily(

@@ -1,23 +1,23 @@
-/** The cost of ten thousand deliveries that wait for a dead endpoint, and how soon they are sent when it works again. */
+/** Measures the cost of ten thousand deliveries that wait for a dead endpoint, and how soon they are sent when the endpoint works again. */
 import { median, progress, report, waitUntil } from '../support.ts';
 import { sendTestTo, throttle, untilParked } from './dead-endpoint.ts';
 import { measureDelays, times } from './pace.ts';
 import { untilIdle, watchCost, type ProcessCost } from './process-cost.ts';
 import { commitFacts, deliver, withCost, type BenchClub, type Listener, type Scene } from './scene.ts';
 
-/** The number of parked deliveries. A quick run uses fewer. */
+/** The number of parked deliveries. A quick run uses fewer deliveries. */
 const parked = Number(process.env['PARKED'] ?? 10_000);
 /**
- * The time limit for parking all deliveries, and for releasing all of them. Even a speed of 15 a second stays within the limit, and the
+ * The time limit for parking all deliveries, and for releasing all of them. Even 15 deliveries a second stay within the limit, and the
  * measured speed is much higher.
  */
 const limitMs = 60_000 + (parked * 1_000) / 15;
-/** The number of facts that bring the worker's memory to its working size before the measurement without parked deliveries. */
+/** The number of facts that are delivered before the first measurement. They make the worker's memory grow to its working size. */
 const warmUpFacts = 500;
 const costSeconds = 15;
 const healthyEveryMs = 200;
 const healthyFacts = 100;
-/** The target of the healthy endpoint's p50, as a multiple of its p50 without parked deliveries. */
+/** The target for the p50 of the healthy endpoint, as a multiple of its p50 without parked deliveries. */
 const aim = 1.5;
 
 export async function measureParked(scene: Scene): Promise<void> {
@@ -81,7 +81,7 @@ export async function measureParked(scene: Scene): Promise<void> {
   report(`${title}: released in s`, { value: releasedIn, 'deliveries/s': parked / releasedIn });
 }
 
-/** Measures the worker's cost when idle, and then the delay of a healthy endpoint's facts. */
+/** Measures the cost of the worker while it is idle, and then the delay of facts for a healthy endpoint. */
 async function observe(
   { db, worker }: Scene,
   listener: Listener,

@@ -1,4 +1,4 @@
-/** The resources of a process, as Linux counts them. */
+/** Measures the resources that a process uses, as Linux counts them. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitUntil } from '../support.ts';
@@ -6,14 +6,14 @@ import { waitUntil } from '../support.ts';
 /** USER_HZ: the resolution of process times in Linux, on every architecture that Node supports. */
 const ticksASecond = 100;
 
-/** A process that uses less CPU than this is idle, in milliseconds a second. */
+/** A process counts as idle if it uses less CPU than this, in milliseconds a second. */
 const idleCpu = 50;
 const settleSeconds = 2;
 const settleLimitMs = 120_000;
 
 export interface ProcessCost {
   memoryMb: number;
-  /** Milliseconds of CPU a second, of all its threads: 1,000 is one core. */
+  /** The CPU time of all threads of the process, in milliseconds a second. 1,000 means one whole core. */
   cpu: number;
 }
 
@@ -62,7 +62,7 @@ export async function cpuDuring<Result>(
 async function cpuOf({ pid, withChildren = false }: Watched): Promise<number> {
   if (!withChildren) return cpuMs(pid);
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean);
-  // A child may end during the reading.
+  // A child process may end while its numbers are read.
   const times = await Promise.all(children.map((child) => cpuMs(Number(child)).catch(() => 0)));
   return times.reduce((sum, ms) => sum + ms, await cpuMs(pid, { endedChildren: true }));
 }

@@ -1,4 +1,4 @@
-/** The scene of the webhook measurements: clubs with an endpoint each, receivers that listen, and facts that are committed. */
+/** The scene of the webhook measurements. It creates clubs with one endpoint each, starts receivers, and commits facts. */
 import type { DataSource } from 'typeorm';
 import { readConfig, type Config } from '../../config.ts';
 import type { Child } from '../../dev/stack/children.ts';
@@ -24,7 +24,7 @@ export interface BenchClub {
 
 export interface Listener {
   url: string;
-  /** The first arrival of each event, in `performance.now()`. */
+  /** For each event, the time of its first arrival, in `performance.now()`. */
   arrivals: ReadonlyMap<Id, number>;
 }
 
@@ -39,18 +39,19 @@ export interface Scene {
   /** A receiver on this machine. @returns its address */
   addReceiver(respond: NonNullable<ReceiverOptions['respond']>): Promise<{ url: string }>;
   /**
-   * A receiver that immediately accepts everything and records the arrivals. @param arrivals a map that several listeners fill together; a
-   * new map if absent
+   * Starts a receiver that immediately accepts everything and records the arrivals. @param arrivals a map that several listeners can fill
+   * together; if absent, a new map
    */
   addListener(arrivals?: Map<Id, number>): Promise<Listener>;
-  /** A club with its endpoint for each of these addresses. */
+  /** Creates a club with one endpoint for each of these addresses. */
   addClubs(urls: readonly string[]): Promise<BenchClub[]>;
   /** Removes every club and receiver, so that measurements do not affect each other. */
   clear(): Promise<void>;
 }
 
 /**
- * Runs `measure` on a fresh stack with a worker of the caller's lane. Postgres waits for the disk, as in production.
+ * Runs `measure` on a fresh stack. The worker uses the lane that the caller's environment chooses. Postgres waits for the disk, as in
+ * production.
  * @param env makes the environment of the worker from the environment of the stack
  */
 export async function onWebhookScene(
@@ -113,7 +114,7 @@ async function setScene(
       return added;
     },
     async clear() {
-      // The receivers stop first, so that hanging attempts fail immediately, and no attempt is in progress when the rows are removed.
+      // The receivers stop first, so that hanging attempts fail immediately. So no attempt is in progress when the rows are removed.
       await Promise.all(stops.splice(0).map((stop) => stop()));
       const ids = clubs.splice(0).map(({ clubId }) => clubId);
       const nothingIsUnderWay = async () => (await countUnderWay(source)) === 0;
@@ -135,7 +136,7 @@ async function setScene(
   };
 }
 
-/** Inserts a club with its endpoint for each of these addresses. */
+/** For each of these addresses, inserts a club with one endpoint. */
 export async function insertClubs(source: DataSource, vault: Vault, urls: readonly string[]): Promise<BenchClub[]> {
   const added = urls.map((url) => ({ url, clubId: newId(), studentId: newId(), endpointId: newId() }));
   for (const { url, clubId, studentId, endpointId } of added) {
@@ -209,7 +210,7 @@ export async function countSucceeded({ source }: Database, clubs: readonly Bench
 /**
  * Commits `count` facts, and waits until each fact has a recorded 2xx.
  * @param arrivals of all receivers
- * @returns deliveries a second, from the commit of the facts
+ * @returns the number of deliveries a second, measured from the commit of the facts
  */
 export async function deliverBacklog(
   db: Database,
@@ -223,14 +224,17 @@ export async function deliverBacklog(
   const timeoutMs = limitFor(count);
   const arrived = () => arrivals.size - arrivedBefore;
   const progressSoFar = () => `${arrived()} have arrived`;
-  // Counting rows in Postgres uses the CPU of the machine that is measured. So rows are counted only after all deliveries have arrived.
+  // Counting rows in Postgres uses CPU, which would affect the measurement. So rows are counted only after all deliveries have arrived.
   await waitUntil(`${count} facts arrive`, () => arrived() >= count, { timeoutMs, progressSoFar });
   const areRecorded = async () => (await countSucceeded(db, clubs)) - before >= count;
   await waitUntil(`${count} deliveries are recorded`, areRecorded, { timeoutMs, progressSoFar });
   return (count * 1_000) / (performance.now() - started);
 }
 
-/** Commits `count` facts of the clubs, in rotation and in one transaction. @param from the index of the club that gets the first fact */
+/**
+ * Commits `count` facts of the clubs, in rotation and in one transaction. @param from the index of the club that gets the first fact; the
+ * others follow in rotation
+ */
 export async function commitTogether(
   db: Database,
   seeded: readonly BenchClub[],
@@ -246,7 +250,7 @@ export async function commitTogether(
 }
 
 /**
- * Prints the cost of a delivery during `work`: CPU by process, and WAL.
+ * Prints the cost of a delivery during `work`: the CPU time of each process, and the bytes of Postgres's write-ahead log.
  * @param counted the number of deliveries, or a function that returns the number from the result of `work`
  * @returns the result of `work`
  */

@@ -25,13 +25,13 @@ const measurements: Readonly<Record<string, (scene: Scene) => Promise<void>>> = 
 /** This measurement needs only Postgres. It uses a separate database, because it leaves five million rows. */
 const history = 'history';
 
-/** This measurement also uses a separate database, because it leaves a million facts. */
+/** This measurement also uses a separate database, because it leaves a million facts behind. */
 const claims = 'claims';
 
 /** This measurement needs a worker whose connection to Postgres can be slowed down. */
 const brownOut = 'brown-out';
 
-/** Each of these measurements needs a worker that makes first attempts itself. */
+/** Each of these measurements needs a worker that makes first attempts directly, without a run. */
 const direct: Readonly<Record<string, readonly ((scene: Scene) => Promise<void>)[]>> = {
   direct: [measureArriving, measureBacklog],
   'direct-refused': [measureRefused],
@@ -40,7 +40,7 @@ const direct: Readonly<Record<string, readonly ((scene: Scene) => Promise<void>)
 };
 
 export const webhookMeasurements = [...Object.keys(measurements), history, claims, brownOut, ...Object.keys(direct)];
-/** These measurements run only when named, because they take minutes or need a table with millions of rows. */
+/** These measurements run only if the command line names them, because they take minutes or need a table with millions of rows. */
 export const longWebhookMeasurements = ['direct-snapshot', 'direct-history'];
 
 const warmUpFacts = 200;
@@ -67,7 +67,7 @@ export async function benchWebhooks(selection: readonly string[]): Promise<void>
   }
 }
 
-/** Runs these measurements on a separate scene, with a worker of the direct lane. */
+/** Runs these measurements on a separate scene, whose worker uses the direct lane. */
 async function benchDirect(inTurn: readonly ((scene: Scene) => Promise<void>)[]): Promise<void> {
   const throughLane = async () => ({ WEBHOOK_FIRST_ATTEMPT: 'direct' });
   await onWebhookScene(async (scene) => {
@@ -90,7 +90,7 @@ async function benchBrownOut(): Promise<void> {
     await warmUp(scene);
     await measureBrownOut(scene, line);
     await scene.clear();
-    // The worker must end while its connection still works.
+    // The worker must end before its connection to Postgres is closed.
   }, throughLine).finally(() => line?.stop());
 }
 

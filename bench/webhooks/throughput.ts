@@ -1,9 +1,15 @@
-/** Measures deliveries a second, from committed facts to recorded 2xx, and compares them with the bare engine. */
+/**
+ * Measures the number of deliveries a second, from the commit of the facts until each 2xx is recorded. Compares this rate with the rate of
+ * the bare engine.
+ */
 import { progress, reportBeside, type Round } from '../support.ts';
 import { deliverBacklog, withCost, type Scene } from './scene.ts';
 
 const rounds = 5;
-/** The number of facts of a round, spread over several clubs. There are so many that the start and the end have little weight. */
+/**
+ * The number of facts of a round, spread over several clubs. There are so many facts that the start and the end of the round have little
+ * influence.
+ */
 const factsARound = 1_000;
 const clubs = 10;
 const warmUpFacts = 200;
@@ -19,7 +25,7 @@ export async function measureThroughput(scene: Scene): Promise<void> {
   await ours(warmUpFacts);
   await bareEngine(port, warmUpFacts);
   const measured: Round[] = [];
-  // Product and bare engine alternate, so that a slow phase of the machine affects both.
+  // The product and the bare engine run alternately, so that a slow phase of the machine affects both.
   for (let round = 1; round <= rounds; round++) {
     const figures = {
       ours: await withCost(scene, 'worker', worker.pid, factsARound, () => ours(factsARound)),
@@ -34,7 +40,7 @@ export async function measureThroughput(scene: Scene): Promise<void> {
 
 /**
  * @param steps the number of ordinary activities of each workflow; 0 for one local activity
- * @returns the workflows a second that the engine alone runs
+ * @returns the number of workflows a second that the engine runs without the product
  */
 export async function bareEngine(port: number, count: number, steps = 0): Promise<number> {
   const signal = AbortSignal.timeout(30_000 + 100 * count * (steps + 1));

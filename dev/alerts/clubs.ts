@@ -1,4 +1,4 @@
-/** Alerts on what clubs and students use: sales, agents, files, and the API's requests. */
+/** Alerts on the features that clubs and students use: sales, agents, files, and requests to the API. */
 import { badShare, growth, type Alert } from './alert.ts';
 
 const answers = 'code=~"model_.+|interrupted"';

@@ -1,12 +1,11 @@
 /**
- * Finds the series and labels that a PromQL expression uses, so that a check can compare their names. It parses no more of PromQL than
- * that.
+ * Finds the series and labels that a PromQL expression uses, so that a check can compare their names. It does not parse the rest of PromQL.
  */
 
 export interface Asked {
   /** The metric. */
   readonly name: string;
-  /** Labels of its matchers. */
+  /** The labels in the matchers of the series. */
   readonly labels: readonly string[];
   /** The text of the expression before this metric, which shows how the metric is aggregated. */
   readonly before: string;
@@ -36,7 +35,7 @@ export function groupingLabelsIn(expr: string): string[] {
   return [...expr.matchAll(labelLists)].flatMap(([, , list = '']) => list.match(/\w+/g) ?? []);
 }
 
-/** Whether the position is in matchers, in a range such as `[5m]`, or in a string. */
+/** Whether the position in the text is inside matchers, a range such as `[5m]`, or a string. */
 function isInBraces(expr: string, at: number): boolean {
   const before = expr.slice(0, at);
   const open = (start: string, end: string) => before.lastIndexOf(start) > before.lastIndexOf(end);

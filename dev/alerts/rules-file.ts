@@ -7,11 +7,11 @@ import { webhookAlerts } from './webhooks.ts';
 
 const groups = { engine: engineAlerts, webhooks: webhookAlerts, mails: mailAlerts, clubs: clubAlerts };
 
-/** All alerts by name. The rows of "What to watch" begin with these names. */
+/** All alerts by name. In docs/how-to/operate.md, the rows of the table "What to watch" begin with these names. */
 export const alerts = { ...engineAlerts, ...webhookAlerts, ...mailAlerts, ...clubAlerts } as const;
 export type AlertName = keyof typeof alerts;
 
-/** @returns the link to the alert's row, from the project's directory */
+/** @returns the link to the alert's row, relative to the project's directory */
 export const runbookOf = (name: string): string => `docs/how-to/operate.md#${name.toLowerCase()}`;
 
 /**
@@ -47,5 +47,5 @@ function rulesOf(members: Readonly<Record<string, Alert>>): string {
     .join('\n');
 }
 
-/** A YAML string in single quotes, in which only a quote has a meaning. */
+/** Returns the text as a YAML string in single quotes. Inside it, only a quote has a special meaning. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;

@@ -3,11 +3,11 @@ import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 export interface ServerEvent {
   readonly event: string;
-  /** The parsed JSON from the event's `data` lines. */
+  /** The value that the JSON in the event's `data` lines contains. */
   readonly data: unknown;
 }
 
-/** The connection closes when the caller leaves the loop. */
+/** When the caller leaves the loop, the connection is closed. */
 export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent, void, undefined> {
   const text = body.pipeThrough(new TextDecoderStream());
   for await (const { event = 'message', data } of text.pipeThrough(new EventSourceParserStream()))

@@ -1,4 +1,4 @@
-/** A webhook receiver on this machine, with real TLS. It answers as the test specifies and records its requests. */
+/** A webhook receiver on this machine, with real TLS. It records its requests, and gives the answers that a test specifies. */
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
@@ -15,12 +15,14 @@ export interface ReceivedRequest {
   readonly path: string;
   /** Headers by name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The raw bytes, which the signature covers. */
+  /** The unchanged bytes of the body, over which the signature is computed. */
   readonly body: Buffer;
   readonly receivedAt: Date;
 }
 
-/** An answer. `hang`: no answer, with the connection left open. `drop`: the receiver closes the connection. */
+/**
+ * An answer. `hang` means that the receiver does not answer, and leaves the connection open. `drop` means that it closes the connection.
+ */
 export type Answer =
   | 'hang'
   | 'drop'
@@ -34,19 +36,22 @@ export type Answer =
 
 export interface ReceiverOptions {
   readonly certificate: Certificate;
-  /** Decides the answer to each complete request, by the request and its number. If absent, the receiver answers 200. */
+  /** A function that chooses the answer to each complete request, from the request and its number. If absent, the receiver answers 200. */
   readonly respond?: (request: ReceivedRequest, number: number) => Answer | Promise<Answer>;
   /** A free port if absent. */
   readonly port?: number;
 }
 
 export interface Receiver {
-  /** `https://127.0.0.1:<port>` without a path. */
+  /** The address of the receiver, `https://127.0.0.1:<port>`, without a path. */
   readonly url: string;
   readonly port: number;
   /** Oldest first. */
   readonly requests: readonly ReceivedRequest[];
-  /** Resolves with the first `count` requests when they have arrived. @throws Error if they have not arrived within the time */
+  /**
+   * Waits until `count` requests have arrived, and resolves with the first `count` requests. @throws Error if they have not arrived within
+   * the time
+   */
   waitFor(count: number, timeoutMs: number): Promise<readonly ReceivedRequest[]>;
   stop(): Promise<void>;
 }
@@ -95,7 +100,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   };
 }
 
-/** Whether the library that receivers use accepts the request's signature (SIG-1 to SIG-3). */
+/** Whether the request has a valid signature, by the library that receivers use (SIG-1 to SIG-3). */
 export function isSignedWith(secret: string, request: ReceivedRequest): boolean {
   try {
     new Webhook(secret).verify(request.body, { ...request.headers });

@@ -1,4 +1,4 @@
-/** The package archives of Debian that the apt sources of this machine name, so that downloads use the machine's own mirror. */
+/** Finds the Debian archives that the apt sources of this machine name. So downloads use the mirror that the machine already uses. */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 
@@ -49,8 +49,8 @@ function addressesInStanzas(text: string): string[] {
 }
 
 /**
- * Reads a field of a stanza. The value of the field may continue on the next lines, if these lines begin with a blank. @returns the words
- * of the value
+ * Reads a field of a stanza. The value of the field may continue on the following lines, which then begin with a blank. @returns the words
+ * of the field's value
  */
 function wordsOf(stanza: string, field: string): string[] {
   const words: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * The cache of installed components of a user. It is outside the checkout, and has one directory for each version. A directory is filled
- * atomically.
+ * The cache of the components that are installed for a user. The cache is outside the checkout, and has one directory for each version. A
+ * directory is never visible with incomplete content.
  */
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -19,7 +19,8 @@ export function cacheDirectory(env: Environment): string {
 }
 
 /**
- * Fills a directory beside the final one, checks that its content works, and only then renames it. If two installations run at the same
+ * Fills a temporary directory next to the final directory, checks that its content works, and only then renames it. If two installations
+ * run at the same
  * time, the first to finish wins, and the other result is discarded.
  * @param fetch puts the component's executable into the given directory
  * @throws the error of `fetch` or of the component's check; then no files remain
@@ -35,7 +36,8 @@ export async function install(component: Component, cache: string, fetch: (direc
     await component.check(path.join(unfinished, component.executable));
     await rename(unfinished, path.join(cache, name)).catch(async (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
-      // Another installation was faster. If its directory lacks the executable, this installation replaces the directory.
+      // Another installation was faster. If the executable is missing in the directory of that installation, this installation replaces the
+      // directory.
       await component.check(path.join(cache, name, component.executable)).catch(async () => {
         await rm(path.join(cache, name), { recursive: true, force: true });
         await rename(unfinished, path.join(cache, name));
@@ -46,7 +48,7 @@ export async function install(component: Component, cache: string, fetch: (direc
   }
 }
 
-/** Removes the remains of killed installations; the directory's name contains the process id. */
+/** Removes the directories of installations that were killed. The name of such a directory contains the process id. */
 async function removeUnfinished(cache: string): Promise<void> {
   const names = (await readdir(cache)).filter((name) => name.startsWith(unfinishedPrefix));
   const dead = names.filter((name) => !isAlive(Number.parseInt(name.slice(unfinishedPrefix.length), 10)));

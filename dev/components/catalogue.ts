@@ -12,26 +12,26 @@ import { versionFlaw } from './version.ts';
 /** One source of a component. */
 export interface Source {
   readonly title: string;
-  /** Puts the executable, under its own name, into the directory. Throws the reason if the source fails. */
+  /** Puts the executable into the directory, under the name of the executable. If the source fails, throws an error with the reason. */
   fetch(directory: string, report: (line: string) => void): Promise<void>;
 }
 
 export interface Component {
-  /** The name in messages. */
+  /** The name of the component in messages. */
   readonly title: string;
-  /** The name on the PATH and in the cache. */
+  /** The name of the executable on the PATH and in the cache. */
   readonly executable: string;
   /** The version that the sources provide, and the name of its directory in the cache. */
   readonly version: string;
-  /** The environment variable that names the user's own executable. */
+  /** The environment variable with which the user can name an executable to use instead. */
   readonly variable: string;
   /** The sources, which are tried in this order. */
   readonly sources: readonly Source[];
-  /** The installation that makes one of the sources work. */
+  /** A program that the user can install, so that one of the sources works. */
   readonly advice: readonly string[];
   /** The reason why an executable on the PATH is unusable; undefined if it is usable. */
   flawOf(executable: string): Promise<string | undefined>;
-  /** Whether a freshly installed executable works on this machine. */
+  /** Checks whether a newly installed executable works on this machine. */
   check(executable: string): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ const redisVersion = '6.2';
 const redisPatch = '6.2.14';
 /** The version of the package on npm. The other source, playwright-core, downloads the build with which playwright-core was tested. */
 const chromiumVersion = '153.0.0';
-/** The version of the packages, which differs for each platform. */
+/** The versions of the packages. Each platform has a different version. */
 const ffmpegVersion = '4.1';
 const ffmpegPackages = {
   'linux-x64': '@ffmpeg-installer/linux-x64@4.1.0',

@@ -42,8 +42,8 @@ export function playwrightChromium(host?: string): Source {
 }
 
 /**
- * A source that extracts the program from @sparticuz/chromium. It is the only maintained package on npm that contains the program; others
- * download it during their installation. It is for Linux on x64.
+ * A source that extracts the program from @sparticuz/chromium. This is the only maintained package on npm that contains the program; other
+ * packages download the program during their installation. The package is for Linux on x64.
  * @param name the argument of `npm pack`: package@version
  */
 export function npmChromium(name: string): Source {
@@ -60,7 +60,7 @@ export function npmChromium(name: string): Source {
   };
 }
 
-/** Starts the program with the libraries and fonts of its package, because few servers have them. */
+/** Starts the program with the libraries and fonts of its package, because few servers have these libraries and fonts. */
 const wrapper = `#!/bin/sh
 directory=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH="$directory/lib\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"

@@ -1,6 +1,6 @@
 /**
- * Downloads programs, with their libraries, from a Debian release that the machine does not run. These programs stay separate from
- * installed programs.
+ * Downloads programs and their libraries from a Debian release that may differ from the machine's release. These programs stay separate
+ * from the installed programs.
  */
 import { chmod, glob, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -21,8 +21,8 @@ interface DebianProgram {
 const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
 /**
- * A source that downloads packages by apt, with its own package lists, and unpacks them beside the executable. The executable is a script
- * that starts the program with the loader of its own release. Nothing is installed on the system.
+ * A source that downloads packages by apt, with separate package lists, and unpacks the packages next to the executable. The executable is
+ * a script. It starts the program with the dynamic loader of the program's Debian release. Nothing is installed on the system.
  */
 export function debianProgram({ suite, packages, file, executable }: DebianProgram): Source {
   return {
@@ -73,7 +73,7 @@ async function machineArchive(): Promise<string> {
   return archive;
 }
 
-/** The script finds its directory when it runs, so that the directory may be moved. */
+/** The script finds its own directory when it runs, so the directory can be moved. */
 function startScript(file: string): string {
   return `#!/bin/sh
 root=$(dirname "$(readlink -f "$0")")/root

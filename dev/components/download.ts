@@ -1,5 +1,5 @@
 /**
- * Official downloads, with a short connect timeout. Each download is checked against the publisher's checksum, if the publisher has one.
+ * Downloads official archives, with a short connect timeout. If the publisher provides a checksum, the download is checked against it.
  */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
@@ -12,11 +12,11 @@ import { runCommand } from '../stack/commands.ts';
 import type { Source } from './catalogue.ts';
 
 export interface Download {
-  /** Address of a .tar.gz. */
+  /** The address of a .tar.gz file. */
   readonly url: string;
   /**
-   * Address of the publisher's list of checksums, if there is a list. It has one line for each file: `<sha256> <file name>`, perhaps with
-   * further words.
+   * The address of the publisher's list of checksums, if there is a list. The list has one line for each file: `<sha256> <file name>`,
+   * perhaps with further words.
    */
   readonly checksums?: string;
 }
@@ -32,12 +32,12 @@ const stallTimeoutMs = 30_000;
 const progressEveryBytes = 20_000_000;
 const maxRedirects = 5;
 /**
- * The maximum number of bytes that wait in memory. No file is as large, so undici never pauses a response. That is necessary: if a server
+ * The maximum number of bytes that wait in memory. No file is so large, so undici never pauses a response. That is necessary: if a server
  * closes the connection of a paused response, undici 7 ends the whole process (https://github.com/nodejs/undici/issues/5360).
  */
 const bufferBytes = 1_000_000_000;
 
-/** A source that downloads an archive and extracts one executable; honours HTTPS_PROXY and NO_PROXY. */
+/** A source that downloads an archive and extracts one executable. It uses the proxy of HTTPS_PROXY, except for the hosts of NO_PROXY. */
 export function downloadArchive(archive: Archive): Source {
   return {
     title: archive.url,
@@ -48,7 +48,7 @@ export function downloadArchive(archive: Archive): Source {
   };
 }
 
-/** Downloads an archive into a directory and unpacks it there. @throws Error if its checksum is wrong */
+/** Downloads an archive into a directory and unpacks it there. @throws Error if the checksum of the archive is wrong */
 export async function unpackDownload(
   { url, checksums }: Download,
   directory: string,
@@ -84,7 +84,10 @@ async function publishedChecksum(checksums: string, url: string): Promise<string
   return found.toLowerCase();
 }
 
-/** Saves the content of an address; honours HTTPS_PROXY and NO_PROXY. @returns the SHA-256 of the content, in hexadecimal */
+/**
+ * Saves the content of an address. Uses the proxy of HTTPS_PROXY, except for the hosts of NO_PROXY. @returns the SHA-256 of the content, in
+ * hexadecimal
+ */
 export async function saveDownload(url: string, file: string, report: (line: string) => void): Promise<string> {
   const { body, headers } = await get(url);
   const total = Number(headers['content-length'] ?? 0);
@@ -110,7 +113,7 @@ async function get(url: string): Promise<Dispatcher.ResponseData> {
     connect: { timeout: connectTimeoutMs },
     headersTimeout: headersTimeoutMs,
     bodyTimeout: stallTimeoutMs,
-    // One request per connection, so that no open connection keeps the process running.
+    // Each connection serves only one request, so that no open connection keeps the process running.
     pipelining: 0,
   }).compose(interceptors.redirect({ maxRedirections: maxRedirects }));
   const response = await request(url, { dispatcher, highWaterMark: bufferBytes });

@@ -10,7 +10,8 @@ import { withNpmPackage } from './npm-package.ts';
 const executable = 'ffmpeg';
 
 /**
- * A source that extracts the program from a package of @ffmpeg-installer. Other packages download it during their installation. Each
+ * A source that extracts the program from a package of @ffmpeg-installer. Other packages download the program during their installation.
+ * Each
  * platform has its own package.
  * @param names the argument of `npm pack`, package@version, by platform and architecture
  */
@@ -30,7 +31,8 @@ export function npmFfmpeg(names: Readonly<Record<string, string>>): Source {
 }
 
 /**
- * Builds of ffmpeg have no ordered versions, so the check looks at their features. @returns a clause that says why the worker would create
+ * The versions of ffmpeg builds have no order, so this check examines the features of the build. @returns a clause that says why the worker
+ * would create
  * poor renditions with
  * this ffmpeg, or undefined
  */
@@ -47,7 +49,7 @@ const codecs = [
 ];
 const pressTimeoutMs = 60_000;
 
-/** Encodes a second of video and sound with each codec. @throws Error when an encoding fails; the message gives the reason */
+/** Checks each codec: encodes one second of video and sound with it. @throws Error when an encoding fails; the message gives the reason */
 export async function pressesVideo(program: string): Promise<void> {
   const formats = ['-f', 'lavfi', '-i', 'testsrc=s=64x64:d=1', '-f', 'lavfi', '-i', 'sine=d=1'];
   for (const pressed of codecs) {

@@ -8,13 +8,13 @@ import { findOnPath, versionFlaw } from './version.ts';
 export interface GoModule {
   /** The argument of `go install`: package@version. */
   readonly module: string;
-  /** The name in this project. Go uses the last part of its package path. */
+  /** The name of the program in this project. Go names the program after the last part of its package path. */
   readonly executable: string;
   /** The expected duration, which is printed before a long build begins. */
   readonly duration: string;
 }
 
-/** Go 1.21 and later download the newer Go that a module needs. */
+/** If a module needs a newer Go, Go 1.21 and later download this newer Go. */
 const goFlaw = versionFlaw({ pattern: /\bgo(\d+\.\d+)|^$/, oldest: '1.21', args: ['version'] });
 
 /** A source that runs `go install`. Go checks the module against its checksum database. */

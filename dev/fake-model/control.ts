@@ -1,13 +1,13 @@
 /**
- * Lets another process control the fake model. The control uses the same port as the model, but other paths:
+ * Lets another process control the fake model. The control uses the same port as the model, but these paths:
  *
  *     PUT    /control/next      [script, …]                          scripts for the next requests
  *     PUT    /control/rules     [{"contains": words, "script": …}, …] scripts for questions that contain the words
  *     GET    /control/requests  the received requests, and the sent events with their times
  *     DELETE /control           forgets all of it
  *
- * A rule without words applies to all questions. The answer is 204, or 200 with JSON. A script that is not an object is refused. An unknown
- * path is refused, too.
+ * A rule without words applies to all questions. A successful call is answered with 204, or with 200 and JSON. A script that is not an
+ * object is refused, and so is an unknown path.
  */
 import type { ServerResponse } from 'node:http';
 import type { Rule, Script } from './script.ts';
@@ -51,7 +51,7 @@ function obey(model: Controlled, call: string, text: string): boolean {
   return true;
 }
 
-/** A list of objects; undefined for any other value. */
+/** Returns the value if it is a list of objects; undefined for any other value. */
 function listIn(text: string): object[] | undefined {
   try {
     const list: unknown = JSON.parse(text);

@@ -1,6 +1,6 @@
 /**
- * The events of an answer, in the order and the form of the service's stream. The provider describes them in the chapter "Streaming" of its
- * documentation.
+ * Creates the events of an answer, in the order and the form of the real service's stream. The provider's documentation describes the
+ * events in its chapter "Streaming".
  */
 import type { AnswerBlock, Cited } from './librarian.ts';
 import { searchResultsOf, type ModelRequest } from './request.ts';
@@ -9,7 +9,7 @@ import { bytesAToken, type PromptUse } from './usage.ts';
 
 export interface StreamEvent {
   readonly name: string;
-  /** The bytes of the event: an event line, a data line, an empty line. */
+  /** The bytes of the event: an event line, a data line and an empty line. */
   readonly text: string;
   /** The text of a text delta. */
   readonly delta?: string;
@@ -118,7 +118,7 @@ function citationOf(request: ModelRequest, cited: Cited | ScriptedCitation) {
   };
 }
 
-/** Cuts an answer at its token limit. The cut is between two deltas. The citations of the block that is cut are left out. */
+/** Cuts an answer at its token limit, between two deltas. The citations of the cut block are left out. */
 function withinCap(answer: NonNullable<Script['blocks']>, cap: number) {
   const blocks: { deltas: string[]; citations: readonly ScriptedCitation[] }[] = [];
   let tokens = 0;

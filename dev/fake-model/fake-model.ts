@@ -35,8 +35,8 @@ export interface FakeModel {
   /** The received requests, the oldest first, including requests that were refused as invalid. */
   readonly requests: readonly SeenRequest[];
   /**
-   * Queues scripts for the next requests, one script for each request, in order. If {@link FakeModel.rule} has set a rule, its scripts have
-   * priority over the queue.
+   * Queues scripts for the next requests, one script for each request, in order. If a rule of {@link FakeModel.rule} returns a script for a
+   * request, this script is used instead of the queue.
    */
   next(...scripts: readonly Script[]): void;
   /** Sets the rule, a function that chooses the script of each request; undefined removes the rule. */
@@ -45,9 +45,9 @@ export interface FakeModel {
   waitFor(count: number, timeoutMs: number): Promise<readonly SeenRequest[]>;
   /** The number of connections that were opened so far. */
   connections(): number;
-  /** The number of requests that the client closed before their end. */
+  /** The number of requests whose connection the client closed before the end of the answer. */
   closedByClient(): number;
-  /** Clears requests, scripts, rule and cache. */
+  /** Removes the recorded requests, the scripts, the rule and the cache. */
   reset(): void;
   stop(): Promise<void>;
 }
@@ -161,7 +161,7 @@ function recited(id: string, { deltas, characters }: NonNullable<Script['recite'
 
 /** @throws Refusal 401 or 400 */
 function checkHeaders(headers: SeenRequest['headers']): void {
-  // The current SDK sends the key as a bearer token. Simple callers send the key in a separate header.
+  // The key may be a bearer token, as the current SDK sends it, or be in a separate header, as simple callers send it.
   const key = headers['x-api-key'] ?? headers['authorization']?.replace(/^Bearer /, '');
   if (!key) throw new Refusal(401, 'x-api-key header is required');
   if (key === 'invalid') throw new Refusal(401, 'invalid x-api-key');
@@ -175,7 +175,7 @@ function refuse(response: ServerResponse, status: RefusalStatus, message: string
   response.end(JSON.stringify(errorBody(errorTypes[status], message, id)));
 }
 
-/** Reads the whole body, even if it is too large, because a client that still sends does not read an answer. */
+/** Reads the whole body, even if it is too large, because a client does not read the answer while it still sends. */
 async function bodyOf(incoming: IncomingMessage): Promise<{ text: string; tooLarge: boolean }> {
   const chunks: Buffer[] = [];
   let size = 0;

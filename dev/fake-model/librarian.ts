@@ -1,12 +1,12 @@
 /**
- * The default answers of the fake model, like a librarian who has read only the search results. It cites the sentences that share most
- * words with the question, and says that it does not know if nothing fits. Rare words have more weight.
+ * The default answers of the fake model, like a librarian who has read only the search results. It cites the sentences that have the most
+ * words in common with the question. If no sentence fits, it says that it does not know. Rare words have more weight.
  */
 import { questionOf, searchResultsOf, type ModelRequest } from './request.ts';
 
 /** One text block of an answer. */
 export interface AnswerBlock {
-  /** The deltas of the stream, which together are the text. */
+  /** The deltas of the stream. Joined together, they are the text of the block. */
   readonly deltas: readonly string[];
   readonly citations: readonly Cited[];
 }
@@ -27,10 +27,10 @@ interface Sentence extends Cited {
 export const nothingFits = 'I could not find anything about this in the material that I was given.';
 
 const maxCited = 3;
-/** Words are compared by their first letters without a last s, because plurals and endings differ at the end. */
+/** Words are compared by their first letters, without a final s, because forms of one word differ at the end. */
 const comparedLetters = 6;
 const shortestWord = 4;
-/** Question words that do not name their subject. */
+/** Words that occur in many questions and do not name the subject of a question. */
 const askingWords = new Set(
   'about does from have here into long many much must shall should that their them then there these they this what when where which whom whose will with would your como deve devem esse essa este esta isso isto mais muito onde para pela pelo porque qual quais quando quanto quantos quem sobre tenho'.split(
     ' ',
@@ -96,12 +96,12 @@ function citationsAreOn(request: ModelRequest): boolean {
   return searchResultsOf(request).some(({ citations }) => citations?.enabled);
 }
 
-/** A block without a citation; a delta is about three words, as in the real service. */
+/** Returns a block without a citation. Each delta has about three words, as in the real service. */
 function textBlock(text: string): AnswerBlock {
   return { deltas: text.match(/(?:\S+\s*|\s+){1,3}/g) ?? [text], citations: [] };
 }
 
-/** The words without case, accents and endings. */
+/** Returns the words of a text in lower case, without accents and endings. */
 function wordsOf(text: string): Set<string> {
   const words =
     text

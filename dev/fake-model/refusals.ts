@@ -1,6 +1,6 @@
-/** The refusals of the model's service before and within a stream: its statuses and error types. */
+/** The ways in which the model's service refuses a request, before a stream or within it: the statuses and error types. */
 
-/** The error type of each status (the provider's documentation: Errors). */
+/** The error type of each status, from the chapter "Errors" of the provider's documentation. */
 export const errorTypes = {
   400: 'invalid_request_error',
   401: 'authentication_error',

@@ -1,6 +1,6 @@
 /**
- * A request of the Messages API, with the service's checks that matter to this product. It is stricter in one point: the service joins
- * consecutive turns of one role, and this server refuses them.
+ * A request of the Messages API, with those checks of the real service that matter to this product. One check is stricter: the real service
+ * joins consecutive turns of one role, but this server refuses them.
  */
 import { isPriced } from '../../domain/agents/prompt/prices.policy.ts';
 import { Refusal } from './refusals.ts';
@@ -73,12 +73,12 @@ export function readRequest(body: unknown): ModelRequest {
   return request;
 }
 
-/** Every block that can end a prefix, in the order of the prompt. */
+/** All blocks of the prompt, in order. A prefix of the prompt can end with any of these blocks. */
 export function everyBlock({ system, messages }: ModelRequest): Block[] {
   return [...system, ...messages.flatMap(({ content }) => content)];
 }
 
-/** The search results in the order in which citations number them. */
+/** The search results, in the order of the numbers that citations use. */
 export function searchResultsOf({ messages }: ModelRequest): SearchResult[] {
   return messages.flatMap(({ content }) => content.filter((block) => block.type === 'search_result'));
 }
@@ -153,7 +153,7 @@ function readSearchResult(blockFields: Fields, at: string): SearchResult {
   return blockFields as unknown as SearchResult;
 }
 
-/** Citations are enabled for all search results of a request or for none (the provider's documentation: Search results). */
+/** A request must enable citations for all its search results or for none (the provider's documentation: Search results). */
 function checkCitations(request: ModelRequest): void {
   const ways = new Set(searchResultsOf(request).map(({ citations }) => citations?.enabled === true));
   if (ways.size > 1) throw invalid('citations: must be enabled on all search results or on none');

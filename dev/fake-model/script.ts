@@ -1,5 +1,6 @@
 /**
- * Instructions of a test for the fake model's answer to a request. They are plain data, so that another process can send them too. Events
+ * Instructions by which a test determines the fake model's answer to a request. They are plain data, so that another process can also send
+ * them. Events
  * are counted in the order of sending: 1 is message_start, 2 the first content_block_start, 3 a ping, 4 the first delta. If the model
  * thinks, it sends four further events after event 1.
  */
@@ -19,8 +20,8 @@ export type StopReason =
   | 'model_context_window_exceeded';
 
 /**
- * The target of a citation. If the script leaves a value out, the fake model takes the value from the request. It sends the values of the
- * script unchanged, even if they are wrong.
+ * The target of a citation. If the script leaves a value out, the fake model takes the value from the request. Values in the script are
+ * sent unchanged, even if they are wrong.
  */
 export interface ScriptedCitation {
   readonly result: number;
@@ -40,11 +41,11 @@ export interface Script {
   /** Cuts the connection instead of sending an answer. */
   readonly drop?: boolean;
 
-  /** The deltas of the only text block, instead of the librarian's deltas. Half characters and empty deltas are sent unchanged. */
+  /** The deltas of the only text block, instead of the librarian's deltas. Incomplete characters and empty deltas are sent unchanged. */
   readonly answer?: readonly string[];
   /** The deltas of several text blocks, instead of `answer`. */
   readonly blocks?: readonly { readonly deltas: readonly string[]; readonly citations?: readonly ScriptedCitation[] }[];
-  /** Sends this number of deltas with this number of characters, different for each request, for load tests. */
+  /** For load tests: sends this number of deltas, each with this number of characters. The text is different for each request. */
   readonly recite?: { readonly deltas: number; readonly characters: number };
   readonly stopReason?: StopReason;
 
@@ -69,6 +70,6 @@ export interface Script {
   readonly endsAfterMs?: number;
   /** Sends an `error` event after this many events, and ends. */
   readonly errorAfter?: number;
-  /** The type of that error; `overloaded_error` if absent. */
+  /** The type of the `error` event; `overloaded_error` if absent. */
   readonly errorType?: string;
 }

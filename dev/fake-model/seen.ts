@@ -2,7 +2,7 @@
 import type { StreamEvent } from './events.ts';
 
 export type Outcome =
-  /** The answer is in progress, or the fake model stays silent. */
+  /** The answer is not complete yet, or the fake model stays silent. */
   | 'open'
   | 'answered'
   | 'refused'
@@ -11,19 +11,19 @@ export type Outcome =
   | 'closed_by_client';
 
 export class SeenRequest {
-  /** 1 for the first. */
+  /** The number of the request; the first request has the number 1. */
   readonly number: number;
   /** The value of the header `request-id`. */
   readonly id: string;
   /** Headers by name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The JSON of the body; its text if it is not JSON. */
+  /** The parsed JSON of the body, or the text of the body if it is not JSON. */
   readonly body: unknown;
   readonly receivedAt = new Date();
   outcome: Outcome = 'open';
   /** The number of events that were sent. */
   events = 0;
-  /** The text that was sent. */
+  /** The text of the answer that was sent. */
   text = '';
   /** The time of each text delta, in milliseconds of the machine's steady clock ({@link steadyMs}). */
   readonly deltasAt: number[] = [];

@@ -4,7 +4,7 @@ import { interruption } from '../interruption.ts';
 import { portsFromEnvironment } from '../stack/ports.ts';
 import { runScript, say } from '../problem.ts';
 
-/** About the pace of a real model's deltas, so that a reader sees them arrive. */
+/** The pause between two deltas. It is about the same as with a real model, so that a reader sees the deltas arrive. */
 const delayMs = 40;
 
 await runScript(async () => {

@@ -1,4 +1,7 @@
-/** Sends the events of an answer as its script says: with pauses, in pieces, cut, silent, or with an error. */
+/**
+ * Sends the events of an answer as its script says. The stream may have pauses, arrive in pieces, be cut, become silent, or end with an
+ * error.
+ */
 import type { ServerResponse } from 'node:http';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { eventOf, ping, type StreamEvent } from './events.ts';

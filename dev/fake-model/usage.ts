@@ -19,7 +19,7 @@ const lookBack = 20;
 const contextWindow = 200_000;
 
 export interface PromptUse {
-  /** Tokens that are neither read from the cache nor written to it. */
+  /** The number of tokens that are neither read from the cache nor written to it. */
   readonly input: number;
   readonly cacheWrite: number;
   readonly cacheRead: number;
@@ -72,7 +72,7 @@ interface Prefix {
   readonly index: number;
   readonly block: Block;
   readonly hash: string;
-  /** The tokens of the prompt up to the end of the block. */
+  /** The number of tokens of the prompt up to the end of the block. */
   readonly tokens: number;
 }
 

@@ -13,7 +13,7 @@ const sections = [
   ['EmailBlock', 'Block of an e-mail'],
 ] as const;
 
-/** The lists that each trigger may have. */
+/** For each trigger, the lists that may limit it. */
 const triggers = [
   ['student_created', 'none'],
   ['manual', 'none; administrators start the runs'],

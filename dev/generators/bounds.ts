@@ -43,7 +43,7 @@ export interface Bound {
   /** The owner of the share: a club, a person, a source, a file or a process. */
   readonly of: string;
   readonly most: string;
-  /** The answer to a call that exceeds the bound, or what happens instead. */
+  /** The answer to a call that exceeds the bound, or another effect of the bound. */
   readonly beyond: string;
 }
 
@@ -92,7 +92,7 @@ function sharesOf(kind: SpenderKind): Bound[] {
   ];
 }
 
-/** A setting, with its default. */
+/** Describes a setting and its default. */
 const settingOf = (name: string, what: string, of: string, beyond: string): Bound => {
   const variable = variablesIn(declarations).find((one) => one.name === name);
   if (!variable) throw new Error(`dev/generators/bounds.ts names ${name}, which is not a variable of config.ts.`);
@@ -132,7 +132,7 @@ const placesOf = (what: string, { process, student }: Readonly<Record<'process' 
 
 const places: Section = {
   title: 'Simultaneous work',
-  intro: 'These bounds apply to each process separately.',
+  intro: 'Each process applies these bounds separately.',
   bounds: [
     ...placesOf('Simultaneous writes of resumable uploads', resumableUploads.bounds),
     ...placesOf('Uploads in one request', singleUploads.bounds),

@@ -10,11 +10,11 @@ export type AnyCatalogue = Readonly<Record<string, string>>;
 type ArgumentType = 'number' | 'string';
 
 interface Message {
-  /** Types of the arguments by name, sorted. */
+  /** The types of the arguments, sorted by the names of the arguments. */
   arguments: ReadonlyMap<string, ArgumentType>;
-  /** The options of each `select`, by argument. */
+  /** For each argument of a `select`, the options. */
   selects: ReadonlyMap<string, readonly string[]>;
-  /** The plural categories of each `plural`. */
+  /** For each argument of a `plural`, its plural categories. */
   plurals: readonly (readonly string[])[];
 }
 
@@ -131,7 +131,7 @@ export function unusedKeys(projectDirectory: string, keys: readonly string[] = O
   return [...unused];
 }
 
-/** Whether a key consists of these parts, with one segment between two parts. */
+/** Whether a key consists of these parts, with exactly one segment between two neighbouring parts. */
 function fits(key: string, parts: readonly string[]): boolean {
   const [first = '', ...others] = parts;
   if (!key.startsWith(first)) return false;

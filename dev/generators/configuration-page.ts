@@ -24,7 +24,10 @@ Each process reads the whole configuration and needs all required variables. [.e
 `;
 }
 
-/** @returns the text of .env.example: first the required variables, empty; then the others with their defaults, as comments */
+/**
+ * @returns the text of .env.example. First come the required variables, without values. Then come the other variables with their defaults,
+ * as comments
+ */
 export function environmentExample(declarations: Declarations): string {
   const variables = variablesIn(declarations);
   const sections = [

@@ -1,5 +1,5 @@
-/** Finds the imports between the folders of the product, and the imports that break the order of folders. */
-import fs, { readFileSync } from 'node:fs'; // globSync is imported from its module object, so that an older Node can print the message that refuses it.
+/** Finds the imports between the folders of the product, and those imports that violate the order of the folders. */
+import fs, { readFileSync } from 'node:fs'; // an older Node has no export globSync, and must print its message
 import path from 'node:path';
 
 /**
@@ -52,11 +52,11 @@ const levels: readonly (readonly string[])[] = [
   ['main.ts'],
 ];
 
-/** Units that may import types of each other. Processes describe each other's interfaces, but share no code. */
+/** Pairs of units that may import types of each other. Processes describe each other's interfaces, but share no code. */
 const typesOnly = new Set(['api', 'workflows', 'worker']);
 
 export interface Import {
-  /** The paths of both files start at the project's directory. */
+  /** The importing file and the imported file. Both paths are relative to the project's directory. */
   file: string;
   target: string;
   isType: boolean;

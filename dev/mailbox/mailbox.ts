@@ -1,6 +1,6 @@
 /**
- * The mailbox of development and tests: a real SMTP server that stores every message. It shows messages to people in a browser and to
- * programs as JSON, and can be told to refuse. No message ever leaves it.
+ * The mailbox of development and tests: a real SMTP server that stores every message. People read its messages in a browser, and programs
+ * read them as JSON. A test can make it refuse messages. The mailbox never sends a message to another server.
  */
 import type { AddressInfo } from 'node:net';
 import { MessageStore, type Message, type MessageFilter, type Summary } from './messages.ts';
@@ -11,9 +11,9 @@ import { host } from '../stack/ports.ts';
 export type { Fault, Message, MessageFilter, Summary };
 
 export interface MailboxOptions {
-  /** The directory of the messages. A later mailbox with this directory has these messages too. */
+  /** The directory that stores the messages. A mailbox that is later started with this directory also has these messages. */
   readonly directory: string;
-  /** A free port if absent or 0. */
+  /** The port. If it is absent or 0, the mailbox chooses a free port. */
   readonly smtpPort?: number;
   readonly httpPort?: number;
 }
@@ -21,18 +21,21 @@ export interface MailboxOptions {
 export interface Mailbox {
   /** For SMTP_URL. */
   readonly smtpUrl: string;
-  /** The pages for people; below it GET /api/messages?to= and GET /api/messages/{id}. */
+  /** The address of the pages for people. Below it are GET /api/messages?to= and GET /api/messages/{id} for programs. */
   readonly httpUrl: string;
   /** The file with a JSON line for every accepted message. A line is written before its sender gets the answer, so it proves that no
    * message was sent twice. */
   readonly logFile: string;
-  /** Accepted messages, newest first, without bodies. */
+  /** Returns the accepted messages without their bodies, the newest first. */
   summaries(filter?: MessageFilter): readonly Summary[];
   /** Accepted messages with bodies. */
   messages(filter?: MessageFilter): Promise<readonly Message[]>;
   /** Resolves with the newest message that matches, as soon as one exists. @throws Error if no message matches within the time */
   waitFor(predicate: (message: Message) => boolean, timeoutMs: number): Promise<Message>;
-  /** Makes one or several of the next conversations fail. Faults queue up, and each is used once or `times` times. */
+  /**
+   * Makes one or several of the next conversations fail. Faults wait in a queue. Each fault is used `times` times, or once if `times` is
+   * absent.
+   */
   failNext(fault: Fault): void;
   /** Removes all unused faults. */
   succeed(): void;
@@ -55,7 +58,7 @@ export async function startMailbox(options: MailboxOptions): Promise<Mailbox> {
     await smtp.stop();
     throw error;
   });
-  // The server listens now. From here on an error is a broken connection of a client, and not a fault of the mailbox.
+  // The server listens now. From now on, each error is a broken connection of a client, and not a fault of the mailbox.
   smtp.server.on('error', () => undefined);
 
   return {

@@ -1,17 +1,17 @@
-/** The store of the mailbox: one source file for each message, and a log with a JSON line for each. */
+/** Stores the messages of the mailbox. Each message has a file with its source, and a JSON line in a log. */
 import { EventEmitter } from 'node:events';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import PostalMime from 'postal-mime';
 
-/** The sender and the recipients of the SMTP conversation; the headers of the message can differ. */
+/** The sender and the recipients that were named in the SMTP conversation. The headers of the message can name others. */
 export interface Envelope {
   readonly from: string;
   readonly to: readonly string[];
 }
 
-/** A line of the log. */
+/** A line of the log, which describes one message. */
 export interface Summary {
   readonly id: string;
   /** ISO 8601, UTC. */
@@ -53,7 +53,7 @@ export class MessageStore {
     this.logFile = logFile;
   }
 
-  /** Opens the directory with its existing messages. */
+  /** Opens the directory, and reads the messages that it already contains. */
   static async open(directory: string): Promise<MessageStore> {
     await mkdir(path.join(directory, 'sources'), { recursive: true });
     const logFile = path.join(directory, 'messages.jsonl');

@@ -1,4 +1,7 @@
-/** The mailbox in a browser, and as JSON. A message can contain anything, so its HTML is shown only inside a sandbox. */
+/**
+ * Shows the mailbox in a browser, and returns its messages as JSON. A message can contain anything, so its HTML is shown only inside a
+ * sandbox.
+ */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { Message, MessageStore, Summary } from './messages.ts';
 
@@ -75,7 +78,7 @@ function messagePage(message: Message): string {
   );
 }
 
-/** The policy also applies if a person opens this address outside the frame. */
+/** The security policy also protects a person who opens this address outside the frame. */
 function sendMessageHtml(response: ServerResponse, message: Message): void {
   response.setHeader(
     'Content-Security-Policy',

@@ -1,4 +1,4 @@
-/** The mailbox's SMTP side: accepts every message, unless a fault is queued. */
+/** The SMTP server of the mailbox. It accepts every message, unless a fault is queued. */
 import type { Socket } from 'node:net';
 import { SMTPServer, type SMTPServerSession } from 'smtp-server';
 import type { Envelope } from './messages.ts';
@@ -6,7 +6,10 @@ import type { Envelope } from './messages.ts';
 /** The kind of a fault, and its point in the conversation. */
 export type Fault = (
   | {
-      /** The point of the fault. `message` is after the final dot: if the connection closes there, the sender cannot know the outcome. */
+      /**
+       * The point in the conversation at which the fault occurs. `message` is the point after the final dot. If the connection closes at
+       * this point, the sender cannot know the outcome.
+       */
       readonly at: 'connect' | 'mail' | 'rcpt' | 'message';
       /** An SMTP status such as 451 or 550; with `drop` the connection is cut without an answer. */
       readonly reply: number | 'drop';
@@ -14,20 +17,20 @@ export type Fault = (
   /** The connection is cut during the message, before the final dot. */
   | { readonly at: 'data'; readonly reply: 'drop' }
 ) & {
-  /** The number of uses; once if absent. */
+  /** The number of times that the fault is used; once if absent. */
   readonly times?: number;
   /** Limits the fault to this recipient. It has no effect for `connect` and `mail`, which come before the recipient is known. */
   readonly to?: string;
-  /** Stores a message despite a fault at `message`. Its sender does not learn that the message was stored. */
+  /** Whether a message is stored in spite of a fault at `message`. The sender then does not know that the message was stored. */
   readonly kept?: boolean;
 };
 
-/** The server, not yet listening, and its queue of faults. */
+/** Creates the server, which does not listen yet, and its queue of faults. */
 export function mailboxSmtp(accept: (envelope: Envelope, source: Buffer) => Promise<void>) {
   const faults: (Fault & { times: number })[] = [];
   const sockets = new Map<number, Socket>();
 
-  /** Takes the first matching fault, and counts one use of it. */
+  /** Returns the first fault that matches, and counts one use of this fault. */
   const take = (at: Fault['at'], recipients: readonly string[] = []): Fault | undefined => {
     const index = faults.findIndex(
       (fault) => fault.at === at && (fault.to === undefined || recipients.some((to) => sameAddress(to, fault.to))),
@@ -77,7 +80,7 @@ export function mailboxSmtp(accept: (envelope: Envelope, source: Buffer) => Prom
   return {
     server,
     faults,
-    /** Accepts no more connections, and closes the connections in the pools of senders. */
+    /** Stops accepting connections, and closes the connections that senders keep open in their pools. */
     stop: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());

@@ -3,7 +3,10 @@
  * are only listed.
  */
 
-/** An entry of dev/packages/accepted-advisories.json. It was examined, and does not harm the service before the date. */
+/**
+ * An entry of dev/packages/accepted-advisories.json. A person has examined the advisory and accepted it until a date, because it does not
+ * harm the service.
+ */
 export interface AcceptedAdvisory {
   /** Such as `GHSA-c2qf-rxjj-qqgw`. */
   readonly id: string;
@@ -57,7 +60,7 @@ export function judgeAdvisories(
   for (const [name, { via, nodes }] of Object.entries(vulnerabilities)) {
     const isOfService = nodes.some((node) => packages[node]?.dev !== true);
     for (const advisory of via) {
-      if (typeof advisory === 'string') continue; // The package only depends on another package of the report.
+      if (typeof advisory === 'string') continue; // The package itself has no advisory; it only depends on another package of the report.
       const id = idOf(advisory);
       listedIds.add(id);
       const acceptance = accepted.find((one) => one.id === id && one.until >= today);

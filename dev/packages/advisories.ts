@@ -22,7 +22,7 @@ const withoutPatience = ['--fetch-retries=0', '--fetch-timeout=10000'];
 
 const read = (file: string): unknown => JSON.parse(readFileSync(path.join(projectDirectory, file), 'utf8'));
 
-/** `npm audit` also exits with 1 if it reports something, so its output decides. */
+/** `npm audit` exits with 1 if it fails, and also if it reports an advisory. So only its output shows the result. */
 function askRegistry(): Promise<AuditReport | { readonly reason: string }> {
   return new Promise((resolve) => {
     const options = { cwd: projectDirectory, timeout: withinMs, maxBuffer: 64 * 1_048_576 };

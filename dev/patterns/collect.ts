@@ -13,7 +13,7 @@ export interface Pattern {
   place: string;
 }
 
-/** A regular expression that the code builds while it runs. So its cost cannot be judged in advance. */
+/** A place that builds a regular expression while the code runs, so its cost cannot be judged in advance. */
 export interface RuntimePattern {
   place: string;
   code: string;
@@ -114,7 +114,7 @@ export function patternsOfContract(document: unknown): { patterns: Pattern[]; fo
   return { patterns: [...patterns.values()], formats };
 }
 
-/** @returns the patterns of ajv-formats for these formats, and the patterns that several of its formats share */
+/** @returns the patterns of ajv-formats for these formats, including the patterns that several formats share */
 export function patternsOfFormats(formats: ReadonlySet<string>): Pattern[] {
   const file = 'node_modules/ajv-formats/dist/formats.js';
   const text = readFileSync(new URL(import.meta.resolve('ajv-formats/dist/formats.js')), 'utf8');

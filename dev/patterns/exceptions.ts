@@ -9,7 +9,7 @@ export const exceptions: ReadonlyMap<string, string> = new Map([
   ],
   [
     String.raw`/^[^\r\n]*\S[^\r\n]*$/u`,
-    'Quadratic, in at most 100 characters. Ajv checks `maxLength` first and stops at the first fault.',
+    'The time is quadratic, but only for at most 100 characters, because Ajv checks `maxLength` first and stops at the first fault.',
   ],
 ]);
 

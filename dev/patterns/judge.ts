@@ -1,7 +1,10 @@
-/** Decides by recheck whether a regular expression takes linear time at most. */
+/** Uses the checker `recheck` to decide whether a regular expression takes at most linear time. */
 import type { Pattern } from './collect.ts';
 
-/** A long time limit for busy machines. recheck decides most patterns in milliseconds, and the slowest in some seconds. */
+/**
+ * The time limit, which is long because machines may be busy. recheck needs some milliseconds for most patterns, and some seconds for the
+ * slowest.
+ */
 const timeoutMs = 120_000;
 
 /** @returns the reason why the pattern is refused; undefined if the time of a match grows only linearly with the length of the text */

@@ -1,6 +1,7 @@
 /**
  * Judges the regular expressions that are new since the last run, and stores the linear ones in verdicts.json. `npm run generate` starts it.
- * The option `--check`, which `npm run check` uses, makes it fail if a pattern has not been judged. The option `--all` judges all patterns
+ * The option `--check`, which `npm run check` uses, makes the script fail if a pattern has not been judged. The option `--all` judges all
+ * patterns
  * again, which takes some minutes: `npm run check -- patterns --all`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -14,7 +15,7 @@ const verdictsFile = new URL('verdicts.json', import.meta.url);
 
 interface Verdicts {
   checker: string;
-  /** Linear patterns, as they are written in code. */
+  /** The patterns that were judged linear, written as in code. */
   linear: string[];
 }
 

@@ -23,7 +23,7 @@ export interface Certificate {
 }
 
 export interface IssueOptions {
-  /** Whether the certificate expired yesterday, for tests of expired certificates. */
+  /** Whether the certificate's validity ends yesterday, for tests with an expired certificate. */
   readonly expired?: boolean;
   /** Whether the certificate identifies a client instead of a server. */
   readonly ofClient?: boolean;
@@ -32,7 +32,7 @@ export interface IssueOptions {
 export interface Authority {
   /** The authority's own certificate in PEM. A program that trusts this certificate trusts every certificate that the authority issues. */
   readonly certificate: string;
-  /** A certificate for these host names and IP addresses. */
+  /** Issues a certificate for these host names and IP addresses. */
   issue(hosts: readonly string[], options?: IssueOptions): Promise<Certificate>;
 }
 
@@ -48,7 +48,7 @@ export async function makeAuthority(): Promise<Authority> {
 }
 
 /**
- * The stored authority of this directory; the first call creates it.
+ * Returns the authority that is stored in this directory. The first call creates the authority.
  * @returns the authority, and the file with its certificate for EGRESS_EXTRA_CA_FILE
  */
 export async function authorityIn(directory: string): Promise<{ authority: Authority; file: string }> {
@@ -64,8 +64,8 @@ export async function authorityIn(directory: string): Promise<{ authority: Autho
   const { certificate, keys } = await generateAuthority();
   await mkdir(directory, { recursive: true });
   await writeFile(keyFile, await privateKeyPem(keys.privateKey), { mode: 0o600 });
-  // The certificate is written last, and atomically. If a run ends before that, the next run finds no certificate and creates a new pair of
-  // key and certificate.
+  // The certificate is written last, in one atomic step. If a run ends before this step, the next run finds no certificate, and creates a
+  // new key and a new certificate.
   await writeFile(`${file}.new`, certificate.toString('pem'));
   await rename(`${file}.new`, file);
   return { authority: authorityOf(certificate, keys.privateKey), file };

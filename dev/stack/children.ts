@@ -1,6 +1,6 @@
 /**
  * Child processes. Their output goes to a file. To stop a child, this module sends a signal to the child's process id, and SIGKILL if the
- * child does not end in time. Children end when this process ends, even if it is killed.
+ * child does not end in time. All children end when this process ends, even if this process is killed.
  */
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs';
@@ -8,29 +8,29 @@ import path from 'node:path';
 import type { Environment } from '../../config.ts';
 
 export interface ChildOptions {
-  /** The name in messages. */
+  /** The name of the child in messages. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
   /** The whole environment of the child; if absent, the child gets the environment of this process. */
   readonly env?: Environment;
   readonly cwd?: string;
-  /** The file of the output; the file of the previous run is kept as `<file>.previous`. */
+  /** The file that gets the output. The output of the previous run is kept as `<file>.previous`. */
   readonly logFile: string | undefined;
-  /** `terminal`: the output goes to our terminal, and the child can send us messages. */
+  /** `terminal` means that the output goes to the terminal of this process, and that the child can send messages to this process. */
   readonly attached?: 'terminal';
   /** The signal that asks the process to end. */
   readonly stopSignal?: NodeJS.Signals;
   /** The time that the process may take to end before it is killed. */
   readonly graceMs?: number;
-  /** The user of the process, if it is another user. */
+  /** The user that runs the process; if absent, the current user. */
   readonly identity?: { readonly uid: number; readonly gid: number };
 }
 
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Whether this process requested its end. */
+  /** Whether this process has requested the end of the child. */
   readonly wasRequested: boolean;
 }
 
@@ -39,9 +39,9 @@ export interface Child {
   /** The process id. Undefined only if the process could not be started; then `exited` rejects. */
   readonly pid: number | undefined;
   readonly exited: Promise<Exit>;
-  /** Ends the process: the stop signal, then SIGKILL after the grace period. Resolves when it has ended. */
+  /** Ends the child: sends the stop signal, and after the grace period SIGKILL. Resolves when the child has ended. */
   stop(): Promise<void>;
-  /** The last lines of its output. */
+  /** The last lines of the child's output. */
   lastLines(count?: number): string;
   onMessage(listener: (message: unknown) => void): void;
 }
@@ -60,7 +60,10 @@ for second in 1 2 3 4 5 6 7 8 9 10; do sleep 1; kill -s 0 "$1" || exit 0; done
 kill -s KILL "$1"
 `;
 
-/** Starts a process in its own group. So Ctrl-C in the terminal reaches only this process, which stops its children in order. */
+/**
+ * Starts a child process in its own process group. So Ctrl-C in the terminal reaches only this process, which then stops its children in
+ * order.
+ */
 export function startChild(options: ChildOptions): Child {
   const stopSignal = options.stopSignal ?? 'SIGTERM';
   const output = options.attached === 'terminal' ? 'inherit' : openLog(options.logFile);
@@ -133,7 +136,7 @@ function openLog(file: string | undefined): number | 'ignore' {
   try {
     renameSync(file, `${file}.previous`);
   } catch {
-    // There was no previous run.
+    // The error means that there was no previous run.
   }
   return openSync(file, 'a', 0o600);
 }

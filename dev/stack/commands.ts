@@ -9,7 +9,7 @@ export interface CommandOptions {
   readonly stillRunning?: (seconds: number) => void;
   /** The time limit in milliseconds, after which the command is stopped. */
   readonly timeoutMs?: number;
-  /** The user of the process, if it is another user. */
+  /** The user that runs the command; if absent, the current user. */
   readonly identity?: { readonly uid: number; readonly gid: number };
 }
 
@@ -37,7 +37,7 @@ export function runCommand(command: string, args: readonly string[], options: Co
       () => options.stillRunning?.(Math.round((Date.now() - startedAt) / 1000)),
       heartbeatMs,
     );
-    // If this process ends, it stops the command.
+    // When this process ends, it also stops the command.
     const kill = () => void child.kill();
     process.once('exit', kill);
     const finish = () => {

@@ -1,6 +1,6 @@
 /**
- * Allows one run for each data directory. The lock is a file with the port on which its holder listens. Another run connects to this port,
- * and respects the lock only if the holder answers. So the file of a killed run locks nothing, even if another process now has the same
+ * Allows one run for each data directory. The lock is a file with the port on which its holder listens. A second run connects to this port,
+ * and respects the lock only if the holder answers. So the file of a killed run locks nothing, even if a different process now has the same
  * process id.
  */
 import { randomUUID } from 'node:crypto';
@@ -17,7 +17,7 @@ interface Holder {
 }
 
 export interface Lock {
-  /** Whether an earlier run ended without releasing the directory. Its processes may still be ending. */
+  /** Whether an earlier run ended without releasing the lock. Some processes of that run may still be ending. */
   readonly foundStale: boolean;
   release(): Promise<void>;
 }

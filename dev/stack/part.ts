@@ -1,20 +1,20 @@
-/** Shared types of the parts of the development stack. */
+/** Types that the parts of the development stack share. */
 import type { Child } from './children.ts';
 import type { PortName } from './ports.ts';
 
 export interface PartContext {
-  /** The part's own directory, which exists. */
+  /** The part's own directory, which already exists. */
   readonly directory: string;
-  /** The file of its output. */
+  /** The file for the output of the part. */
   readonly logFile: string;
-  /** Whether the data must survive a power cut. The data of a person's stack must survive, but the data of tests need not. */
+  /** Whether the data must survive a power cut. This is true for the stack that a person starts, and false for tests. */
   readonly durable: boolean;
-  /** Whether its data are removed with its directory. */
+  /** Whether removing the part's directory also removes all its data. */
   readonly temporary: boolean;
   readonly report: (line: string) => void;
 }
 
-/** A running part: its configuration for clients, and its process if it has its own. */
+/** A running part: its configuration for clients, and its process if the part has a separate process. */
 export interface Part {
   readonly environment: Readonly<Record<string, string>>;
   readonly child?: Child;
@@ -24,8 +24,8 @@ export interface Part {
 export type PartName = 'temporal' | 'postgres' | 'storage' | 'mailbox';
 
 /**
- * The parts of the stack, each with its variables. If the first variable of a part is set, another system already runs this part. Then the
- * stack does not start the part, and passes all variables of the part on unchanged.
+ * The parts of the stack, each with its environment variables. If the first variable of a part is set, the user runs this part elsewhere.
+ * In this case the stack does not start the part, and passes on all variables of the part unchanged.
  */
 export const parts: Readonly<
   Record<PartName, { title: string; ports: readonly PortName[]; variables: readonly [string, ...string[]] }>

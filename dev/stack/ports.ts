@@ -8,8 +8,8 @@ import { Problem } from '../problem.ts';
 export const host = '127.0.0.1';
 
 /**
- * Every fixed port, with its purpose and the variable that changes it. The system gives higher ports to outgoing connections, so no
- * connection takes one of these ports.
+ * Every fixed port, with its purpose and the variable that changes the port. The system gives only higher ports to outgoing connections, so
+ * an outgoing connection never takes one of these ports.
  */
 export const fixedPorts = {
   postgres: { variable: 'POSTGRES_PORT', port: 15_432, purpose: 'Postgres' },
@@ -28,7 +28,7 @@ export const fixedPorts = {
 export type PortName = keyof typeof fixedPorts;
 
 /**
- * The fixed port of each name, or the port that the environment sets.
+ * Returns for each name the port that the environment sets, or else the fixed port.
  * @throws Problem if a variable has no valid port, or if two names have the same port
  */
 export function portsFromEnvironment<N extends PortName>(names: readonly N[], env: Environment): Record<N, number> {
@@ -47,7 +47,7 @@ export function portsFromEnvironment<N extends PortName>(names: readonly N[], en
   return Object.fromEntries(ports) as Record<N, number>;
 }
 
-/** Finds a free port for each name. It binds all ports until the last port is known, so that the ports differ. */
+/** Finds a free port for each name. The function keeps all ports bound until it has found the last port, so that all ports differ. */
 export async function freePorts<N extends string>(names: readonly N[]): Promise<Record<N, number>> {
   const servers = await Promise.all(names.map(async (name) => ({ name, server: await listen(0) })));
   const ports = servers.map(({ name, server }) => [name, (server.address() as net.AddressInfo).port] as const);
@@ -59,8 +59,8 @@ export async function freePorts<N extends string>(names: readonly N[]): Promise<
 const quietRange = { from: 20_000, count: 10_000 };
 
 /**
- * Consecutive free ports, for servers that are killed and restarted. No outgoing connection can take such a port between the end of a
- * server and its restart.
+ * Finds consecutive free ports, for servers that are killed and restarted. An outgoing connection never takes such a port between the end
+ * of a server and its restart.
  */
 export async function quietPorts<N extends string>(names: readonly N[]): Promise<Record<N, number>> {
   for (;;) {
@@ -73,7 +73,7 @@ export async function quietPorts<N extends string>(names: readonly N[]): Promise
 
 /**
  * Checks that none of these ports is in use.
- * @param patienceMs the time to wait for the ports, because the processes of a killed run need a moment to end
+ * @param patienceMs the time to wait until the ports are free, because the processes of a killed run need a moment to end
  * @throws Problem when a port is in use; for each such port, a line names its purpose, and the variable that changes the port
  */
 export async function ensurePortsAreFree(ports: Partial<Record<PortName, number>>, patienceMs = 0): Promise<void> {

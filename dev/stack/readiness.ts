@@ -14,8 +14,8 @@ export interface Wait {
 const pauseMs = 50;
 
 /**
- * Tries every 50 ms until the attempt does not throw.
- * @param what the awaited event, as the error message names it
+ * Calls `attempt` every 50 ms until a call does not throw.
+ * @param what the awaited event, in words for the error message
  * @throws Problem when the process has ended, or when the time is over; the message then has the last failure
  */
 export async function until<T>(what: string, attempt: () => Promise<T>, wait: Wait): Promise<T> {

@@ -4,13 +4,13 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 export interface Secrets {
-  /** 32 bytes in base64. */
+  /** The master key: 32 bytes in base64. */
   readonly masterKey: string;
   readonly postgresPassword: string;
   readonly storageSecretKey: string;
 }
 
-/** The secrets of the directory. The first call creates them. Later calls and later runs return the stored secrets. */
+/** Returns the secrets of the directory. The first call creates them. Later calls and later runs return the stored secrets. */
 export async function secretsOf(directory: string): Promise<Secrets> {
   const file = path.join(directory, 'secrets.json');
   const found = await read(file);
@@ -22,7 +22,7 @@ export async function secretsOf(directory: string): Promise<Secrets> {
   };
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, JSON.stringify(newSecrets), { mode: 0o600 });
-  // Unlike a rename, a link never replaces a file that another process has just created.
+  // A hard link is used, because it never replaces a file that another process has just created; a rename would.
   await link(draft, file).catch(() => undefined);
   await rm(draft, { force: true });
   return (await read(file)) ?? newSecrets;

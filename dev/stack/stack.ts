@@ -20,34 +20,38 @@ export type { PartName };
 export interface StackOptions {
   /** The directory of data, logs and secrets. Only one run at a time can use the directory. */
   readonly directory: string;
-  /** `fixed`: the documented ports, the Temporal UI, and data that survive a power cut. `free`: for tests. */
+  /**
+   * `fixed` means the documented ports, the Temporal UI, and data that survive a power cut. `free` means free ports, for tests.
+   */
   readonly ports: 'fixed' | 'free';
   /** Whether Postgres keeps its data after a power cut; if absent, only with `fixed`. */
   readonly durable?: boolean;
-  /** Namespaces of Temporal besides the default namespace. Tests that run at the same time each have their own namespace. */
+  /**
+   * The namespaces of Temporal, in addition to the default namespace. Each of the tests that run at the same time has its own namespace.
+   */
   readonly namespaces?: readonly string[];
   /** The parts to start; all parts if absent. */
   readonly parts?: readonly PartName[];
-  /** Ports, executables, and addresses that replace a part; this process's environment if absent. */
+  /** Environment variables: ports, executables, and addresses that replace a part. If absent, the environment of this process is used. */
   readonly env?: Environment;
   readonly report?: (line: string) => void;
   /**
-   * Is called when a part ends unexpectedly. It receives a sentence about the end, with the last output of the part. `startAgain` restarts
-   * the part.
+   * A function that is called when a part ends unexpectedly. It receives a sentence about the end, with the last output of the part. Its
+   * argument `startAgain` restarts the part.
    */
   readonly onUnexpectedEnd?: (message: string, name: PartName) => void;
 }
 
 export interface Stack {
-  /** All variables that config.ts needs, and MAILBOX_URL. The variables of parts that were left out are missing. */
+  /** All environment variables that config.ts needs, and MAILBOX_URL. If a part was left out, its variables are missing. */
   readonly environment: Readonly<Record<string, string>>;
   /** The mailbox, unless it is omitted or replaced. */
   readonly mailbox?: Mailbox;
   /** Issues certificates that API and worker trust (EGRESS_EXTRA_CA_FILE). */
   readonly authority: Authority;
-  /** The current process ids of the parts that are separate processes. */
+  /** The current process ids of those parts that are separate processes. */
   readonly pids: Readonly<Partial<Record<PartName, number>>>;
-  /** Kills a part that is a separate process, like a crash. Resolves after its end. `onUnexpectedEnd` is not called. */
+  /** Kills a part that is a separate process, to simulate a crash. Resolves after the part has ended. `onUnexpectedEnd` is not called. */
   kill(name: PartName): Promise<void>;
   /** Restarts a part that was killed or has ended, with the same data and ports. @throws Problem if the part does not start */
   startAgain(name: PartName): Promise<void>;
@@ -61,7 +65,7 @@ const loopback = '127.0.0.0/8';
 const usualNamespace = 'club-learning';
 const everyPart = Object.keys(parts) as PartName[];
 
-/** The processes of a killed run need a moment to end and to free their ports. */
+/** The time to wait for ports, because the processes of a killed run need a moment to end. */
 const patienceAfterKilledRunMs = 15_000;
 
 /**
@@ -111,7 +115,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         if (!killed.has(child)) options.onUnexpectedEnd?.(message, name);
       });
     await allOrProblem(partsToStart.map(startPart));
-    // Sets the limits only in our own database. In other databases `setup` sets them, and a start reports missing limits.
+    // Sets the time limits only in our own database. In a database of the user, `setup` must set them, and each start reports missing
+    // limits.
     const database = started.get('postgres')?.environment['DATABASE_URL'];
     if (database) await limitRole(database, 'everywhere');
     partsToStart.forEach(watch);
@@ -127,7 +132,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         NEW_CLUB_PLAN: 'professional', // new clubs get this plan without a payment, because this stack is only for development
         CLUBS_PER_ADMINISTRATOR: '10000',
         MAIL_WARM_UP: 'off',
-        MAIL_DNS_SERVERS: '127.0.0.1:9', // No server listens at this address, so the stack queries no public name server.
+        MAIL_DNS_SERVERS: '127.0.0.1:9', // No name server listens at this address, so the stack never queries a public name server.
         EGRESS_ALLOWED_NETWORKS: loopback,
         EGRESS_EXTRA_CA_FILE: authorityFile,
         ...present(env, [
@@ -167,7 +172,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-/** A port for every name. Ports of omitted parts stay unused. Tests need no Temporal UI. */
+/** Returns a port for every name. The ports of parts that are left out stay unused. Tests do not need the Temporal UI. */
 async function choosePorts(
   kind: StackOptions['ports'],
   partsToStart: readonly PartName[],
@@ -205,7 +210,7 @@ function reportUnexpectedEnd(child: Child | undefined, report: (message: string,
   );
 }
 
-/** Waits for all parts, so that every started part is known. Then throws the problems of all failed parts. */
+/** Waits for all parts, so that every started part is known. If parts have failed, throws the problems of all these parts. */
 async function allOrProblem(starts: readonly Promise<void>[]): Promise<void> {
   const outcomes = await Promise.allSettled(starts);
   const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));

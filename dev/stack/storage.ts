@@ -14,7 +14,7 @@ const accessKeyId = 'club-learning';
 const buckets = { private: 'club-private', public: 'club-public' };
 const healthPath = '/health';
 
-/** Everyone may read objects without a signature, but no one may list them. */
+/** The policy of the public bucket: everyone may read its objects without a signature, but no one may list them. */
 const readableByAnybody = {
   Version: '2012-10-17',
   Statement: [
@@ -28,7 +28,7 @@ export async function startStorage(secretAccessKey: string, port: number, contex
   const objects = path.join(context.directory, 'objects');
   // Metadata is stored in files beside the objects, because not every file system has extended attributes.
   const metadata = path.join(context.directory, 'metadata');
-  // The server needs this directory if a bucket enables versioning. Our buckets do not enable it.
+  // The server needs this directory for buckets with versioning. Our buckets have no versioning.
   const versions = path.join(context.directory, 'versions');
   await Promise.all([objects, metadata, versions].map((directory) => mkdir(directory, { recursive: true })));
 
@@ -48,7 +48,7 @@ export async function startStorage(secretAccessKey: string, port: number, contex
       versions,
       objects,
     ],
-    // The keys are not arguments, because the process list shows arguments.
+    // The keys are not passed as arguments, because the process list shows the arguments of a program.
     env: { ...process.env, ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: secretAccessKey, VGW_REGION: region },
     logFile: context.logFile,
   });
@@ -84,7 +84,7 @@ async function createBuckets(endpoint: string, secretAccessKey: string): Promise
   try {
     for (const Bucket of Object.values(buckets)) {
       await client.send(new CreateBucketCommand({ Bucket })).catch((error: unknown) => {
-        // The bucket already exists from an earlier run.
+        // The error means that the bucket already exists from an earlier run.
         if (!(error instanceof Error && error.name.startsWith('BucketAlready'))) throw error;
       });
     }

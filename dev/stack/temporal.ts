@@ -21,22 +21,23 @@ const retention = '3 days';
 
 const dynamicConfig = {
   // Without fairness, a club's task waits behind all earlier tasks of another club (ENG-9). Fairness needs the setting
-  // `matching.useNewMatcher`. On server 1.29.1 we measured that fairness switches this setting on itself.
+  // `matching.useNewMatcher`. We have observed with server 1.29.1 that fairness itself switches this setting on.
   'matching.enableFairness': true,
-  // These are Temporal's limits of calls a second, which protect a cluster with many users. Here they are very high, because only this
-  // machine calls the server, and a refused call would only be retried later.
+  // Temporal's limits of calls a second protect a cluster with many users. Here the limits are very high, because only this machine calls
+  // the server, and a refused call would only be repeated later.
   'frontend.rps': 20_000,
   'frontend.namespaceRPS': 20_000,
   'history.rps': 20_000,
   'matching.rps': 20_000,
 };
 
-// These settings are three times as fast as the defaults, which wait for the disk at every transition. A power cut can lose the last
+// These settings make the server three times as fast as the defaults, which wait for the disk at every transition. A power cut can
+// lose the last
 // transitions. The sweeper
 // restarts the workflows that Temporal has lost (ENG-5).
 const sqlitePragmas = { journal_mode: 'wal', synchronous: 'off' };
 
-/** Starts the server. Its data stay in the part's directory. @param namespaces the namespaces; the first is the namespace of the
+/** Starts the server, which stores its data in the part's directory. @param namespaces the namespaces; the first is the namespace of the
  * environment */
 export async function startTemporal(
   namespaces: readonly [string, ...string[]],

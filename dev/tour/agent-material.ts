@@ -1,9 +1,12 @@
-/** Creates an agent from a PDF in the club's library and a lesson. Both are indexed, and a delivery opens the agent to a student. */
+/**
+ * Creates an agent whose material is a PDF in the club's library and a lesson. Both are indexed, and a delivery gives a student access to
+ * the agent.
+ */
 import { Problem } from '../problem.ts';
 import { harbourHandbook } from './handbook.ts';
 import { requireOk, until, type Asker, type Club, type Scene } from './scene.ts';
 
-/** @returns the id of the agent in the addresses of the classroom */
+/** @returns the public id of the agent, which the addresses of the classroom contain */
 export async function agentWithMaterial(scene: Scene, club: Club, { studentId }: Asker): Promise<string> {
   const administrator = scene.client(club.token);
   const params = { path: { clubId: club.clubId } };

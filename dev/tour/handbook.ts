@@ -21,7 +21,7 @@ const pages = [
   },
 ] as const;
 
-/** The student's question, and the page that answers it. */
+/** The question of the student, and the page of the handbook that answers the question. */
 export const question = 'How thick must the mooring lines of a boat of twelve metres be?';
 export const answeringPage = 3;
 

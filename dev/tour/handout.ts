@@ -1,9 +1,12 @@
-/** A picture goes into the library, is replaced by a better one, and is published. Then everyone can open it at a permanent address. */
+/**
+ * Scene: a picture is uploaded to the library, is replaced by a better picture, and is made public. After that, everyone can open the
+ * picture at a permanent address.
+ */
 import { Problem } from '../problem.ts';
 import { requireOk, until, type Club, type Scene } from './scene.ts';
 import { uploadToLibrary } from './upload.ts';
 
-/** The smallest picture there is. */
+/** The smallest possible picture. */
 export const picture = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
   'base64',

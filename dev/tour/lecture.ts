@@ -1,6 +1,6 @@
 /**
- * The video of a lecture is uploaded in pieces. Its connection is cut, the upload continues, a lesson shows the video, and it is
- * replaced.
+ * Scene: the video of a lecture is uploaded in pieces. The connection is cut, and the upload continues. A lesson shows the video, and then
+ * the video is replaced.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BufferTarget, EncodedPacket, EncodedVideoPacketSource, Mp4OutputFormat, Output } from 'mediabunny';
@@ -51,14 +51,14 @@ export async function lectureIsUploaded(scene: Scene, club: Club, lessonId: stri
     const { data, error } = await quiet.POST('/v1/clubs/{clubId}/media/{mediaId}/replace', { params, body });
     if (error && error.error.code !== 'media_mismatch')
       throw new Problem(`The video was not replaced: ${error.error.code}.`);
-    if (error) await sleep(500); // one of the two videos is being processed
+    if (error) await sleep(500); // one of the two videos is still being processed
     return data?.data;
   });
   if (seconds !== 7) throw new Problem('The lesson does not show the second take.');
   scene.tell('lecture.replaced', { title: places[0]?.title ?? '', seconds });
 }
 
-/** Uploads half of the video, and then the other half with another token. @returns the file's id once it is ready */
+/** Uploads half of the video, and then the other half with a second session token. @returns the file's id once it is ready */
 async function uploadInPieces(scene: Scene, { clubId, token }: Club, name: string, video: Buffer): Promise<string> {
   const administrator = scene.client(token);
   const { data: file, upload } = requireOk(
@@ -91,7 +91,7 @@ async function uploadInPieces(scene: Scene, { clubId, token }: Club, name: strin
   };
   await send(upload.headers, 0, Math.floor(video.length / 2));
 
-  // Continues like another browser after a broken connection. That browser knows only the file's id.
+  // Continues the upload after a broken connection, like a second browser that knows only the file's id.
   const { upload: renewed } = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/media/{mediaId}/upload', { params }),
   );

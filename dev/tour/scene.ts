@@ -1,4 +1,4 @@
-/** Functions that all scenes of the tour share: the club, and functions to call, to wait and to print. */
+/** Code that all scenes of the tour share: the club, and functions that call the API, wait and print. */
 import { defaultLanguage, type OfferedLanguage } from '../../domain/language/languages.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { workflowIdOf, type WorkflowType } from '../../platform/engine/workflow-types.ts';
@@ -22,7 +22,7 @@ export interface Scene {
   readonly begin: <Key extends TourKey>(number: number, key: Key, ...values: ValuesOf<Key>) => void;
   /** Prints a sentence. */
   readonly tell: <Key extends TourKey>(key: Key, ...values: ValuesOf<Key>) => void;
-  /** Prints a sentence, a colon, and a detail such as a link. The detail is printed unchanged, so that a person can copy it. */
+  /** Prints a sentence, a colon, and a detail such as a link. The detail stays unchanged, so that a person can copy it. */
   readonly show: <Key extends TourKey>(detail: string, key: Key, ...values: ValuesOf<Key>) => void;
   /**
    * The receiver of webhooks in the tour. `/hooks/club` refuses its first request. `/hooks/shaky` refuses every request while `isBroken` is
@@ -31,13 +31,13 @@ export interface Scene {
   readonly receiver: Receiver;
   isBroken: boolean;
   readonly mailbox: Mailbox;
-  /** A client that prints each call. */
+  /** A client of the API that prints each call. */
   client(token?: string): ContractClient;
-  /** A client that prints nothing. */
+  /** A client of the API that prints nothing. */
   quietClient(token?: string): ContractClient;
 }
 
-/** A club of the tour, and a session of its owner. */
+/** A club of the tour, and a session of the club's owner. */
 export interface Club {
   readonly clubId: string;
   readonly token: string;
@@ -102,7 +102,7 @@ export function tellAttempt(
 
 interface Mailbox {
   linkTo(message: Message): string;
-  /** @param isMeant selects a mail by its subject; any mail matches if absent */
+  /** @param isMeant decides by the subject whether a mail is the awaited mail; if absent, any mail is */
   waitFor(to: string, isMeant?: (subject: string) => boolean): Promise<Message>;
   /** @returns the source of the mail, with its attachments */
   sourceOf(message: Message): Promise<string>;
@@ -135,8 +135,8 @@ export function tokenIn(message: Message): string {
 }
 
 /**
- * A fetch that prints each request and its answer. It waits if the rate limit requires it, for example after several starts within a
- * minute.
+ * A version of `fetch` that prints each request and its answer. It waits if a rate limit requires this, for example after several starts of
+ * the tour within a minute.
  */
 function announced(say: Say, words: TourWords): (request: Request) => Promise<Response> {
   return async (request) => {
@@ -164,7 +164,7 @@ export function requireOk<T>(result: {
   );
 }
 
-/** Calls `look` every 100 ms until it returns a result. */
+/** Calls the function `look` every 100 ms until it returns a result. */
 export async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
   const deadline = Date.now() + patienceMs;
   for (;;) {

@@ -1,7 +1,8 @@
 /**
  * The tour plays these scenes through the API: - A student signs up. The sign-up becomes a signed HTTPS delivery that the receiver refuses.
  * The delivery waits in a durable timer, is tried again and is accepted. - An endpoint with repeated failures is throttled and recovers;
- * its secret is rotated. - A sale becomes access, a completed course and a certificate that verifies. - A campaign is mailed, and one
+ * its secret is rotated. - A sale gives access to a course. The student completes the course and gets a certificate that everyone can
+ * verify. - A campaign is mailed, and one
  * student unsubscribes. - An automation sends an e-mail, waits and adds a tag. - An agent answers from a PDF, and cites its page. - A sale
  * opens a folder, a space and an hour with a mentor. The tour narrates in the language of the club, with links to further details.
  */
@@ -24,7 +25,7 @@ import type { TourKey } from './words/words.ts';
 export interface TourOptions {
   /** The environment of API and worker. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** An authority that the worker trusts (EGRESS_EXTRA_CA_FILE). */
+  /** A certificate authority that the worker trusts (EGRESS_EXTRA_CA_FILE). */
   readonly authority: Authority;
   /** The language of the club, its people, and the narration; English if absent. */
   readonly language?: OfferedLanguage;

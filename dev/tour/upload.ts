@@ -22,7 +22,7 @@ export async function uploadToLibrary(scene: Scene, club: Club, { name, mime, by
 }
 
 /**
- * @param club the club, with the session that has reserved the file
+ * @param club the club, with the same session that reserved the file
  * @returns the file's id, once it is ready
  * @throws Problem if the file fails
  */

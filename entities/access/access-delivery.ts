@@ -1,6 +1,6 @@
 /**
- * A product entitlement that a club sells or grants. It opens one thing: a course (in a cohort or in none), an AI agent, a repository or a
- * space. Not to be confused with a *webhook* delivery.
+ * A product entitlement that a club sells or grants. It opens one record: a course (with or without a cohort), an AI agent, a repository or
+ * a space. A *webhook* delivery is something else.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -30,7 +30,7 @@ export class AccessDelivery {
   @Column({ type: 'text' })
   name: string;
 
-  /** The kind of the opened record. Each kind has its own column below. */
+  /** The kind of the record that the delivery opens. Each kind has its own column below. */
   @Column({ type: 'text' })
   kind: DeliveryKind;
 
@@ -54,11 +54,11 @@ export class AccessDelivery {
   @Index('access_deliveries_cohort')
   cohortId: string | null;
 
-  /** Whether the delivery is granted at each sign-up. */
+  /** Whether each student who signs up gets the delivery. */
   @Column({ type: 'boolean', default: false })
   free: boolean;
 
-  /** The length of access from its beginning, in days. Null if the access has no end. */
+  /** The duration of a student's access in days, from the beginning of the access. Null if the access has no end. */
   @Column({ type: 'integer', nullable: true })
   accessDays: number | null;
 

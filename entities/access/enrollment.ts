@@ -1,6 +1,6 @@
 /**
- * A student's access to a delivery, because of one cause. Each sale has its own row. For all other causes together, a student has at most
- * one current row for each delivery.
+ * A student's access to a delivery, and the cause of this access. Each sale writes its own row. All other causes share one row: for them, a
+ * student has at most one current row for each delivery.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -57,7 +57,7 @@ export class Enrollment {
   @Column({ type: 'text' })
   source: EnrollmentSource;
 
-  /** The purchase or the subscription that caused the enrollment. */
+  /** The purchase or the subscription that is the cause of the enrollment. */
   @Column({ type: 'uuid', nullable: true })
   originId: string | null;
 

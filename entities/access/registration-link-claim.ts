@@ -13,7 +13,7 @@ export class RegistrationLinkClaim {
   @Index('registration_link_claims_student')
   studentId: string;
 
-  /** The deliveries of the link at the time of the claim. A repeated claim gets the same answer. */
+  /** The deliveries of the link at the time of the claim. If the student claims the link again, the answer contains the same deliveries. */
   @Column({ type: 'uuid', array: true })
   deliveryIds: string[];
 

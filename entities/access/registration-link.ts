@@ -15,7 +15,7 @@ export class RegistrationLink {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** The code as it was chosen. The case of letters does not matter in comparisons. */
+  /** The code of the link, as it was chosen. Codes are compared without the case of letters. */
   @Column({ type: 'text' })
   code: string;
 

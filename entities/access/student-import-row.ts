@@ -15,7 +15,7 @@ export class StudentImportRow {
   @PrimaryColumn({ type: 'uuid' })
   importId: string;
 
-  /** The number of the row as in a spreadsheet: the header line is row 1, and empty lines count. */
+  /** The number of the row, counted as in a spreadsheet: the header line is row 1, and empty lines count, too. */
   @PrimaryColumn({ type: 'integer' })
   row: number;
 
@@ -25,7 +25,7 @@ export class StudentImportRow {
   @Column({ type: 'text', nullable: true })
   code: RowCode | null;
 
-  /** The column that the code is about. */
+  /** The column of the file to which the error code refers. */
   @Column({ type: 'text', nullable: true })
   columnName: ImportColumn | null;
 

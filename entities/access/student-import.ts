@@ -25,7 +25,7 @@ export class StudentImport {
   @Column({ type: 'text', nullable: true })
   fileName: string | null;
 
-  /** The deliveries that each student of the file is granted. */
+  /** The deliveries that the import grants to each student of the file. */
   @Column({ type: 'uuid', array: true })
   deliveryIds: string[];
 
@@ -37,7 +37,7 @@ export class StudentImport {
   @Column({ type: 'jsonb' })
   format: FileFormat;
 
-  /** Columns of the file that the import does not know. */
+  /** The columns of the file that the import does not use, because it does not know their names. */
   @Column({ type: 'text', array: true })
   ignoredColumns: string[];
 
@@ -70,7 +70,8 @@ export class StudentImport {
   error: ImportError | null;
 
   /**
-   * The latest time at which the import's workflow must look at the import. Null if no work remains. The removal of the file is also work.
+   * The time by which the import's workflow must check the import again. Null if no work remains. The removal of the file counts as work,
+   * too.
    */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;

@@ -15,7 +15,7 @@ export const enrollmentSources = [
 ] as const;
 export type EnrollmentSource = (typeof enrollmentSources)[number];
 
-/** The sources of enrollments whose origin is a sale. */
+/** The causes of enrollments that result from a sale. */
 export const saleSources = ['purchase', 'subscription'] as const satisfies readonly EnrollmentSource[];
 
 export const revocationReasons = ['refund', 'cancellation', 'revocation', 'removal'] as const;
@@ -60,12 +60,12 @@ export type RowCode =
   | 'limit_reached'
   | 'student_removed';
 
-/** The format of all rows, from the header line of an imported file. */
+/** The format of all rows of an imported file, as its header line states it. */
 export interface FileFormat {
   delimiter: string;
   /** The number of columns of a row. */
   columns: number;
-  /** The indexes of the columns that are read, from 0. */
+  /** The indexes of the columns that the import reads, from 0. */
   email: number;
   name: number;
 }

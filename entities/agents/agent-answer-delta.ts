@@ -1,4 +1,4 @@
-/** The log of an answer's text. Each entry begins at the end of the previous entry, so gaps and repeats are impossible. */
+/** An entry in the log of an answer's text. Each entry begins where the previous entry ends, so gaps and repetitions are impossible. */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { AgentAnswer } from './agent-answer.ts';
@@ -9,7 +9,7 @@ export class AgentAnswerDelta {
   @PrimaryColumn({ type: 'uuid' })
   answerId: string;
 
-  /** The number of characters (code points) of the answer before this entry. */
+  /** The length of the answer before this entry, in characters (code points). */
   @PrimaryColumn({ type: 'integer' })
   startsAt: number;
 

@@ -1,6 +1,6 @@
 /**
- * An answer to a question. The run `agent-answer/<question id>` produces the answer. `begun_at` is set once. The run may call the model
- * again while `begun_at` is null. The run never calls the model again after `begun_at` is set.
+ * An answer to a question. The run `agent-answer/<question id>` produces the answer. `begun_at` is set only once. While it is null, the run
+ * may call the model again. After that, the run never calls the model again.
  */
 import { Check, Column, Entity, Index, ManyToOne, OneToOne, JoinColumn, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -49,11 +49,11 @@ export class AgentAnswer {
   @Column({ type: 'text', nullable: true })
   errorCode: string | null;
 
-  /** The name of the model that is called. */
+  /** The name of the model that produces the answer. */
   @Column({ type: 'text' })
   model: string;
 
-  /** The size cap in tokens, from the agent's settings at the time of the question. */
+  /** The maximum size of the answer in tokens, from the agent's settings at the time of the question. */
   @Column({ type: 'integer' })
   maxTokens: number;
 
@@ -68,7 +68,7 @@ export class AgentAnswer {
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 
-  /** The latest time at which the answer's workflow must look at the answer. */
+  /** The time by which the answer's workflow must check the answer again. */
   @Column({ type: 'timestamptz' })
   looksAt: Date;
 
@@ -78,7 +78,7 @@ export class AgentAnswer {
   @Column({ type: 'timestamptz', nullable: true })
   completedAt: Date | null;
 
-  /** The time at which the log was removed. The content has all words of the log. */
+  /** The time at which the log of deltas was removed. The answer's content has all words of the log. */
   @Column({ type: 'timestamptz', nullable: true })
   logFoldedAt: Date | null;
 

@@ -31,7 +31,7 @@ export class AgentCall {
   @Column({ type: 'text', nullable: true })
   errorCode: string | null;
 
-  /** The model's own id of the request, for questions to its operators. */
+  /** The id that the model's service gave the request. It is needed for questions to the operators of that service. */
   @Column({ type: 'text', nullable: true })
   requestId: string | null;
 

@@ -1,5 +1,6 @@
 /**
- * The amount of a club's AI budget that one answer uses. The amount is reserved when the question is asked, and is settled once. Amounts
+ * The amount of a club's AI budget that one answer uses. The amount is reserved when the question is asked. When the answer ends, the
+ * actual cost replaces it, once. Amounts
  * are millionths of a US dollar.
  */
 import { Check, Column, Entity, Index, OneToOne, JoinColumn, PrimaryColumn } from 'typeorm';
@@ -25,7 +26,7 @@ export class AgentCharge {
   @Column({ type: 'date' })
   month: string;
 
-  /** The highest likely cost of the answer. */
+  /** The reserved amount: the highest likely cost of the answer. */
   @Column({ type: 'bigint' })
   reservedMicros: string;
 

@@ -1,4 +1,4 @@
-/** A citation in an answer. If the source leaves the index, the words stay and the link is lost. */
+/** A citation in an answer. If its source is removed from the index, the citation keeps its words and loses its link to the source. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { SourceKind } from '../knowledge/values.ts';

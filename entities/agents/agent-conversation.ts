@@ -1,4 +1,7 @@
-/** A student's conversation with an agent. The row of a deleted conversation stays without words, because its questions still count. */
+/**
+ * A student's conversation with an agent. The row of a deleted conversation stays without its text, because its questions still count for
+ * the limits.
+ */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';

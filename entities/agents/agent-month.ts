@@ -1,4 +1,4 @@
-/** An agent's questions, tokens and cost in a month of its club's time zone. The row stays even if conversations are deleted. */
+/** An agent's questions, tokens and cost in a month of its club's time zone. The row stays unchanged even if conversations are deleted. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Agent } from './agent.ts';
@@ -32,7 +32,7 @@ export class AgentMonth {
   @Column({ type: 'integer', default: 0 })
   failed: number;
 
-  /** The tokens of the charged calls, as the model counts them. */
+  /** The number of tokens of the charged calls, as the model counts tokens. */
   @Column({ type: 'bigint', default: 0 })
   inputTokens: string;
 

@@ -1,4 +1,4 @@
-/** A picture of a question. */
+/** A picture that a student attached to a question. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Media } from '../media/media.ts';

@@ -1,6 +1,6 @@
 /**
- * An accepted question. The client chooses its id, which can be used once. The row stays after its words are deleted, because the question
- * still counts.
+ * An accepted question. The client chooses the id of the question, and each id can be used once. The row stays after its text is deleted,
+ * because the question still counts for the limits.
  */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';

@@ -32,7 +32,7 @@ export class Agent {
   @Column({ type: 'text', default: '' })
   instructions: string;
 
-  /** The model of the agent. Null if the agent uses the environment's model. */
+  /** The model of the agent. Null if the agent uses the default model of the installation. */
   @Column({ type: 'text', nullable: true })
   model: string | null;
 
@@ -43,7 +43,7 @@ export class Agent {
   @Column({ type: 'integer' })
   dailyLimit: number;
 
-  /** The size cap of an answer, in tokens of the model. */
+  /** The maximum size of an answer, in tokens of the model. */
   @Column({ type: 'integer' })
   answerMaxTokens: number;
 

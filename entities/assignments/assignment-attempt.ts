@@ -12,7 +12,10 @@ export class AssignmentAttempt {
   @Column({ type: 'uuid' })
   submissionId: string;
 
-  /** The number of the attempt, from 1, in the order of sending. A withdrawn attempt leaves a gap. */
+  /**
+   * The number of the attempt, from 1, in the order in which the student sent the attempts. A withdrawn attempt leaves a gap in the
+   * numbers.
+   */
   @Column({ type: 'integer' })
   number: number;
 

@@ -1,4 +1,4 @@
-/** An administrator's review of an attempt. Each attempt has at most one. */
+/** An administrator's review of an attempt. Each attempt has at most one review. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Administrator } from '../identity/administrator.ts';
@@ -20,7 +20,7 @@ export class AssignmentReview {
   @Column({ type: 'text' })
   outcome: ReviewOutcome;
 
-  /** The comment for the student. It is required if changes are requested. */
+  /** The comment for the student. It is required if the review requests changes. */
   @Column({ type: 'text', nullable: true })
   comment: string | null;
 

@@ -1,6 +1,6 @@
 /**
- * A student's submission for an assignment, with all attempts. Each student has at most one row per assignment. The row is deleted with its
- * student.
+ * A student's submission for an assignment, with all attempts. Each student has at most one row per assignment. The row is deleted when the
+ * student is removed.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -34,11 +34,14 @@ export class AssignmentSubmission {
   @Column({ type: 'text' })
   status: SubmissionStatus;
 
-  /** The highest number of any attempt. A number is never used again, so that a review cannot refer to another attempt. */
+  /**
+   * The highest number that any attempt has had. A number is never used for a second attempt, so that a review cannot refer to the wrong
+   * attempt.
+   */
   @Column({ type: 'integer' })
   lastNumber: number;
 
-  /** The deadline that was in force when the work was first sent. Null if the assignment had no deadline. */
+  /** The deadline at the time when the student first sent the work. Null if the assignment had no deadline at that time. */
   @Column({ type: 'timestamptz', nullable: true })
   dueAt: Date | null;
 

@@ -1,4 +1,4 @@
-/** A block of a lesson in which students hand in work. After a removal its row stays for existing submissions (ASG-5). */
+/** A block of a lesson in which students hand in work. After the block is removed, its row stays for the existing submissions (ASG-5). */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -31,11 +31,11 @@ export class Assignment {
   @Column({ type: 'integer' })
   position: number;
 
-  /** Work that is first sent after this time is late. */
+  /** The deadline. If a student first sends the work after this time, the work is late. */
   @Column({ type: 'timestamptz', nullable: true })
   dueAt: Date | null;
 
-  /** The time from which no work is accepted. */
+  /** The time from which work is no longer accepted. */
   @Column({ type: 'timestamptz', nullable: true })
   closesAt: Date | null;
 

@@ -1,4 +1,4 @@
-/** A waiting run whose condition depends on the number of a course's lessons. */
+/** A waiting run with a condition that depends on the number of lessons in a course. */
 import { Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { AutomationRun } from './automation-run.ts';

@@ -1,4 +1,4 @@
-/** A step on the path of a run, with its times and its outcome. A run passes a step once. */
+/** A step that a run has reached, with its times and its outcome. A run reaches each step only once. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { AutomationRun } from './automation-run.ts';
@@ -22,14 +22,14 @@ export class AutomationRunStep {
   @Column({ type: 'timestamptz' })
   enteredAt: Date;
 
-  /** The latest end of the wait at the step. */
+  /** The time at which the wait at the step ends at the latest. */
   @Column({ type: 'timestamptz', nullable: true })
   deadline: Date | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   leftAt: Date | null;
 
-  /** The outcome in the interpreter's terms, such as `sent`, `then` or `time_over`. Null before the step is completed. */
+  /** The outcome, in the words of the automation interpreter, such as `sent`, `then` or `time_over`. Null before the step is completed. */
   @Column({ type: 'text', nullable: true })
   outcome: string | null;
 

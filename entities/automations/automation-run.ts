@@ -1,6 +1,6 @@
 /**
- * One student's way through one version of an automation. The row is never deleted, because its keys make sure that one fact does not start
- * the run twice. The row stores the current step and the end of the wait. The workflow itself stores nothing and only waits.
+ * One student's way through one version of an automation. The row is never deleted, because its unique keys prevent one fact from starting
+ * two runs. The row stores the current step and the end of the wait. The workflow itself stores nothing and only waits.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -78,15 +78,18 @@ export class AutomationRun {
   @Column({ type: 'uuid' })
   causeId: string;
 
-  /** The reentry rule of the run's version. The keys of the run depend on this rule. */
+  /** The reentry rule of the version that the run uses. The unique keys of the run depend on this rule. */
   @Column({ type: 'text' })
   reentry: Reentry;
 
-  /** The priority of the fact that started the run. */
+  /** The priority of the run, which is the priority of the fact that started it. */
   @Column({ type: 'smallint', default: 1 })
   priority: Priority;
 
-  /** The access that the fact named, for `exit_on_access_lost`. Null if any access counts. */
+  /**
+   * The access that the starting fact named. If `exit_on_access_lost` is set, the loss of this access ends the run. Null if any access
+   * counts.
+   */
   @Column({ type: 'text', nullable: true })
   accessKind: AccessKind | null;
 
@@ -113,15 +116,15 @@ export class AutomationRun {
   @Column({ type: 'boolean', default: false })
   waiting: boolean;
 
-  /** Types of facts that make a waiting run look again. */
+  /** The types of facts that make a waiting run check its conditions again. */
   @Column({ type: 'text', array: true, default: [] })
   watches: string[];
 
-  /** The time of the run's next look. Null while the automation is paused, and after the end of the run. */
+  /** The time at which the run next checks its state. Null while the automation is paused, and after the end of the run. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 
-  /** The time since which the pause of the automation holds the run. */
+  /** The time from which the pause of the automation has stopped the run. */
   @Column({ type: 'timestamptz', nullable: true })
   parkedAt: Date | null;
 

@@ -1,4 +1,7 @@
-/** The change of a step's tallies by one statement. Triggers only add rows, so that runs never wait for one another. */
+/**
+ * The amount by which one statement changed the tallies of a step. Triggers only add rows to this table, so that runs never wait for one
+ * another.
+ */
 import { Column, Entity, Generated, PrimaryColumn } from 'typeorm';
 
 @Entity('automation_step_changes')

@@ -1,4 +1,4 @@
-/** The number of runs that entered and left a step of a version, and the results of its e-mails. */
+/** The counts of one step of a version: the runs that entered and left the step, and the results of its e-mails. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /** A count is exact only together with the changes that are not rolled up yet (AutomationStepChange). One statement must read both. */

@@ -1,4 +1,4 @@
-/** A published definition of an automation. It never changes, because runs are pinned to it. */
+/** A published definition of an automation. It never changes, because each run follows one version to its end. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { oneOf } from '../one-of.ts';
@@ -24,7 +24,7 @@ export class AutomationVersion {
   number: number;
 
   /**
-   * The version of the rules by which the definition must be read. If a release changes the meaning of definitions, it uses a new number.
+   * The version of the rules by which the definition must be read. A release that changes the meaning of definitions uses a new number.
    */
   @Column({ type: 'smallint', default: 1 })
   language: number;

@@ -1,4 +1,7 @@
-/** An automation: a series of steps that happen automatically to a student. It has a draft, and may have a published version. */
+/**
+ * An automation: a series of steps that the service carries out automatically for a student. It has a draft, and may have a published
+ * version.
+ */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -31,7 +34,7 @@ export class Automation {
   @Column({ type: 'jsonb' })
   draft: object;
 
-  /** The revision of name and draft. Each change increases the revision (AUTO-8). */
+  /** The revision of the name and the draft. Each change of either increases the revision (AUTO-8). */
   @Column({ type: 'integer', default: 1 })
   revision: number;
 
@@ -39,19 +42,19 @@ export class Automation {
   @Column({ type: 'uuid', nullable: true })
   publishedId: string | null;
 
-  /** The number of versions, which is also the number of the last version. */
+  /** The number of published versions. It is also the number of the last version. */
   @Column({ type: 'integer', default: 0 })
   versionCount: number;
 
-  /** The kind of the trigger of the published version. */
+  /** The kind of trigger that the published version has. */
   @Column({ type: 'text', nullable: true })
   triggerKind: TriggerKind | null;
 
-  /** The time at which the automation's gate next looks at the runs that it holds back. Null if the gate holds back no run. */
+  /** The time at which the automation's gate next checks the runs that it holds back. Null if the gate holds back no run. */
   @Column({ type: 'timestamptz', nullable: true })
   gateLooksAt: Date | null;
 
-  /** The number of runs that the gate releases next. */
+  /** The number of runs that the gate releases at its next check. */
   @Column({ type: 'smallint', default: 1 })
   gatePage: number;
 

@@ -3,7 +3,7 @@
 export const automationStatuses = ['draft', 'active', 'paused', 'archived'] as const;
 export type AutomationStatus = (typeof automationStatuses)[number];
 
-/** The triggers of a run: an event type, with an underscore for its dot, or an administrator (DEC-44). */
+/** The triggers that start a run: an event type, with an underscore instead of its dot, or an administrator (DEC-44). */
 export const triggerKinds = [
   'student_created',
   'access_granted',
@@ -28,11 +28,11 @@ export type Reentry = (typeof reentries)[number];
 export const runStatuses = ['active', 'completed', 'exited', 'failed'] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
-/** The reasons for which a run ended before its last step. */
+/** The reasons why a run ended before its last step. */
 export const exitReasons = ['exit_step', 'exit_when', 'access_lost', 'archived', 'by_hand', 'student_removed'] as const;
 export type ExitReason = (typeof exitReasons)[number];
 
-/** The kinds of records that a definition or a run can name. */
+/** The kinds of records to which a definition or a run can refer. */
 export const referredKinds = ['delivery', 'cohort', 'product', 'tag', 'lesson', 'course', 'level'] as const;
 export type ReferredKind = (typeof referredKinds)[number];
 

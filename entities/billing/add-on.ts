@@ -30,7 +30,7 @@ export class AddOn {
   @Column({ type: 'integer' })
   quantity: number;
 
-  /** The addition to the allowance, in the resource's unit, as it was at the sale. */
+  /** The amount by which the add-on increases the allowance, in the unit of the resource, as it was at the sale. */
   @Column({ type: 'bigint' })
   adds: string;
 
@@ -44,7 +44,10 @@ export class AddOn {
   @Column({ type: 'text' })
   status: AddOnStatus;
 
-  /** The processor's customer and payment method. Fixed before the first attempt, so that every repetition is identical. */
+  /**
+   * The processor's customer and payment method. They are fixed before the first attempt, so that every repeated attempt sends identical
+   * data.
+   */
   @Column({ type: 'text' })
   customerId: string;
 

@@ -1,4 +1,6 @@
-/** An event of the payment processor, unique by its id: its data about a club's plan, and its outcome. */
+/**
+ * An event of the payment processor, unique by its id. The row stores the event's data about a club's plan, and the outcome of the event.
+ */
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { eventOutcomes, type EventOutcome, type PlanName, type PlanStatus } from './values.ts';
 import { oneOf } from '../one-of.ts';
@@ -23,7 +25,7 @@ export class BillingEvent {
   @Column({ type: 'text' })
   type: string;
 
-  /** The time of the processor's clock, in whole seconds. Events count in this order. */
+  /** The time of the event by the processor's clock, in whole seconds. Events are applied in the order of this time. */
   @Column({ type: 'timestamptz' })
   created: Date;
 

@@ -1,4 +1,4 @@
-/** A club whose plan has gained or lost features. Upkeep adjusts the club's data and deletes the row (MED-10). */
+/** A club whose plan has gained or lost features. The upkeep then adjusts the club's data and deletes the row (MED-10). */
 import { Column, Entity, Index, JoinColumn, OneToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

@@ -1,4 +1,4 @@
-/** The plan that a club has subscribed to, from the processor's notices. A club without a row has the default plan. */
+/** The plan to which a club has subscribed, according to the processor's notices. A club without a row has the default plan. */
 import { Check, Column, Entity, Index, OneToOne, JoinColumn, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { planStatuses, planNames, type PlanName, type PlanStatus } from './values.ts';
@@ -19,7 +19,7 @@ export class ClubPlan {
   @Column({ type: 'text' })
   status: PlanStatus;
 
-  /** The processor's id of the club. No event can name another club's customer. */
+  /** The processor's customer id of the club. An event cannot change this club if it names the customer of a different club. */
   @Column({ type: 'text', nullable: true })
   customerId: string | null;
 
@@ -29,7 +29,7 @@ export class ClubPlan {
   @Column({ type: 'timestamptz', nullable: true })
   currentPeriodEnd: Date | null;
 
-  /** The processor's time of the last event that the plan follows. Null before the first event. */
+  /** The time of the last event that changed the plan, by the processor's clock. Null before the first event. */
   @Column({ type: 'timestamptz', nullable: true })
   changedAt: Date | null;
 

@@ -1,4 +1,7 @@
-/** The change of a club's student count by students who left. Triggers only add rows, so that no removal waits for another. */
+/**
+ * The amount by which a club's student count falls because students left. Triggers only add rows to this table, so that removals never wait
+ * for one another.
+ */
 import { Column, Entity, Generated, PrimaryColumn } from 'typeorm';
 
 @Entity('club_student_changes')

@@ -6,7 +6,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
  * The row has no foreign key to the club. When a club is removed, its students are still counted down in this table. A transaction that
- * adds students locks the row until the commit.
+ * adds students locks the row until it commits.
  */
 @Entity('club_student_counts')
 export class ClubStudentCount {

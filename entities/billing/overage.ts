@@ -1,4 +1,7 @@
-/** The highest excess of a club over an allowance that bills overage, in one month, in the resource's unit. */
+/**
+ * The highest amount by which a club exceeded an allowance in one month, in the unit of the resource. Only allowances with billed overage
+ * have rows.
+ */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { resources, type Resource } from './values.ts';

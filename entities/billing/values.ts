@@ -18,7 +18,7 @@ export const addOnKinds = ['storage', 'ai_budget', 'students'] as const;
 export type AddOnKind = (typeof addOnKinds)[number];
 
 /**
- * A package of AI budget counts only for the month of its payment, in the club's time zone. Packages of other kinds do not end with the
+ * A package of AI budget counts only for the month of its payment, in the club's time zone. Packages of other resources do not end with the
  * month.
  */
 export const addOnStatuses = ['pending', 'active', 'failed'] as const;
@@ -27,7 +27,7 @@ export type AddOnStatus = (typeof addOnStatuses)[number];
 /** The outcomes of a billing event: it was applied, or the reason why it was not applied. */
 export const eventOutcomes = [
   'applied',
-  /** Later events have already decided the plan. */
+  /** An event with a later time has already decided the plan. */
   'outdated',
   /** The event does not affect a plan. */
   'ignored',
@@ -37,5 +37,5 @@ export const eventOutcomes = [
 ] as const;
 export type EventOutcome = (typeof eventOutcomes)[number];
 
-/** The outcomes of events that count for the club's plan. */
+/** The outcomes of those events that the club's plan follows. */
 export const followedOutcomes = ['applied', 'outdated'] as const satisfies readonly EventOutcome[];

@@ -33,11 +33,11 @@ export class Campaign {
   @Column({ type: 'jsonb' })
   content: object;
 
-  /** The condition that recipients must meet, in the form of the contract. */
+  /** The condition that every recipient must meet, in the form of the contract. */
   @Column({ type: 'jsonb' })
   audience: object;
 
-  /** The minutes of the club's day at which sending begins and stops. Null for the whole day. */
+  /** The times of the club's day at which sending begins and stops, in minutes from midnight. Null if the campaign may send all day. */
   @Column({ type: 'smallint', nullable: true })
   windowFrom: number | null;
 
@@ -63,7 +63,7 @@ export class Campaign {
   @Column({ type: 'integer', default: 0 })
   recipients: number;
 
-  /** The time at which the last recipient was settled or the campaign was canceled. */
+  /** The time at which the last recipient got a final status, or the campaign was canceled. */
   @Column({ type: 'timestamptz', nullable: true })
   endedAt: Date | null;
 
@@ -71,15 +71,18 @@ export class Campaign {
   @Column({ type: 'integer', default: 0 })
   refusals: number;
 
-  /** The number of mails sent when the campaign was resumed after too many bounces or complaints. Only later mails count for the rates. */
+  /**
+   * The number of mails that the campaign had sent when it was resumed after too many bounces or complaints. Only later mails count for the
+   * rates of bounces and complaints.
+   */
   @Column({ type: 'integer', default: 0 })
   judgedSent: number;
 
-  /** The number of hard bounces when the campaign was resumed. */
+  /** The number of hard bounces at the time when the campaign was resumed. */
   @Column({ type: 'integer', default: 0 })
   judgedBounced: number;
 
-  /** The number of complaints when the campaign was resumed. */
+  /** The number of complaints at the time when the campaign was resumed. */
   @Column({ type: 'integer', default: 0 })
   judgedComplained: number;
 
@@ -91,7 +94,7 @@ export class Campaign {
   @Column({ type: 'timestamptz', nullable: true })
   rowsRemovedAt: Date | null;
 
-  /** The time at which the campaign's run next looks at the campaign. Null if no work is due. */
+  /** The time at which the campaign's run next checks the campaign. Null if no work is due. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 

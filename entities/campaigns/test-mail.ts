@@ -21,14 +21,14 @@ export class TestMail {
   @Column({ type: 'uuid' })
   campaignId: string;
 
-  /** The recipient, at the address of the account. */
+  /** The recipient, who gets the mail at the address of the account. */
   @Column({ type: 'uuid' })
   administratorId: string;
 
   @Column({ type: 'text', default: 'pending' })
   status: MailStatus;
 
-  /** The reason of the outcome: a code, or the server's reply without addresses. */
+  /** The reason for the outcome: a code, or the mail server's reply without addresses. */
   @Column({ type: 'text', nullable: true })
   lastError: string | null;
 

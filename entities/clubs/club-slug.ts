@@ -1,4 +1,7 @@
-/** A slug of a club: its current slug, or a former slug for some time. Triggers of `clubs` write the row for a new club. */
+/**
+ * A slug of a club: the current slug, or a former slug, which the club keeps for some time. Triggers of the table `clubs` write the row of
+ * a new club.
+ */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from './club.ts';

@@ -15,11 +15,13 @@ export class Club {
   @Column({ type: 'text' })
   name: string;
 
-  /** Part of the classroom's host name. Unique among all clubs. */
+  /** The slug, which is a part of the classroom's host name. It is unique among all clubs. */
   @Column({ type: 'text', unique: true })
   slug: string;
 
-  /** The IANA name of the club's time zone. It defines the month of the AI budget and the local time of waits. */
+  /**
+   * The IANA name of the club's time zone. This zone decides when the month of the AI budget begins, and the local time at which waits end.
+   */
   @Column({ type: 'text', default: 'UTC' })
   timeZone: string;
 
@@ -31,13 +33,13 @@ export class Club {
   language: Language;
 
   /**
-   * The club's own monthly limit for the cost of its agents, in cents (US dollars), below the budget of its plan. Null if the club uses the
-   * whole budget.
+   * The monthly limit that the club has chosen for the cost of its agents, in cents (US dollars). It is below the budget of the plan. Null
+   * if the club uses the whole budget.
    */
   @Column({ type: 'integer', nullable: true })
   aiMonthlyLimit: number | null;
 
-  /** The plan that a club has from its creation until billing sets another plan (DEC-20). */
+  /** The plan that a club gets at its creation. It applies until billing sets a different plan (DEC-20). */
   @Column({ type: 'text', default: 'professional' })
   openingPlan: PlanName;
 

@@ -15,7 +15,7 @@ export class Invitation {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** Case-folded. The row is deleted when the invitation is accepted or revoked. */
+  /** The e-mail address, case-folded. The row is deleted when the invitation is accepted or revoked. */
   @Column({ type: 'text' })
   email: string;
 

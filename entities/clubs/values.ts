@@ -1,6 +1,6 @@
 /** The values that columns of clubs and their members may hold. */
 
-/** The roles in a club, from the most rights to the fewest. */
+/** The roles in a club. The first role has the most rights, and the last role has the fewest. */
 export const roles = ['owner', 'admin', 'editor', 'support'] as const;
 export type Role = (typeof roles)[number];
 

@@ -28,7 +28,7 @@ export class CommunityComment {
   @Column({ type: 'uuid' })
   postId: string;
 
-  /** The comment of the post that this reply answers. That comment is not a reply itself. */
+  /** The comment that this reply answers. A reply cannot answer another reply. */
   @Column({ type: 'uuid', nullable: true })
   replyTo: string | null;
 
@@ -47,7 +47,7 @@ export class CommunityComment {
   @Column({ type: 'text', default: 'published' })
   state: WritingState;
 
-  /** The time at which the comment was hidden. Since then, only the author and administrators see it. */
+  /** The time at which the comment was hidden. After this time, only the author and administrators see the comment. */
   @Column({ type: 'timestamptz', nullable: true })
   hiddenAt: Date | null;
 

@@ -24,7 +24,7 @@ export class CommunityMembership {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** The last time at which the student joined. */
+  /** The time at which the student last joined the space. */
   @Column({ type: 'timestamptz' })
   joinedAt: Date;
 
@@ -35,7 +35,7 @@ export class CommunityMembership {
   @Column({ type: 'timestamptz', nullable: true })
   bannedAt: Date | null;
 
-  /** The time up to which the student has read the space. */
+  /** The student has read the posts of the space up to this time. */
   @Column({ type: 'timestamptz' })
   readAt: Date;
 
@@ -53,7 +53,10 @@ export class CommunityMembership {
   @Column({ type: 'boolean', default: false })
   digestLeft: boolean;
 
-  /** Whether the space's `member_count` includes this membership. It does if the student is a member and had access at the last check. */
+  /**
+   * Whether the space's `member_count` includes this membership. That is the case if the student is a member and had access at the last
+   * check.
+   */
   @Column({ type: 'boolean' })
   counted: boolean;
 

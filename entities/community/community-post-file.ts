@@ -1,4 +1,6 @@
-/** A file of a student in the student's own post. Library files in posts of administrators are stored as uses (MED-14). */
+/**
+ * A file that a student attached to a post of their own. Library files in posts of administrators are recorded as uses instead (MED-14).
+ */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Media } from '../media/media.ts';

@@ -27,7 +27,7 @@ export class CommunityPost {
   @Column({ type: 'uuid' })
   spaceId: string;
 
-  /** The post's name in classroom URLs, derived from its id. */
+  /** The name of the post in classroom URLs. It is derived from the id of the post. */
   @Column({ type: 'text' })
   publicId: string;
 
@@ -52,11 +52,11 @@ export class CommunityPost {
   @Column({ type: 'boolean', default: false })
   pinned: boolean;
 
-  /** Whether students can no longer comment. */
+  /** Whether the post is closed for further comments of students. */
   @Column({ type: 'boolean', default: false })
   locked: boolean;
 
-  /** The time at which the post was hidden. Since then, only the author and administrators see it. */
+  /** The time at which the post was hidden. After this time, only the author and administrators see the post. */
   @Column({ type: 'timestamptz', nullable: true })
   hiddenAt: Date | null;
 

@@ -8,7 +8,7 @@ import { reactionKinds, type ReactionKind } from './values.ts';
 @Entity('community_reactions')
 @Check('community_reactions_kind', oneOf('kind', reactionKinds))
 export class CommunityReaction {
-  /** The post or the comment. */
+  /** The post or the comment to which the reaction belongs. */
   @PrimaryColumn({ type: 'uuid' })
   targetId: string;
 

@@ -37,7 +37,7 @@ export class CommunitySpace {
   @Column({ type: 'boolean', default: false })
   hidden: boolean;
 
-  /** Whether students with access become members automatically. */
+  /** Whether students who get access automatically become members. */
   @Column({ type: 'boolean', default: false })
   autoJoin: boolean;
 
@@ -53,8 +53,7 @@ export class CommunitySpace {
   archivedAt: Date | null;
 
   /**
-   * A run brings the memberships of the space up to date (COMM-9). This is the time at which the run next looks at the space. Null if there
-   * is no run.
+   * A run updates the memberships of the space (COMM-9). This is the time at which the run next checks the space. Null if there is no run.
    */
   @Column({ type: 'timestamptz', nullable: true })
   fillLooksAt: Date | null;
@@ -63,7 +62,7 @@ export class CommunitySpace {
   @Column({ type: 'uuid', nullable: true })
   fillAfter: string | null;
 
-  /** An array of the transactions that were writing rows of students when the run began (ADR 31). Null before the run's first look. */
+  /** An array of the transactions that were writing rows of students when the run began (ADR 31). Null before the run's first check. */
   @Column({ type: 'text', nullable: true })
   fillBarrier: string | null;
 

@@ -37,7 +37,7 @@ export class SpaceDigest {
   @Column({ type: 'integer', default: 0 })
   pages: number;
 
-  /** The last student of the pages that were read, in the order of ids. Null before the first page. */
+  /** The last student that was read, in the order of ids. Null before the first page was read. */
   @Column({ type: 'uuid', nullable: true })
   pagedTo: string | null;
 
@@ -49,7 +49,7 @@ export class SpaceDigest {
   @Column({ type: 'integer', default: 0 })
   recipients: number;
 
-  /** The time at which the digest's run looks next. Null after the end of the digest. */
+  /** The time at which the digest's run next checks the digest. Null after the end of the digest. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 

@@ -1,6 +1,6 @@
 /**
- * The outbox of the webhook catalogue. A fact is written in the transaction of the change that it reports. It is deleted when its workflows
- * have started.
+ * A fact in the outbox. The transaction that makes a change also writes the fact that reports this change. The fact is deleted after its
+ * workflows were started.
  */
 import { Column, Entity, Generated, Index, PrimaryColumn } from 'typeorm';
 import type { FactDetails, Priority } from './values.ts';
@@ -35,7 +35,10 @@ export class Fact {
   @Column({ type: 'uuid', nullable: true })
   subjectId: string | null;
 
-  /** Values that the fact needs, but that the record loses when it changes, such as an earlier end. They never contain personal data. */
+  /**
+   * Values that the fact needs, but that the record loses when it changes, such as its previous end. These values never contain personal
+   * data.
+   */
   @Column({ type: 'jsonb', nullable: true })
   details: FactDetails | null;
 
@@ -43,7 +46,7 @@ export class Fact {
   @Column({ type: 'text', nullable: true })
   traceparent: string | null;
 
-  /** The time at which the change happened. For a sale it is the time of the platform's clock (EVT-22). */
+  /** The time at which the change happened. For a sale, it is the time by the clock of the sales platform (EVT-22). */
   @Column({ type: 'timestamptz' })
   occurredAt: Date;
 
@@ -59,11 +62,11 @@ export class Fact {
   @Column({ type: 'timestamptz', default: () => 'clock_timestamp()' })
   dueAt: Date;
 
-  /** The number of failed relays. */
+  /** The number of times that a relay failed to handle the fact. */
   @Column({ type: 'smallint', default: 0 })
   attemptCount: number;
 
-  /** The end of the relay's claim, by the database's clock. */
+  /** The time at which the relay's claim ends, by the database's clock. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 }

@@ -1,4 +1,4 @@
-/** A workflow whose last step failed by an error of the program, and the time of the next try (ENG-16). */
+/** A workflow whose last step failed because of an error in the program, and the time of the next try (ENG-16). */
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 @Entity('failing_steps')

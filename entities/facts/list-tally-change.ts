@@ -1,4 +1,7 @@
-/** A statement's change to the tallies of a list. Triggers only add rows, so that writers never wait for one another. */
+/**
+ * The amount by which one statement changed the tallies of a list. Triggers only add rows to this table, so that writers never wait for one
+ * another.
+ */
 import { Column, Entity, Generated, PrimaryColumn } from 'typeorm';
 import type { TalliedList } from './values.ts';
 

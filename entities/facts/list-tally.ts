@@ -1,13 +1,14 @@
 /**
- * A number of records in a list of a club. Each row counts the records of one subject (a delivery or a course), and only those with the
- * list's mark or only those without it.
+ * A count of records in a list of a club. Each row counts the records of one subject, such as a delivery or a course. One row counts the
+ * records with the list's mark, and a different row counts the records without the mark.
  */
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 import { talliedLists, type TalliedList } from './values.ts';
 import { oneOf } from '../one-of.ts';
 
 /**
- * The row has no foreign keys, because deletions are counted too, down to zero. A sum is exact only together with the changes that are not
+ * The row has no foreign keys, because deletions must also be counted, until the count is zero. A sum is exact only together with the
+ * changes that are not
  * yet merged into it (ListTallyChange). One statement must read both.
  */
 @Entity('list_tallies')

@@ -1,4 +1,7 @@
-/** A process of a build, and the time of its last sign of life. Migrations remove nothing from the schema while an older version runs. */
+/**
+ * A running process of a build, and the time of its last heartbeat. While a process of an older version runs, migrations remove nothing
+ * from the schema.
+ */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('running_processes')
@@ -16,7 +19,7 @@ export class RunningProcess {
   @Column({ type: 'text' })
   version: string;
 
-  /** The time of the last sign of life, by the database's clock. */
+  /** The time of the last heartbeat, by the database's clock. */
   @Column({ type: 'timestamptz' })
   beatAt: Date;
 }

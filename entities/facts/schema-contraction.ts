@@ -1,6 +1,5 @@
 /**
- * An applied migration that removed something, and the first version that works without it. Versions before this version do not start any
- * more.
+ * An applied migration that removed something, and the first version that works without it. Processes of earlier versions refuse to start.
  */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 

@@ -1,4 +1,4 @@
-/** The time at which an upkeep job last completed a round, on any worker (ENG-5). */
+/** Stores when an upkeep job last completed a round, on any worker (ENG-5). */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('upkeep_rounds')
@@ -10,7 +10,7 @@ export class UpkeepRound {
   @Column({ type: 'timestamptz', nullable: true })
   completedAt: Date | null;
 
-  /** The last id that the round has processed, if the round consists of many parts. Null at the beginning of a round. */
+  /** The last id that the current round has processed, if the round has many parts. Null at the beginning of a round. */
   @Column({ type: 'uuid', nullable: true })
   position: string | null;
 }

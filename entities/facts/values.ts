@@ -5,7 +5,7 @@ export const priorities = [0, 1, 2] as const;
 export type Priority = (typeof priorities)[number];
 export const bulk = 2 satisfies Priority;
 
-/** The lists that have tallies. Triggers maintain them, except for events of mails: the transaction that records an event counts it. */
+/** The lists that have tallies. Triggers update the tallies. Only events of mails are counted by the transaction that records the event. */
 export const talliedLists = [
   'students',
   'enrollments',
@@ -59,13 +59,14 @@ export const talliedLists = [
 export type TalliedList = (typeof talliedLists)[number];
 
 /**
- * Details of a fact that the record no longer contains when the service assembles the body. They are only opaque ids, times and numbers.
+ * Details of a fact that the record no longer contains when the service writes the body of the event. They are only opaque ids, times and
+ * numbers.
  */
 export interface FactDetails {
   previousEndsAt?: string;
   previousCohortId?: string;
   /** The times at which automations started one another on the way to this fact, with the oldest first (AUTO-14). */
   links?: readonly string[];
-  /** The run of the automation whose step recorded the fact. */
+  /** The automation run in which a step recorded the fact. */
   runId?: string;
 }

@@ -1,4 +1,4 @@
-/** A request that asks a workflow to look again. Each workflow has at most one row. */
+/** A request that asks a workflow to check its row again. Each workflow has at most one such request. */
 import { Column, Entity, Generated, Index, PrimaryColumn } from 'typeorm';
 import type { Priority } from './values.ts';
 
@@ -17,14 +17,15 @@ export class Wake {
   workflowId: string;
 
   /**
-   * A number from a sequence. Each raise gives the wake a new number. The relay deletes the row only if it still has the number that the
+   * A number from a sequence. Each time the wake is raised, it gets a new number. The relay deletes the row only if it still has the number
+   * that the
    * relay has sent. So a late delete cannot remove a newer wake of the same workflow.
    */
   @Column({ type: 'bigint' })
   @Generated('increment')
   seq: string;
 
-  /** Whether the wake was raised again while this row waited. In this case the run most likely exists already. */
+  /** Whether the wake was raised again while this row waited. If so, the run most likely exists already. */
   @Column({ type: 'boolean', default: false })
   raised: boolean;
 
@@ -36,8 +37,8 @@ export class Wake {
   subjectId: string;
 
   /**
-   * The search attributes that the run gets if this wake starts the run. An operator finds the run by them. They contain only ids and event
-   * types.
+   * The search attributes that the run gets if this wake starts the run. Operators use these attributes to find the run. They contain only
+   * ids and event types.
    */
   @Column({ type: 'jsonb' })
   attributes: Readonly<Record<string, string>>;
@@ -57,11 +58,11 @@ export class Wake {
   @Column({ type: 'timestamptz', default: () => 'clock_timestamp()' })
   dueAt: Date;
 
-  /** The number of failed relays. */
+  /** The number of times that a relay failed to send the wake. */
   @Column({ type: 'smallint', default: 0 })
   attemptCount: number;
 
-  /** The end of the relay's claim, by the database's clock. */
+  /** The time at which the relay's claim ends, by the database's clock. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 }

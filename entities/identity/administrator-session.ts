@@ -16,7 +16,7 @@ export class AdministratorSession {
   @Column({ type: 'timestamptz' })
   createdAt: Date;
 
-  /** The time at which the session expires. It moves forward while the session is used. */
+  /** The time at which the session expires. Each use of the session moves this time forward. */
   @Column({ type: 'timestamptz' })
   @Index('administrator_sessions_expiry')
   expiresAt: Date;

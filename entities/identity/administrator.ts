@@ -13,7 +13,10 @@ export class Administrator {
   @Column({ type: 'text', unique: true })
   email: string;
 
-  /** The hash of the password: argon2id, in PHC form. Null until an e-mail is confirmed; before that, a one-time token stores it. */
+  /**
+   * The hash of the password: argon2id, in PHC form. Null until the administrator has confirmed an e-mail. Before that, a one-time token
+   * stores the hash.
+   */
   @Column({ type: 'text', nullable: true })
   passwordHash: string | null;
 

@@ -16,7 +16,7 @@ export class SignUpNetwork {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** Keyed hash of club and network. */
+  /** The keyed hash of the club and the network. */
   @Column({ type: 'bytea' })
   networkKey: Buffer;
 

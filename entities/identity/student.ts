@@ -1,11 +1,11 @@
-/** A student of one club. The row of a removed student stays as an id without name and e-mail. */
+/** A student of one club. The row of a removed student stays, but without the name and the e-mail. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
 import { oneOf } from '../one-of.ts';
 import { accountOpeners, type AccountOpener } from './values.ts';
 
-/** The name of a removed student in records that administrators read. The contract has this value, so it is not translated. */
+/** The name that administrators see for a removed student. The contract defines this name, so it is not translated. */
 export const removedStudentName = 'Removed student';
 
 @Entity('students')
@@ -46,7 +46,9 @@ export class Student {
   email: string | null;
 
   /**
-   * Keyed hash of the e-mail, with which Postgres compares the e-mail with suppressions. Null after the student was removed. If a process
+   * The keyed hash of the e-mail address. Postgres uses this hash to find the suppressions of the address. Null after the student was
+   * removed.
+   * If a process
    * writes a new e-mail without its hash, a trigger deletes the old hash. The column is then null until upkeep fills in the new hash.
    */
   @Column({ type: 'bytea', nullable: true })
@@ -64,9 +66,8 @@ export class Student {
 
   /**
    * The way in which the account was opened. An account that a sign-up opened counts as a student only after its confirmation. Without a
-   * confirmation, the account is deleted (DEC-62). So the service may write to an account that is confirmed, and to an account that no
-   * sign-up
-   * opened.
+   * confirmation, the account is deleted (DEC-62). So the service may write to every account, except an account that a sign-up opened and
+   * that is not confirmed yet.
    */
   @Column({ type: 'text', default: 'club' })
   openedBy: AccountOpener;

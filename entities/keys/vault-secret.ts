@@ -3,7 +3,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('vault_secrets')
 export class VaultSecret {
-  /** `lasting key`: the key of the keyed hashes of addresses, independent of the master key (ADR 40). */
+  /** `lasting key` is the key with which addresses are hashed. It does not change with the master key (ADR 40). */
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'vault_secrets_key' })
   name: string;
 

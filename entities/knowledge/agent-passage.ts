@@ -1,4 +1,7 @@
-/** A passage of a source, of about 300 to 600 characters on one page: the unit of retrieval and of the model's context. */
+/**
+ * A passage of a source: about 300 to 600 characters of one page. The search finds whole passages, and the model's context consists of
+ * whole passages.
+ */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn, Unique } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { Language } from '../clubs/values.ts';

@@ -57,7 +57,7 @@ export class AgentSource {
   @Column({ type: 'integer', default: 0 })
   indexedVersion: number;
 
-  /** The number of attempts at the wanted version. */
+  /** The number of attempts to index the wanted version. */
   @Column({ type: 'integer', default: 0 })
   attempts: number;
 
@@ -67,7 +67,7 @@ export class AgentSource {
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 
-  /** The latest time at which the source's workflow must look at the source. Null if no work is left. */
+  /** The time by which the source's workflow must check the source again. Null if no work is left. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 
@@ -78,11 +78,11 @@ export class AgentSource {
   @Column({ type: 'integer', default: 0 })
   passageCount: number;
 
-  /** The warnings about content that the last reading could not read. */
+  /** The warnings about content of the source that could not be read in the last reading. */
   @Column({ type: 'jsonb', default: [] })
   warnings: SourceWarning[];
 
-  /** The version of the readers of the last reading (`readerVersion`); 0 before the first reading. */
+  /** The version of the readers (`readerVersion`) that last read the source; 0 before the first reading. */
   @Column({ type: 'integer', default: 0 })
   readerVersion: number;
 
@@ -95,7 +95,7 @@ export class AgentSource {
 
   /**
    * The time at which the lesson or file, and so this source, was removed from the index. The source's run then removes the other rows of
-   * the source, and last this row.
+   * the source, and finally this row.
    */
   @Column({ type: 'timestamptz', nullable: true })
   removedAt: Date | null;

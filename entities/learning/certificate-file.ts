@@ -1,4 +1,4 @@
-/** A certificate's PDF in the private bucket. The row is written before the file, so that a removal finds the file (DEC-56). */
+/** A certificate's PDF in the private bucket. The row is written before the file, so that a removal always finds the file (DEC-56). */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Certificate } from './certificate.ts';
@@ -14,7 +14,7 @@ export class CertificateFile {
   @Column({ type: 'uuid' })
   certificateId: string;
 
-  /** The time at which the last write of the file began. */
+  /** The time at which the file was last written: the beginning of that write. */
   @Column({ type: 'timestamptz' })
   putAt: Date;
 

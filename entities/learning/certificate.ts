@@ -71,9 +71,10 @@ export class Certificate {
   clubName: string;
 
   /**
-   * A BCP 47 tag: the language that the club had when the certificate was first issued. The words, the direction of the text and the forms
-   * of Han characters follow this language. Null if the certificate is older than this column and the club has kept its language since
-   * then. The club's language then applies.
+   * The language that the club had when the certificate was first issued, as a BCP 47 tag. The words, the direction of the text and the
+   * forms
+   * of Han characters follow this language. Null if the certificate is older than this column and the club has not changed its language
+   * since then. In this case the club's language applies.
    */
   @Column({ type: 'text', nullable: true })
   language: string | null;
@@ -82,7 +83,7 @@ export class Certificate {
   @Column({ type: 'jsonb', default: [] })
   warnings: CertificateWarning[];
 
-  /** The number of published lessons of the course, as it is printed. */
+  /** The printed number of published lessons of the course. */
   @Column({ type: 'integer' })
   lessonCount: number;
 
@@ -94,7 +95,7 @@ export class Certificate {
   @Column({ type: 'text' })
   verifyUrl: string;
 
-  /** The time of the completion. Null if the certificate was issued by hand before the course was completed. */
+  /** The time of the completion. Null if an administrator issued the certificate before the student completed the course. */
   @Column({ type: 'timestamptz', nullable: true })
   completedAt: Date | null;
 
@@ -105,7 +106,7 @@ export class Certificate {
   @Column({ type: 'timestamptz', nullable: true })
   revokedAt: Date | null;
 
-  /** The reason of the revocation. It becomes null when the student is removed, because it may mention the person. */
+  /** The reason for the revocation. It becomes null when the student is removed, because the text may mention the person. */
   @Column({ type: 'text', nullable: true })
   revokedReason: string | null;
 

@@ -1,6 +1,7 @@
 /**
- * A request to check which students have completed a course. A student can complete a course without sending a request, if a lesson is
- * withdrawn or if the student's access is restored. The run `course-completion/<course id>` looks at every student who may have completed
+ * A request to check which students have completed a course. A student can complete a course without any action of their own: when a lesson
+ * is withdrawn, or when the student's access is restored. The run `course-completion/<course id>` checks every student who may have
+ * completed
  * all published lessons. At its end, the run deletes the row.
  */
 import { Column, Entity, Index, JoinColumn, ManyToOne, OneToOne, PrimaryColumn } from 'typeorm';
@@ -17,7 +18,7 @@ export class CourseCompletionLook {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** The latest time at which the run must look at the request. */
+  /** The time by which the run must check the request again. */
   @Column({ type: 'timestamptz' })
   looksAt: Date;
 
@@ -27,13 +28,13 @@ export class CourseCompletionLook {
   @Column({ type: 'uuid' })
   passId: string;
 
-  /** The last student of the pass so far, by id; null before the first page of the pass. */
+  /** The last student that the pass has checked, in the order of ids. Null before the first page of the pass. */
   @Column({ type: 'uuid', nullable: true })
   afterId: string | null;
 
   /**
-   * The access of some students to the course begins in the future. This is the earliest such time that the pass has found. Another pass
-   * starts at this time.
+   * The earliest future time at which a student's access to the course begins, as far as the pass has found. A new pass starts at this
+   * time.
    */
   @Column({ type: 'timestamptz', nullable: true })
   resumesAt: Date | null;

@@ -29,7 +29,7 @@ export class Course {
   @Column({ type: 'text', default: 'draft' })
   status: CourseStatus;
 
-  /** The duration of the course in hours, for certificates. */
+  /** The duration of the course in hours, which certificates show. */
   @Column({ type: 'smallint', nullable: true })
   hours: number | null;
 

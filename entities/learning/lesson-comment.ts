@@ -1,4 +1,4 @@
-/** A student's comment on a lesson. It is deleted with its author. */
+/** A student's comment on a lesson. The comment is deleted when its author is removed. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';

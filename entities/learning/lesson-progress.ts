@@ -1,4 +1,7 @@
-/** A student's completion of a lesson. The first completion stays recorded, so that its event and its points occur only once. */
+/**
+ * A student's completion of a lesson. The row stays after the first completion, so that the completion causes its event and its points only
+ * once.
+ */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';

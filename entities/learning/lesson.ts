@@ -1,4 +1,7 @@
-/** A lesson of a course. Students see the lesson after it was published. The row of a removed lesson stays, because events name it. */
+/**
+ * A lesson of a course. Students see the lesson after it was published. The row of a removed lesson stays, because events refer to the
+ * lesson.
+ */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Course } from './course.ts';
@@ -37,7 +40,7 @@ export class Lesson {
   @Column({ type: 'integer' })
   position: number;
 
-  /** The points for a student's first completion. */
+  /** The points that a student gets for the first completion of the lesson. */
   @Column({ type: 'integer', default: 0 })
   points: number;
 

@@ -1,4 +1,4 @@
-/** A level of a club, and the points at which it begins. A deleted level stays for the facts that name it. */
+/** A level of a club, and the number of points at which it begins. The row of a deleted level stays, because facts refer to the level. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

@@ -1,4 +1,4 @@
-/** Points that a student got or lost by one cause. The cause is a lesson or an administrator's decision. */
+/** Points that a student got or lost for one cause. The cause is a lesson or an administrator's decision. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { awardKinds, type AwardKind } from './values.ts';

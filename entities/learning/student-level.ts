@@ -1,4 +1,4 @@
-/** A level that a student has reached. Each level is reached only once, even if points fall later. */
+/** A level that a student has reached. A level counts as reached only once, even if the student's points fall and rise again. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';

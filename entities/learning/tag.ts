@@ -1,4 +1,4 @@
-/** A tag that administrators put on students. A deleted tag stays for the facts that name it. */
+/** A tag that administrators put on students. The row of a deleted tag stays, because facts refer to the tag. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -15,7 +15,7 @@ export class Tag {
   @Column({ type: 'text' })
   name: string;
 
-  /** The name for comparisons, in which the case of letters does not matter. */
+  /** The form of the name that is used for comparisons, so that the case of letters does not matter. */
   @Column({ type: 'text' })
   foldedName: string;
 

@@ -9,7 +9,7 @@ export type AwardKind = (typeof awardKinds)[number];
 
 /** The kinds of texts that cannot be printed as written. Existing codes never change, but new codes may be added. */
 export const certificateWarningCodes = [
-  /** A letter that no font has, so that a box replaces the letter. */
+  /** A letter that no font contains, so that the certificate shows a box instead. */
   'letters_without_font',
 ] as const;
 
@@ -19,6 +19,6 @@ export type CertificateText = (typeof certificateTexts)[number];
 
 export interface CertificateWarning {
   code: (typeof certificateWarningCodes)[number];
-  /** The texts that have the warning, each once. */
+  /** The texts to which the warning applies, each only once. */
   fields: CertificateText[];
 }

@@ -1,5 +1,6 @@
 /**
- * Counters of the rate limits, in the form of rate-limiter-flexible. The table is unlogged, because the counters need not survive a crash.
+ * A counter of a rate limit, in the form that the package rate-limiter-flexible needs. The table is unlogged, because the counters need not
+ * survive a crash.
  */
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 

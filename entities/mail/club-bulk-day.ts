@@ -1,4 +1,7 @@
-/** The number of mails of a club's campaigns and automations whose hand-over to the mail server began on a day (UTC). */
+/**
+ * For one day (UTC), the number of mails of a club's campaigns and automations. A mail counts on the day on which its hand-over to the mail
+ * server began.
+ */
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

@@ -1,4 +1,4 @@
-/** A club's own text of a transactional mail, in one language. If there is no row, the text of the catalogue is sent. */
+/** A club's own text of a transactional mail, in one language. Without a row, the mail has the text of the catalogue. */
 import { Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -23,7 +23,7 @@ export class ClubMailText {
   @Column({ type: 'text' })
   text: string;
 
-  /** The words of the button; null for the catalogue's words, and for a mail without a link. */
+  /** The text of the button. Null if the button has the catalogue's text, and for a mail without a link. */
   @Column({ type: 'text', nullable: true })
   action: string | null;
 

@@ -1,9 +1,9 @@
-/** The number of wrong one-time codes of an account on a day, over all codes (DEC-61). */
+/** The number of wrong one-time codes that were entered for an account on one day, for all its codes together (DEC-61). */
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
  * Each row counts the wrong codes of one account, or of one account from one network. On each day, the count begins at zero. An address
- * without an account can have a row too. A row is deleted after the end of its day.
+ * without an account can have a row, too. Each row is deleted after the end of its day.
  */
 @Entity('code_failure_counts')
 export class CodeFailureCount {

@@ -1,4 +1,4 @@
-/** A person or a machine followed a link of a mail; stored for 90 days (CAMP-13). */
+/** The click of a person or a machine on a link of a mail. The row is stored for 90 days (CAMP-13). */
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Mail } from './mail.ts';

@@ -1,4 +1,4 @@
-/** The domain from which a club sends under its own name, and whether DNS proves that it is the club's. */
+/** A domain of a club, from which the club's mails are sent, and whether DNS proves that the domain belongs to the club. */
 import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -35,7 +35,7 @@ export class MailDomain {
   @Column({ type: 'text' })
   publicKey: string;
 
-  /** The key that signs mails, PKCS#8 in PEM, sealed for this id. */
+  /** The private key that signs mails: PKCS#8 in PEM. It is sealed, with the row's id as its context. */
   @Column({ type: 'bytea' })
   sealedPrivateKey: Buffer;
 
@@ -49,7 +49,7 @@ export class MailDomain {
   @Column({ type: 'timestamptz', nullable: true })
   firstProvenAt: Date | null;
 
-  /** The state of each record by kind, from the last answer of the name servers. */
+  /** For each kind of DNS record, its state by the last answer of the name servers. */
   @Column({ type: 'jsonb', default: {} })
   found: object;
 
@@ -61,7 +61,7 @@ export class MailDomain {
   @Column({ type: 'timestamptz', nullable: true })
   checkedAt: Date | null;
 
-  /** The time at which the domain's run queries the name servers next. */
+  /** The time at which the domain's run next queries the name servers. */
   @Column({ type: 'timestamptz' })
   looksAt: Date;
 

@@ -1,6 +1,6 @@
 /**
- * The target of a link in a campaign or a version of an automation. The link in a mail contains the id of this row instead of the target,
- * so that no caller can choose the target.
+ * The target of a link in a campaign or a version of an automation. A link in a mail contains the id of this row and not the target, so
+ * that no caller can choose the target.
  */
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -16,7 +16,7 @@ export class MailLink {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** The campaign, or the version of an automation. */
+  /** The campaign that contains the link, or the version of an automation. */
   @Column({ type: 'uuid' })
   causeId: string;
 

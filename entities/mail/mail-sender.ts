@@ -18,7 +18,7 @@ export class MailSender {
   @Column({ type: 'text', nullable: true })
   replyTo: string | null;
 
-  /** The postal address in the footer of every mail, in lines. */
+  /** The lines of the postal address in the footer of every mail. */
   @Column({ type: 'text' })
   postalAddress: string;
 
@@ -29,7 +29,8 @@ export class MailSender {
   mailsPerMinute: number;
 
   /**
-   * The number of mails that may be sent immediately. It is the level of a token bucket, which is filled at the rate `mails_per_minute`.
+   * The number of mails that may be sent immediately. It is the current level of a token bucket, which is filled at the rate
+   * `mails_per_minute`.
    */
   @Column({ type: 'double precision', default: 0 })
   allowance: number;

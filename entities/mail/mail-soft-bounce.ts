@@ -1,4 +1,4 @@
-/** A temporary refusal of a mail; stored for 90 days, to detect addresses that never accept mail (CAMP-15). */
+/** A temporary refusal of a mail. The row is stored for 90 days, to detect addresses that never accept a mail (CAMP-15). */
 import { Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Mail } from './mail.ts';

@@ -1,6 +1,6 @@
 /**
  * One e-mail of a campaign, an automation or a daily digest to one student, and its outcome. Each mail is sent automatically at most once.
- * An unknown outcome is `failed` with a code that says so.
+ * If the outcome is unknown, the status is `failed`, with a code that says so.
  */
 import { Check, Column, Entity, Generated, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -41,7 +41,7 @@ export class Mail {
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 
-  /** The order of the mail within its campaign. It is fixed when the audience is frozen. */
+  /** The position of the mail in the order of its campaign. It is fixed when the audience is frozen. */
   @Column({ type: 'bigint' })
   @Generated('increment')
   seq: string;
@@ -59,7 +59,7 @@ export class Mail {
   @Column({ type: 'text', nullable: true })
   stepId: string | null;
 
-  /** The digest of a date. A student has one mail per digest. */
+  /** The daily digest to which the mail belongs. A student gets one mail per digest. */
   @Column({ type: 'text', nullable: true })
   digestId: string | null;
 
@@ -70,7 +70,10 @@ export class Mail {
   @Column({ type: 'text' })
   studentName: string;
 
-  /** The address when the row was written. A claim replaces it by the current address. It is empty after the removal of the student. */
+  /**
+   * The student's address when the row was written. A claim replaces this value by the current address. It is empty after the removal of
+   * the student.
+   */
   @Column({ type: 'text' })
   studentEmail: string;
 
@@ -84,7 +87,7 @@ export class Mail {
   @Column({ type: 'text', nullable: true })
   skipReason: SkipReason | null;
 
-  /** The reason of the outcome: a code, and the server's reply without addresses. */
+  /** The reason for the outcome: a code, and the mail server's reply without addresses. */
   @Column({ type: 'text', nullable: true })
   lastError: string | null;
 
@@ -97,7 +100,7 @@ export class Mail {
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** The id of the mail from the mail server's reply. */
+  /** The id that the mail server gave the mail in its reply. */
   @Column({ type: 'text', nullable: true })
   providerId: string | null;
 

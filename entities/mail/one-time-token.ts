@@ -1,4 +1,4 @@
-/** A single-use token or code with an expiry, mailed to a student or an administrator. */
+/** A token or code that can be used once and that expires. It is mailed to a student or an administrator. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { TokenPurpose } from './values.ts';
@@ -15,12 +15,17 @@ export class OneTimeToken {
   @Column({ type: 'text' })
   purpose: TokenPurpose;
 
-  /** The SHA-256 of the token. Null for a code. The service finds a code by its student, and derives the code again to compare it. */
+  /**
+   * The SHA-256 of the token. Null for a code. The service finds the row of a code by the student, and derives the code again to compare it
+   * with the entered code.
+   */
   @Column({ type: 'bytea', nullable: true })
   @Index('one_time_tokens_hash', { unique: true })
   tokenHash: Buffer | null;
 
-  /** The id of the master key from which the token is derived. Null for a token of a release with only one key. */
+  /**
+   * The id of the master key from which the token is derived. Null if the token was created by an older release, which had only one key.
+   */
   @Column({ type: 'bytea', nullable: true })
   keyId: Buffer | null;
 

@@ -49,11 +49,13 @@ export class TransactionalMail {
   @Column({ type: 'bytea' })
   addressKey: Buffer;
 
-  /** The sealed address, if it is not the recipient's current address. It is deleted after the mail was sent or given up. */
+  /**
+   * The sealed address, if it is not the recipient's current address. The sealed address is deleted after the mail was sent or given up.
+   */
   @Column({ type: 'bytea', nullable: true })
   sealedAddress: Buffer | null;
 
-  /** The token in the mail, if it has one. If the token is spent or expired, nothing is sent. */
+  /** The token in the mail, if the mail contains one. If the token was used or has expired, the mail is not sent. */
   @Column({ type: 'uuid', nullable: true })
   @Index('transactional_mails_token')
   tokenId: string | null;
@@ -71,7 +73,7 @@ export class TransactionalMail {
   @Column({ type: 'uuid', nullable: true })
   sessionId: string | null;
 
-  /** The version of the session's time: each kind of mail is requested once per version (MENT-11). */
+  /** The version of the session's time. For each version, each kind of mail is requested once (MENT-11). */
   @Column({ type: 'integer', nullable: true })
   sessionSequence: number | null;
 
@@ -79,15 +81,17 @@ export class TransactionalMail {
   @Column({ type: 'timestamptz', nullable: true })
   formerStartsAt: Date | null;
 
-  /** The former end of the session. */
+  /** The former end of the session, for a mail about its move to another mentor. Null for other mails. */
   @Column({ type: 'timestamptz', nullable: true })
   formerEndsAt: Date | null;
 
-  /** The priority of the mail, which also decides the task queue of the run. */
+  /** The priority of the mail. It also decides in which task queue the mail's run works. */
   @Column({ type: 'smallint', default: 1 })
   priority: Priority;
 
-  /** The day (UTC) whose allowance the mail uses. Null if the mail needs no allowance, or if the mail has not got a day yet (DEC-65). */
+  /**
+   * The day (UTC) whose daily allowance includes the mail. Null if the mail needs no allowance, or if it does not have a day yet (DEC-65).
+   */
   @Column({ type: 'date', nullable: true })
   placedOn: string | null;
 

@@ -29,7 +29,7 @@ export const mailTemplateNames = [
 ] as const;
 export type MailTemplate = (typeof mailTemplateNames)[number];
 
-/** The purposes of one-time tokens. The first word names the kind of the token's owner. */
+/** The purposes of one-time tokens. The first word of each value names the kind of the token's owner. */
 export const tokenPurposes = [
   'student_verify_email',
   'student_invitation',
@@ -54,7 +54,7 @@ export type Tracking = (typeof trackings)[number];
 export const domainStatuses = ['unproven', 'proven', 'lapsed'] as const;
 export type DomainStatus = (typeof domainStatuses)[number];
 
-/** The reasons for which no mail is sent to an address any more. */
+/** The reasons why mails are no longer sent to an address. */
 export const suppressionReasons = ['bounce', 'complaint', 'manual'] as const;
 export type SuppressionReason = (typeof suppressionReasons)[number];
 
@@ -62,7 +62,7 @@ export type SuppressionReason = (typeof suppressionReasons)[number];
 export const recipientStatuses = ['pending', 'sending', 'sent', 'skipped', 'failed'] as const;
 export type RecipientStatus = (typeof recipientStatuses)[number];
 
-/** The reasons for which a recipient gets no mail. */
+/** The reasons why a recipient gets no mail. */
 export const skipReasons = [
   'suppressed',
   'unsubscribed',

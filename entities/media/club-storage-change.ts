@@ -1,4 +1,7 @@
-/** A change of a club's storage. Triggers on `media` only add rows, so that erasures of files never wait for one another. */
+/**
+ * The amount by which a statement changed a club's storage. Triggers on `media` only add rows to this table, so that erasures of files
+ * never wait for one another.
+ */
 import { Check, Column, Entity, Generated, PrimaryColumn } from 'typeorm';
 import { oneOf } from '../one-of.ts';
 import { mediaKinds, type MediaKind } from './values.ts';

@@ -1,6 +1,6 @@
 /**
- * The storage of a club's files by kind (MED-20). Triggers on `media` maintain it; it is exact only together with the changes that are not
- * merged yet.
+ * The storage of a club's files by kind (MED-20). Triggers on `media` update the row. Its numbers are exact only together with the changes
+ * that are not merged yet.
  */
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 import { oneOf } from '../one-of.ts';
@@ -23,11 +23,11 @@ export class ClubStorage {
   @Column({ type: 'bigint', default: 0 })
   bytes: string;
 
-  /** The number of these originals. */
+  /** The number of complete originals that are not erased. */
   @Column({ type: 'bigint', default: 0 })
   files: string;
 
-  /** The number of bytes that open reservations hold. */
+  /** The number of bytes that open reservations take up. */
   @Column({ type: 'bigint', default: 0 })
   held: string;
 }

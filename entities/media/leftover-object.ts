@@ -1,11 +1,11 @@
-/** An object in the store that no file uses any more. The object is erased when no reader can be using it any more (MED-27). */
+/** An object in the store that no file uses any more. The object is erased as soon as no reader can still be reading it (MED-27). */
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /** The row has no foreign key to a club or a file, because the leftovers of deleted clubs and files are erased too. */
 @Entity('leftover_objects')
 @Index('leftover_objects_erases_at', ['erasesAt'])
 export class LeftoverObject {
-  /** The key of the object; the keys of its renditions begin with this key. */
+  /** The key of the object. The keys of the object's renditions begin with this key. */
   @PrimaryColumn({ type: 'text' })
   objectKey: string;
 

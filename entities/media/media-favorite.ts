@@ -1,4 +1,4 @@
-/** An administrator's mark on a file of the library (MED-11). */
+/** A file of the library that an administrator has marked as a favorite (MED-11). */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Administrator } from '../identity/administrator.ts';

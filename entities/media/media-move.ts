@@ -11,7 +11,7 @@ import { mediaVisibilities, type MediaVisibility } from './values.ts';
 @Check('media_moves_visibility', oneOf('visibility', mediaVisibilities))
 @Index('media_moves_looks_at', ['looksAt'])
 export class MediaMove {
-  /** The file. A file has only one move at a time. */
+  /** The id of the file that is moved. A file has only one move at a time. */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 
@@ -22,11 +22,11 @@ export class MediaMove {
   @Column({ type: 'text' })
   visibility: MediaVisibility;
 
-  /** The key to which the claim copies the file; a later claim copies to another key. */
+  /** The key to which the claim copies the file. A later claim copies the file to a new key. */
   @Column({ type: 'text', nullable: true })
   targetKey: string | null;
 
-  /** The latest time at which the run must look at the move. */
+  /** The time by which the run must check the move again. */
   @Column({ type: 'timestamptz' })
   looksAt: Date;
 

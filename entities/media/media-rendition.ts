@@ -37,7 +37,7 @@ export class MediaRendition {
   @Column({ type: 'integer' })
   height: number;
 
-  /** For a picture for e-mails: whether it shows only the first frame of an animation (DEC-157). */
+  /** Whether a picture for e-mails shows only the first frame of an animation (DEC-157). False for other renditions. */
   @Column({ type: 'boolean', default: false })
   standsStill: boolean;
 

@@ -34,7 +34,10 @@ export class MediaTrack {
   @Column({ type: 'integer' })
   sizeBytes: number;
 
-  /** Whether a person uploaded it or a command transcribed it. A trigger prevents a transcription from replacing an upload (MED-34). */
+  /**
+   * Whether a person uploaded the track or a command transcribed it. A trigger prevents a transcription from replacing an uploaded track
+   * (MED-34).
+   */
   @Column({ type: 'text', default: 'upload' })
   madeBy: TrackMaker;
 

@@ -1,4 +1,7 @@
-/** A request to make subtitles from a video's or sound's speech (MED-34). The row is deleted on success; after a failure it has an error code. */
+/**
+ * A request to make subtitles from the speech in a video or sound (MED-34). The row is deleted when the subtitles are made. After a
+ * failure, the row has an error code.
+ */
 import { Check, Column, Entity, Index, JoinColumn, OneToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Media } from './media.ts';
@@ -18,11 +21,11 @@ export class MediaTranscription {
   @Column({ type: 'text' })
   language: string;
 
-  /** The latest time at which the run must look at the transcription. Null after it has failed. */
+  /** The time by which the run must check the transcription again. Null after the transcription has failed. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 
-  /** The number of claims that were not released. */
+  /** The number of claims that were not released. For example, a worker that dies does not release its claim. */
   @Column({ type: 'integer', default: 0 })
   attempts: number;
 

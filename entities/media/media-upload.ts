@@ -20,7 +20,7 @@ export class MediaUpload {
   @Column({ type: 'text', nullable: true })
   multipartId: string | null;
 
-  /** The fencing token of its lock: a later holder has a higher token (ENG-2). */
+  /** The fencing token of the upload's lock: a later holder of the lock has a higher token (ENG-2). */
   @Column({ type: 'integer', default: 0 })
   fence: number;
 

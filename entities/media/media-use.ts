@@ -1,4 +1,4 @@
-/** A use of a library file, written in the transaction that writes the using record (MED-14). */
+/** A record that uses a library file. The row is written in the same transaction as the record (MED-14). */
 import { Check, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { oneOf } from '../one-of.ts';
@@ -15,7 +15,10 @@ export class MediaUse {
   @PrimaryColumn({ type: 'text' })
   kind: MediaUseKind;
 
-  /** The id of the lesson, course, agent, campaign, automation, version, assignment, review, repository, space or post. */
+  /**
+   * The id of the record that uses the file: a lesson, course, agent, campaign, automation, version, assignment, review, repository, space
+   * or post.
+   */
   @PrimaryColumn({ type: 'uuid' })
   placeId: string;
 

@@ -123,11 +123,14 @@ export class Media {
   @Column({ type: 'text', nullable: true, select: false, insert: false, update: false })
   fileNameFolded: string | null;
 
-  /** The announced type until the file has arrived; then the type of its content. */
+  /** The media type. Until the file has arrived, it is the type that the client announced; afterwards, it is the type of the content. */
   @Column({ type: 'text', nullable: true })
   mime: string | null;
 
-  /** The size in bytes. Null until the size is settled. The club's storage counts the size from then until the file is erased (MED-20). */
+  /**
+   * The final size in bytes. Null until the size is known for certain. From then until the file is erased, the club's storage includes this
+   * size (MED-20).
+   */
   @Column({ type: 'bigint', nullable: true })
   sizeBytes: string | null;
 
@@ -156,11 +159,11 @@ export class Media {
   @Column({ type: 'text', nullable: true })
   error: string | null;
 
-  /** For a reference, its id at the provider or its address. */
+  /** For a reference to content elsewhere: the id of the content at its provider, or its address. */
   @Column({ type: 'text', nullable: true })
   externalId: string | null;
 
-  /** The screen type. Postgres computes it, so that lists can filter by it. */
+  /** The type for screens. Postgres computes this value, so that lists can filter by it. */
   @Column({
     type: 'text',
     nullable: true,
@@ -175,7 +178,7 @@ export class Media {
   @Column({ type: 'uuid', nullable: true })
   folderId: string | null;
 
-  /** The time at which a recording is removed because the plan does not include it. Null for files that stay. */
+  /** The time at which a recording will be removed, because the club's plan does not include recordings. Null for files that stay. */
   @Column({ type: 'timestamptz', nullable: true })
   expiresAt: Date | null;
 
@@ -184,8 +187,9 @@ export class Media {
   objectKey: string | null;
 
   /**
-   * The time at which the bucket must erase the file. Such a file never arrived, has failed, or was removed. It can also be an image that
-   * no question shows, or work that was not handed in. Null while the file stays. Also null when the bucket certainly contains no part of
+   * The time at which the bucket must erase the file. There are several reasons: the file never arrived, has failed or was removed. Or no
+   * question shows the image, or the student did not hand in the work. Null while the file stays. Also null when the bucket certainly
+   * contains no part of
    * the file any more.
    */
   @Column({ type: 'timestamptz', nullable: true })
@@ -199,7 +203,7 @@ export class Media {
   erasedAt: Date | null;
 
   /**
-   * The time at which the expiry run of the file next looks at the file. This run first warns the administrators and later removes the
+   * The time at which the expiry run of the file next checks the file. This run first warns the administrators and later removes the
    * file. Null for files that stay (MED-10).
    */
   @Column({ type: 'timestamptz', nullable: true })
@@ -209,7 +213,7 @@ export class Media {
   @Column({ type: 'timestamptz', nullable: true })
   expiryWarnedAt: Date | null;
 
-  /** The latest time at which the processing must look at the file. Null if no work is left. */
+  /** The time by which the processing must check the file again. Null if no work is left. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 
@@ -222,7 +226,7 @@ export class Media {
   leaseUntil: Date | null;
 
   /**
-   * The number of errors since the last successful step. An error is a failure of the work itself, or a claim whose process died.
+   * The number of errors since the last successful step. A failure of the work counts as an error, and so does a claim whose process died.
    */
   @Column({ type: 'smallint', default: 0 })
   faultCount: number;
@@ -255,7 +259,7 @@ export class Media {
   @Column({ type: 'bigint', nullable: true })
   crc32: string | null;
 
-  /** The duration of audio or video; null until it is known. */
+  /** The duration of the audio or video; null until the duration is known. */
   @Column({ type: 'integer', nullable: true })
   durationMs: number | null;
 

@@ -1,10 +1,10 @@
 /** The values that columns of media may hold (MED-2 to MED-4). */
 
 export const mediaKinds = ['video', 'audio', 'image', 'document'] as const;
-/** A label for screens; it has no effect on permissions. */
+/** A label that screens show. It has no effect on permissions. */
 export type MediaKind = (typeof mediaKinds)[number];
 
-/** The providers of content on other sites, which an `external_id` names. */
+/** The providers of content on other sites. The column `external_id` names this content. */
 export const referenceProviders = ['videosite1', 'videosite2', 'external', 'protectedvideo'] as const;
 export type ReferenceProvider = (typeof referenceProviders)[number];
 
@@ -51,14 +51,14 @@ export type MediaUseKind = (typeof mediaUseKinds)[number];
 export const renditionRoles = ['preview', 'thumbnail', 'video', 'mail'] as const;
 export type RenditionRole = (typeof renditionRoles)[number];
 
-/** The content of a track: only the words, or also a description of sounds. */
+/** The content of a track: only the spoken words, or also a description of sounds. */
 export const trackKinds = ['subtitles', 'captions'] as const;
 export type TrackKind = (typeof trackKinds)[number];
 
 export const trackMakers = ['upload', 'command'] as const;
 export type TrackMaker = (typeof trackMakers)[number];
 
-/** The reasons for which no picture for e-mails can be made of an image (DEC-157). */
+/** The reasons why an image cannot have a picture for e-mails (DEC-157). */
 const mailPictureProblems = ['image_unreadable', 'image_too_large', 'image_too_heavy'] as const;
 export type MailPictureProblem = (typeof mailPictureProblems)[number];
 
@@ -67,8 +67,8 @@ export const mailPictureStates = ['made', ...mailPictureProblems] as const;
 export type MailPictureState = (typeof mailPictureStates)[number];
 
 /**
- * The reasons for which no subtitles were made of a file's speech. The cause is the file or the output of the command, so the run tries
- * again only after a new request.
+ * The reasons why no subtitles were made from a file's speech. The cause is the file or the output of the command, so the run does not try
+ * again until a new request comes.
  */
 export type TranscriptionError =
   | 'no_sound'

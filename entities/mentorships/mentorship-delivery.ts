@@ -1,4 +1,4 @@
-/** A delivery that opens a mentorship to students with access to it. A mentorship without deliveries is open to every student. */
+/** A delivery that gives students access to a mentorship. A mentorship without deliveries is open to every student. */
 import { Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { AccessDelivery } from '../access/access-delivery.ts';

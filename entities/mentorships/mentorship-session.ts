@@ -1,4 +1,4 @@
-/** A session that a student has booked with a mentor. If the session is moved, its time changes and its id stays. */
+/** A session that a student has booked with a mentor. When the session is moved, its time changes, but its id stays the same. */
 import { Check, Column, Entity, Exclusion, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -40,7 +40,7 @@ export class MentorshipSession {
   @Column({ type: 'uuid' })
   mentorshipId: string;
 
-  /** The mentor at the time of booking. */
+  /** The member who was the mentor at the time of booking. */
   @Column({ type: 'uuid' })
   mentorId: string;
 
@@ -56,13 +56,13 @@ export class MentorshipSession {
   @Column({ type: 'timestamptz' })
   endsAt: Date;
 
-  /** The end of the session, with the buffer of the mentorship at the time of booking. */
+  /** The end of the session plus the mentorship's buffer, as it was at the time of booking. */
   @Column({ type: 'timestamptz' })
   busyUntil: Date;
 
   /**
    * The version of the session's time. It begins at 0, and increases when the session is moved or canceled. It is also the version of the
-   * calendar entry. In a mail's row, it shows for which time of the session the mail was requested.
+   * calendar entry. Each mail stores this version, so it is known for which time of the session the mail was requested.
    */
   @Column({ type: 'integer', default: 0 })
   sequence: number;
@@ -93,7 +93,7 @@ export class MentorshipSession {
   @Column({ type: 'timestamptz', nullable: true })
   ratedAt: Date | null;
 
-  /** The time at which the session's run looks next. Null if no further mail is due. */
+  /** The time at which the session's run next checks the session. Null if no further mail is due. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 

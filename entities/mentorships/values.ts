@@ -3,20 +3,20 @@
 export const mentorshipStatuses = ['draft', 'published', 'archived'] as const;
 export type MentorshipStatus = (typeof mentorshipStatuses)[number];
 
-/** The stored statuses. A booked session whose end has passed is shown as completed (MENT-9). */
+/** The statuses that the row stores. After its end, a booked session is shown as completed (MENT-9). */
 export const storedSessionStatuses = ['booked', 'canceled', 'no_show'] as const;
 export type StoredSessionStatus = (typeof storedSessionStatuses)[number];
 
 export const sessionCancelers = ['student', 'club'] as const;
 export type SessionCanceler = (typeof sessionCancelers)[number];
 
-/** A part of a day in the local time of the mentorship's zone: `09:00` to `12:30`, at most to `24:00`. */
+/** A part of a day in the local time of the mentorship's zone, for example `09:00` to `12:30`. It ends at `24:00` at the latest. */
 export interface DayHours {
   from: string;
   to: string;
 }
 
-/** Hours of each week. @property weekday from 1 for Monday to 7 for Sunday */
+/** The hours that repeat each week. @property weekday from 1 for Monday to 7 for Sunday */
 export interface WeeklyHours extends DayHours {
   weekday: number;
 }

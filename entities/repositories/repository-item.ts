@@ -18,7 +18,7 @@ export class RepositoryItem {
   @Column({ type: 'smallint' })
   position: number;
 
-  /** The time at which the file was added. It does not change while the file stays in the repository. */
+  /** The time at which the file was added. This time does not change while the file stays in the repository. */
   @Column({ type: 'timestamptz' })
   addedAt: Date;
 

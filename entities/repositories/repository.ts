@@ -1,4 +1,4 @@
-/** A folder of files that a club delivers. Students with access see the repository while it is published. */
+/** A folder of files that a club gives to students. Students with access see the repository while it is published. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -32,7 +32,7 @@ export class Repository {
   @Column({ type: 'text', default: '' })
   instructorName: string;
 
-  /** An image of the library. The image is also recorded as a use by the repository (MED-14). */
+  /** An image of the library. The table of uses also records that the repository uses the image (MED-14). */
   @Column({ type: 'uuid', nullable: true })
   coverMediaId: string | null;
 

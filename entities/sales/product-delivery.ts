@@ -1,4 +1,4 @@
-/** The mapping of a product to a delivery that its sales grant. */
+/** The mapping of a product to a delivery. A sale of the product grants this delivery. */
 import { Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { AccessDelivery } from '../access/access-delivery.ts';

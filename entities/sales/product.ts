@@ -18,14 +18,14 @@ export class Product {
   @Column({ type: 'text' })
   platform: string;
 
-  /** The platform's id of the product, compared exactly. */
+  /** The id of the product on the sales platform. Ids are compared exactly. */
   @Column({ type: 'text' })
   externalId: string;
 
   @Column({ type: 'text' })
   name: string;
 
-  /** If false, only a full refund ends the access of a sale. */
+  /** Whether a partial refund also ends the access of a sale. If false, only a full refund does. */
   @Column({ type: 'boolean', default: false })
   partialRefundEndsAccess: boolean;
 

@@ -1,4 +1,4 @@
-/** One purchase, or one charge of a subscription, by the platform's own id. The row is never removed. */
+/** One purchase, or one charge of a subscription. It is identified by the id that the sales platform uses. The row is never removed. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { purchaseStatuses, type PurchaseStatus, type SalesPlatform } from './values.ts';
@@ -48,7 +48,9 @@ export class Purchase {
   @Column({ type: 'text' })
   currency: string;
 
-  /** The decimals with which a decimal amount was read. Null for an amount in the smallest unit, and for rows of older releases. */
+  /**
+   * The number of decimals with which a decimal amount was read. Null for an amount in the smallest unit, and for rows of older releases.
+   */
   @Column({ type: 'smallint', nullable: true })
   amountDecimals: number | null;
 
@@ -63,15 +65,15 @@ export class Purchase {
   @Column({ type: 'smallint' })
   termsRank: number;
 
-  /** The own time of the notice that stated the amount and the currency. */
+  /** The time that is stated in the notice from which the amount and the currency come. */
   @Column({ type: 'timestamptz' })
   termsAt: Date;
 
-  /** The earliest payment time of any notice. */
+  /** The earliest payment time that any notice states. */
   @Column({ type: 'timestamptz' })
   paidAt: Date;
 
-  /** The earliest time of a refund or chargeback. */
+  /** The earliest time of a refund or chargeback that any notice states. */
   @Column({ type: 'timestamptz', nullable: true })
   refundedAt: Date | null;
 

@@ -1,4 +1,4 @@
-/** A sales platform that posts notices to a club. Its URL has a token, of which only the hash is stored. */
+/** A sales platform that posts notices to a club. Its URL contains a token. Only the hash of the token is stored. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { salesPlatforms, type SalesPlatform } from './values.ts';
@@ -39,7 +39,10 @@ export class SalesConnection {
   @Column({ type: 'timestamptz' })
   rotatedAt: Date;
 
-  /** If a time is set, the connection receives no more notices. Its earlier notices and their results stay. */
+  /**
+   * The time at which the connection was deleted. After this time, the connection receives no more notices. Earlier notices and their
+   * results stay.
+   */
   @Column({ type: 'timestamptz', nullable: true })
   deletedAt: Date | null;
 

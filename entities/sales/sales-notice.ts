@@ -12,7 +12,7 @@ import { oneOf } from '../one-of.ts';
 @Index('sales_notices_connection', ['connectionId', 'receivedAt', 'id'])
 @Index('sales_notices_overdue', ['nextAttemptAt'], { where: `status = 'pending'` })
 @Index('sales_notices_kept', ['receivedAt'], { where: 'body IS NOT NULL' })
-/** The GIN index is created by its migration. */
+/** A migration creates the GIN index, so TypeORM must not create it. */
 @Index('sales_notices_addresses', { synchronize: false })
 /** A migration creates this index on the encrypted values, so TypeORM must not create it. */
 @Index('sales_notices_proof_key', { synchronize: false })
@@ -42,7 +42,7 @@ export class SalesNotice {
   @Column({ type: 'text', array: true, default: '{}' })
   addresses: string[];
 
-  /** The student that the notice is about, as soon as it is known. */
+  /** The student that the notice is about. Null until the student is known. */
   @Column({ type: 'uuid', nullable: true })
   studentId: string | null;
 
@@ -53,7 +53,7 @@ export class SalesNotice {
   @Column({ type: 'text', nullable: true })
   errorCode: NoticeErrorCode | null;
 
-  /** The location of the fault in the body. It is a path of names and never a value. */
+  /** The location of the fault in the body, as a path of field names. It never contains a value. */
   @Column({ type: 'text', nullable: true })
   errorPath: string | null;
 

@@ -1,5 +1,6 @@
 /**
- * A lateness or a cancellation of a subscription, unique by its key. It raises only one event, even if the platform sends it several times.
+ * A late charge or a cancellation of a subscription, unique by its key. It causes only one event, even if the platform reports it several
+ * times.
  */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -16,11 +17,11 @@ export class SubscriptionMark {
   @PrimaryColumn({ type: 'text' })
   kind: MarkKind;
 
-  /** The platform's key of a lateness, or the time of a cancellation. */
+  /** The platform's key of a late charge, or the time of a cancellation. */
   @PrimaryColumn({ type: 'text' })
   key: string;
 
-  /** The earliest time that any of its notices states. */
+  /** The earliest time that any notice about the late charge or cancellation states. */
   @Column({ type: 'timestamptz' })
   at: Date;
 

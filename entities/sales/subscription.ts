@@ -1,4 +1,7 @@
-/** One subscription by the platform's own id, with the state from its charges, latenesses and cancellations. The row is never removed. */
+/**
+ * One subscription, identified by the id that the sales platform uses. Its state results from its charges, late charges and cancellations.
+ * The row is never removed.
+ */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { subscriptionStatuses, type SaleTarget, type SalesPlatform, type SubscriptionStatus } from './values.ts';
@@ -35,11 +38,11 @@ export class Subscription {
   @Column({ type: 'text', default: 'active' })
   status: SubscriptionStatus;
 
-  /** The end of the current period according to the latest notice. The notice's own time decides which notice is the latest. */
+  /** The end of the current period according to the latest notice. The time that a notice states decides which notice is the latest. */
   @Column({ type: 'timestamptz', nullable: true })
   currentPeriodEnd: Date | null;
 
-  /** The own time of the notice that stated the end of the period. */
+  /** The time that is stated in the notice from which the end of the period comes. */
   @Column({ type: 'timestamptz', nullable: true })
   periodStatedAt: Date | null;
 
@@ -53,7 +56,7 @@ export class Subscription {
   @Column({ type: 'smallint', default: 0 })
   stepsTaken: number;
 
-  /** The last target of its access that was applied. */
+  /** The target of the subscription's access that was last applied. */
   @Column({ type: 'jsonb', default: { kind: 'open' } })
   accessTarget: SaleTarget;
 
@@ -64,11 +67,11 @@ export class Subscription {
   @Column({ type: 'jsonb', default: '{}' })
   endsBefore: Record<string, string | null>;
 
-  /** The time at which the timer next looks at the end of the access. Null if there is no timer. */
+  /** The time at which the timer next checks the end of the access. Null if there is no timer. */
   @Column({ type: 'timestamptz', nullable: true })
   endLooksAt: Date | null;
 
-  /** The time at which the access reached its recorded end. */
+  /** The time at which the access really ended, because its recorded end was reached. */
   @Column({ type: 'timestamptz', nullable: true })
   accessEndedAt: Date | null;
 

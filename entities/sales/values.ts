@@ -25,7 +25,7 @@ export type SaleTarget =
   | { kind: 'refunded' }
   | { kind: 'canceled'; /** ISO 8601 */ periodEnd: string | null };
 
-/** The reasons for which a notice failed, was ignored, or is being tried again. */
+/** The reasons why a notice failed, was ignored, or is being tried again. */
 export const noticeErrorCodes = [
   'bad_shape',
   'proof_refused',

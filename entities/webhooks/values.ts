@@ -3,7 +3,7 @@
 export const endpointStatuses = ['enabled', 'paused', 'disabled'] as const;
 export type EndpointStatus = (typeof endpointStatuses)[number];
 
-/** `failing`: the receiver accepted no delivery for five days. `gone`: it answered `410 Gone`. */
+/** `failing` means that the receiver accepted no delivery for five days. `gone` means that the receiver answered `410 Gone`. */
 export const disabledReasons = ['manual', 'failing', 'gone'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
 
@@ -17,11 +17,14 @@ export type CancelReason = (typeof cancelReasons)[number];
 export const requestTriggers = ['manual', 'recovery', 'test'] as const;
 export type RequestTrigger = (typeof requestTriggers)[number];
 
-/** The cause of an attempt: the schedule of 8 attempts, or a request of an administrator (DEL-5). */
+/** The cause of an attempt: the schedule, which has 8 attempts, or a request of an administrator (DEL-5). */
 export const attemptTriggers = ['schedule', ...requestTriggers] as const;
 export type AttemptTrigger = (typeof attemptTriggers)[number];
 
-/** `interrupted`: the worker died before the record, so the service does not know whether the request reached the receiver. */
+/**
+ * `interrupted` means that the worker died before it recorded the outcome, so the service does not know whether the request reached the
+ * receiver.
+ */
 export type AttemptOutcome =
   | 'succeeded'
   | 'http_error'
@@ -32,7 +35,7 @@ export type AttemptOutcome =
   | 'address_refused'
   | 'interrupted';
 
-/** The reasons for which an attempt got no answer. The contract documents them at `WebhookAttempt.error_code`. */
+/** The reasons why an attempt got no answer. The contract documents them at `WebhookAttempt.error_code`. */
 export const failureCauses = [
   'name_not_found',
   'name_server_failed',
@@ -56,6 +59,6 @@ export const failureCauses = [
 ] as const;
 export type FailureCause = (typeof failureCauses)[number];
 
-/** The length of the time that a tally covers. */
+/** The period for which a tally counts: a day or an hour. */
 export const tallySpans = ['day', 'hour'] as const;
 export type TallySpan = (typeof tallySpans)[number];

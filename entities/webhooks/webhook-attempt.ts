@@ -1,5 +1,6 @@
 /**
- * An attempt to send a delivery. Its claim inserts the row, and its outcome completes it. The table is partitioned by the day on which
+ * An attempt to send a delivery. The claim of the attempt inserts the row, and the record of the outcome completes the row. The table is
+ * partitioned by the day on which
  * attempts start.
  */
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
@@ -16,7 +17,7 @@ export class WebhookAttempt {
   @PrimaryColumn({ type: 'integer' })
   fence: number;
 
-  /** The number of the attempt, from 1. After an interrupted attempt the next attempt has the same number. */
+  /** The number of the attempt, from 1. The attempt after an interrupted attempt has the same number. */
   @Column({ type: 'smallint' })
   number: number;
 

@@ -36,8 +36,8 @@ import { oneOf } from '../one-of.ts';
 @Check('webhook_deliveries_in_flight', oneOf('in_flight', requestTriggers))
 export class WebhookDelivery {
   /**
-   * Derived from the ids of event and endpoint (domain/webhooks/deliveries/delivery-id.ts), so that each event has at most one delivery to
-   * each endpoint (HOOK-1).
+   * The id is derived from the ids of the event and the endpoint (domain/webhooks/deliveries/delivery-id.ts). So each event has at most one
+   * delivery to each endpoint (HOOK-1).
    */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
@@ -64,11 +64,13 @@ export class WebhookDelivery {
   @Column({ type: 'text', nullable: true })
   cancelReason: CancelReason | null;
 
-  /** The time at which the body was deleted because its student was removed. Null if it was deleted after its retention time. */
+  /**
+   * The time at which the body was deleted because its student was removed. Null if the body was deleted because its retention time ended.
+   */
   @Column({ type: 'timestamptz', nullable: true })
   payloadPurgedAt: Date | null;
 
-  /** The number of counted attempts of any cause. */
+  /** The number of counted attempts, whatever their cause. */
   @Column({ type: 'smallint', default: 0 })
   attemptCount: number;
 
@@ -80,16 +82,16 @@ export class WebhookDelivery {
   nextAttemptAt: Date;
 
   /**
-   * The attempt that was requested in addition to the schedule, before its claim. Such an attempt does not wait for the circuit breaker.
+   * A requested attempt, in addition to the schedule, that is not claimed yet. Such an attempt does not wait for the circuit breaker.
    */
   @Column({ type: 'text', nullable: true })
   requested: RequestTrigger | null;
 
-  /** The requested attempt between its claim and the record of its outcome. After an interruption the next claim repeats it. */
+  /** The requested attempt that is claimed and has no recorded outcome yet. After an interruption, the next claim repeats this attempt. */
   @Column({ type: 'text', nullable: true })
   inFlight: RequestTrigger | null;
 
-  /** The time since which the due delivery waits until its endpoint's gate releases it. */
+  /** The time at which the due delivery began to wait. It waits until the gate of its endpoint releases it. */
   @Column({ type: 'timestamptz', nullable: true })
   parkedAt: Date | null;
 
@@ -104,7 +106,10 @@ export class WebhookDelivery {
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 
-  /** Whether the first attempt is made without a run (ADR 36). False after the record of this attempt, or after a run has begun. */
+  /**
+   * Whether the first attempt is made without a run (ADR 36). False after the outcome of this attempt was recorded, or after a run has
+   * begun.
+   */
   @Column({ type: 'boolean', default: false })
   direct: boolean;
 

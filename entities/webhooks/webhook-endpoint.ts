@@ -50,7 +50,7 @@ export class WebhookEndpoint {
   holdUntil: Date | null;
 
   /**
-   * The number of times that the circuit breaker was armed without a reset. 0 means that the breaker is closed. If the number is higher,
+   * The number of times that the circuit breaker was armed without a reset. 0 means that the breaker is closed. A higher number means that
    * the endpoint is throttled (breaker.policy.ts).
    */
   @Column({ type: 'smallint', default: 0 })
@@ -67,7 +67,7 @@ export class WebhookEndpoint {
   @Column({ type: 'timestamptz', nullable: true })
   throttledSince: Date | null;
 
-  /** The time at which the administrators got the mail that the endpoint has been throttled for an hour. */
+  /** The time at which the administrators got the mail about the throttled endpoint. They get the mail after an hour of throttling. */
   @Column({ type: 'timestamptz', nullable: true })
   throttleMailedAt: Date | null;
 
@@ -75,22 +75,22 @@ export class WebhookEndpoint {
   @Column({ type: 'uuid', nullable: true })
   admittedDeliveryId: string | null;
 
-  /** The time at which the gate looks next. Null if no gate must run. */
+  /** The time at which the gate next checks the endpoint. Null if no gate must run. */
   @Column({ type: 'timestamptz', nullable: true })
   gateLooksAt: Date | null;
 
-  /** The number of parked deliveries that the gate released last. 0 while the gate releases none. */
+  /** The number of parked deliveries that the gate released the last time. 0 while the gate releases no deliveries. */
   @Column({ type: 'smallint', default: 0 })
   releasePage: number;
 
-  /** The time at which the endpoint was last enabled again. Null if it was never paused or disabled. */
+  /** The time at which the endpoint was last enabled again after it was paused or disabled. Null if this never happened. */
   @Column({ type: 'timestamptz', nullable: true })
   enabledAt: Date | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   lastSuccessAt: Date | null;
 
-  /** The secret, sealed under the endpoint's id. */
+  /** The signing secret, sealed with the endpoint's id as its context. */
   @Column({ type: 'bytea' })
   secret: Buffer;
 
@@ -106,7 +106,7 @@ export class WebhookEndpoint {
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
 
-  /** The time of the deletion. No response contains a deleted endpoint. Retention removes its history in batches. */
+  /** The time of the deletion. Responses never contain a deleted endpoint. Retention removes the history of the endpoint in batches. */
   @Column({ type: 'timestamptz', nullable: true })
   @Index('webhook_endpoints_deleted', { where: 'deleted_at IS NOT NULL' })
   deletedAt: Date | null;

@@ -11,7 +11,7 @@ import type { DeliveredEventType } from '../../platform/core/event-types.ts';
 @Entity('webhook_events')
 @Index('webhook_events_created', { synchronize: false }) // a BRIN index on created_at; it shows whether a week has a recent event
 export class WebhookEvent {
-  /** The fact's id: the `webhook-id` of every attempt. */
+  /** The id of the fact. It is also the `webhook-id` of every attempt. */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 

@@ -1,4 +1,7 @@
-/** The change of an endpoint's tallies by one statement. Triggers only add rows, so that writers never wait for one another. */
+/**
+ * The amount by which one statement changed the tallies of an endpoint. Triggers only add rows to this table, so that writers never wait
+ * for one another.
+ */
 import { Column, Entity, Generated, PrimaryColumn } from 'typeorm';
 import type { DeliveredEventType } from '../../platform/core/event-types.ts';
 

@@ -1,11 +1,12 @@
-/** The number of deliveries of one event type to an endpoint that were created in a day or an hour (UTC), by status. */
+/** The number of deliveries to one endpoint, of one event type and with one status, that were created in a day or an hour (UTC). */
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { tallySpans, type TallySpan } from './values.ts';
 import type { DeliveredEventType } from '../../platform/core/event-types.ts';
 import { oneOf } from '../one-of.ts';
 
 /**
- * The row has no foreign key to the endpoint. When an endpoint is removed, its deliveries are still counted down to zero. A sum is exact
+ * The row has no foreign key to the endpoint. When an endpoint is removed, its deliveries must still be counted down to zero. A sum is
+ * exact
  * only together with the changes that are not rolled up yet (WebhookTallyChange). One statement must read both.
  */
 @Entity('webhook_tallies')

@@ -1,17 +1,20 @@
-/** The only error type for callers. An error has a `code` of the contract, the status of that code, and a message for people. */
+/**
+ * The only type of error that callers of the API get. An error has a `code` of the contract, the status of that code, and a message for
+ * people.
+ */
 import { errorStatus, type ErrorCode } from './error-codes.ts';
 
-/** Details of an error besides its code and message. */
+/** Further details of an error, in addition to its code and its message. */
 export interface ErrorHeaders {
-  /** The whole seconds for the header `Retry-After`. */
+  /** The value of the header `Retry-After`, in whole seconds. */
   readonly retryAfterSeconds?: number;
-  /** Path of the resource that the request conflicts with, for `Location`. */
+  /** The path of the resource with which the request conflicts. The header `Location` contains it. */
   readonly location?: string;
 }
 
 /**
- * A request of the caller cannot be fulfilled. The domain throws it anywhere; the error mapper of the API turns it into the envelope
- * (ERR-1). The message may name fields of the request, never another person's data.
+ * The error that a caller gets if a request cannot be fulfilled. Any code of the domain may throw this error. The error mapper of the API
+ * turns it into the body of the answer (ERR-1). The message may name fields of the request, never another person's data.
  */
 export class DomainError extends Error {
   readonly code: ErrorCode;
@@ -27,7 +30,7 @@ export class DomainError extends Error {
   }
 }
 
-/** @returns a 404 for a resource that does not exist in the caller's club; ids of other clubs get an equal answer */
+/** @returns a 404 for a resource that does not exist in the caller's club; an id of another club gets the same answer */
 export function notFound(what: string): DomainError {
   return new DomainError('not_found', `There is no such ${what} in this club.`);
 }

@@ -7,8 +7,8 @@
 
 /**
  * @param all the permits of the process
- * @param used the permits in use: by all clubs, and by the club that requests another permit
- * @returns the limit that prevents another permit; undefined if the club may have another permit
+ * @param used the permits in use: by all clubs, and by the club that requests one more permit
+ * @returns the limit that prevents one more permit; undefined if the club may have one more permit
  */
 export function exhaustedLimit(all: number, used: { all: number; club: number }): 'club' | 'process' | undefined {
   const free = all - used.all;

@@ -18,7 +18,7 @@ export interface GatheringOptions {
   holdsOthersMs?: number;
 }
 
-/** The default wait for the current call, in milliseconds. A healthy call takes far less. */
+/** The default wait for the current call, in milliseconds. A call without a problem takes far less time. */
 export const usuallyHoldsMs = 100;
 
 /**

@@ -5,8 +5,8 @@ import { v7 } from 'uuid';
 export type Id = string;
 
 /**
- * If the clock goes back by more than this, the time before was wrong. New ids then follow the new time, because queries find rows by the
- * time in their id.
+ * If the clock goes back by more than this, the earlier time was wrong. New ids then contain the corrected time, because queries find rows
+ * by the time in their ids.
  */
 const backAtMostMs = 10_000;
 let newestMs = -Infinity;
@@ -22,7 +22,7 @@ export function newId(): Id {
   return v7({ msecs: newestMs, seq: sequence });
 }
 
-/** @returns a random id of that time, in ms since 1970 */
+/** @returns a random id that contains the given time, in ms since 1970 */
 export const idOfTime = (atMs: number): Id => v7({ msecs: atMs });
 
 /** @returns the next id in the order of ids */
@@ -35,7 +35,7 @@ export function idAfter(id: Id): Id {
 export const noClub: Id = '00000000-0000-0000-0000-000000000000';
 export const highestId: Id = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** @returns the smallest id of that time, in ms since 1970. It is a bound for queries, and no record has it */
+/** @returns the smallest possible id for the given time, in ms since 1970. Queries use this id as a bound, and no record has it */
 export function leastIdOf(atMs: number): Id {
   const time = Math.max(0, atMs).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;

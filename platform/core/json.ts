@@ -11,7 +11,7 @@ export interface JsonBounds {
   values: number;
 }
 
-/** The limits of requests, and the default limits of other JSON. */
+/** The limits of JSON in requests. They are also the default limits of other JSON. */
 export const jsonBounds: JsonBounds = { depth: 64, values: 20_000 };
 /** The limits of notices, which any client may post. The largest notice that we describe has 1,000 events of five fields. */
 export const noticeBounds: JsonBounds = { depth: 64, values: 10_000 };
@@ -24,12 +24,13 @@ export class UnreadableJson extends DomainError {
   }
 }
 
-// `fatal`: the decoder refuses bytes that are not UTF-8 instead of replacing them. It also removes one byte-order mark.
+// The option `fatal` makes the decoder refuse bytes that are not UTF-8, instead of replacing them. The decoder also removes one byte-order
+// mark.
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads JSON in UTF-8. A byte-order mark is ignored (RFC 8259, 8.1); UTF-16 is refused. If two properties have one name, the last one
- * counts.
+ * Reads JSON in UTF-8. A byte-order mark is ignored (RFC 8259, 8.1); UTF-16 is refused. If two properties have the same name, the last
+ * property counts.
  * @param source bytes in UTF-8, or text
  * @returns the value; numbers beyond the range of a double are infinite
  * @throws UnreadableJson

@@ -1,4 +1,4 @@
-/** A reason why the process cannot start, which its operator can remove. The message says how. */
+/** A reason why the process cannot start. The operator can solve the problem, and the message says how. */
 export class StartProblem extends Error {}
 
 /** Several reasons together. `problems` has one or more sentences for each reason. */

@@ -1,6 +1,9 @@
-/** The identity of a trace across processes: in a row of facts or wakes, in a header of a run, and in a request. */
+/**
+ * Passes the identity of a trace between processes. The identity is stored in a row of facts or wakes, in a header of a run, or in a
+ * request.
+ */
 
-/** The header of runs, signals and activities that has a {@link Cause}. */
+/** The name of the header in which runs, signals and activities carry a {@link Cause}. */
 export const traceHeader = 'club-trace';
 
 /** The cause of a step: a span in W3C form, and its time in Unix milliseconds. */

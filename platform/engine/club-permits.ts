@@ -7,7 +7,7 @@ import { DomainError } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
 import { releaseOnce, type Permits, type ReleasePermit } from '../core/permits.ts';
 
-/** The club, and perhaps the person, whose work holds the permit. */
+/** The club whose work holds the permit, and the person if the work belongs to a person. */
 export interface PermitHolder {
   clubId: Id;
   /** The person who waits for the work, if there is one. */
@@ -22,11 +22,11 @@ export interface PermitLine {
   patienceMs: number;
 }
 
-/** Permits by club. A club gets no permit if it holds its share, or if no permit is free. */
+/** Gives permits to clubs. A club gets no permit if it already holds its full share, or if no permit is free. */
 export interface ClubPermits extends Permits<Id> {
   /**
    * Runs the work with a permit. It waits for the permit in the queue of its club. The clubs get free permits in rotation.
-   * @throws DomainError busy if the queue is full or too slow; also the signal's reason, and the error of the work
+   * @throws DomainError busy, when the queue is full or too slow. Also throws the signal's reason, or the error of the work
    */
   run<Result>(holder: PermitHolder, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
 }
@@ -37,19 +37,19 @@ interface Waiter {
   end(permit: ReleasePermit | undefined): void;
 }
 
-/** The permits of a club, and the duration of its work. */
+/** The permits that a club holds, and the average duration of its work. */
 interface ClubUse {
   permits: number;
-  /** The average duration of its work, in milliseconds. The newest duration has a weight of one half. */
+  /** The average duration of the club's work, in milliseconds. The newest duration has a weight of one half. */
   durationMs: number | undefined;
   /** The latest time that `retryAt` returned, in Unix milliseconds. */
   lastRetryAt: number;
 }
 
 const defaultLine: PermitLine = { ofAClub: 8, ofAPerson: 2, patienceMs: 10_000 };
-/** The assumed duration of work, until the first work of the club has ended. */
+/** The duration that is assumed for a club's work until the club's first work has ended. */
 const unknownMs = 1_000;
-/** A longer duration counts as this duration, because other work of the club may be short. */
+/** A duration above this limit counts as the limit, because the next work of the club may be short. */
 const longestWorkMs = 15_000;
 /** The longest wait until a retry. Longer waits are replaced by a random time in the second half of this wait. */
 const longestWaitMs = 2 * 60_000;
@@ -72,7 +72,7 @@ export function createClubPermits(
   }: { line?: PermitLine; clock?: () => number; random?: () => number } = {},
 ): ClubPermits {
   const clubs = new Map<Id, ClubUse>();
-  /** The queues, in the order in which the clubs get permits. */
+  /** The queues of the clubs, in the order in which the clubs get permits. */
   const lines = new Map<Id, Waiter[]>();
   let free = total;
 
@@ -96,7 +96,7 @@ export function createClubPermits(
     });
   }
 
-  /** Deletes the duration of the club that has been without a permit for longest, if too many are stored. */
+  /** If too many durations are stored, deletes one: the duration of the club whose last permit is the longest ago. */
   function forgetIdle(): void {
     if (clubs.size <= remembered) return;
     const idle = [...clubs].find(([, { permits }]) => permits === 0);

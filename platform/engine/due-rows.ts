@@ -13,7 +13,7 @@ interface DueRows {
   condition: Sql;
 }
 
-/** @returns one query part for each `due` of the type */
+/** @returns one part of a query for each entry in the type's `due` */
 export function dueRowsOf(source: DataSource, type: WorkflowType): DueRows[] {
   const { entity, due } = workflowTypes[type];
   const { tableName } = source.getMetadata(entity);
@@ -35,12 +35,13 @@ export function columnOf(source: DataSource, type: WorkflowType, property: strin
   return raw(`row.${column.databaseName}`);
 }
 
-/** The highest count. Counting millions of rows would take longer than the interval of the scrapes. */
+/** The highest number to which the query counts. Counting millions of rows would take longer than the interval of the scrapes. */
 export const maxCounted = 10_000;
 
 /**
- * @returns a query of the rows that are due now, without the rows that wait out the pause after a fault. `label` is the workflow type;
- * `value` is the number of rows, up to 10,000 for each query
+ * @returns a query over the rows that are due now. It does not count rows that are in the pause after a fault. `label` is the workflow
+ * type.
+ * `value` is the number of due rows; each query counts at most 10,000 rows
  */
 export function countOfDueRows(source: DataSource): Sql {
   return ofDueRows(source, (due) => ({

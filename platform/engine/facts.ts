@@ -34,7 +34,7 @@ export interface FactToTell {
   clubId: Id;
   type: EventType;
   studentId: Id;
-  /** The record that the fact is about, besides the student. */
+  /** The record that the fact is about, in addition to the student. */
   subjectId: Id | null;
   details: FactDetails | null;
   occurredAt: Date;
@@ -68,7 +68,7 @@ export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): P
 
 /**
  * The result of a consumer for one fact:
- * - `consumed`: all effects of the fact are committed, except these runs, which the relay must start;
+ * - `consumed`: all effects of the fact are committed, and the relay must still start the listed runs;
  * - `removed`: all effects are committed, and the fact is deleted, because it needs no run;
  * - `blocked`: nothing is committed, because another transaction holds a row that the fact needs. The relay then hands this fact to the
  * consumers alone.
@@ -76,7 +76,7 @@ export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): P
 export type FactResult<Run> = { kind: 'consumed'; runs: readonly Run[] } | { kind: 'removed' } | { kind: 'blocked' };
 
 /**
- * Facts that are consumed together wait for a lock for at most this time in milliseconds. If the wait is longer, each fact is consumed
+ * The maximum wait for a lock, in milliseconds, while several facts are consumed together. After a longer wait, each fact is consumed
  * alone.
  */
 export const togetherWaitsMs = 100;
@@ -93,7 +93,7 @@ export async function claimFacts(db: DataSource | Queries, room: Room): Promise<
 /** The key of a fact. It begins with the club, like every key of a club's rows. */
 export type FactKey = Pick<FactToTell, 'clubId' | 'id'>;
 
-/** Removes facts whose workflows are started. */
+/** Deletes facts after their workflows were started. */
 export async function removeFacts(on: DataSource | Queries, facts: readonly FactKey[]): Promise<void> {
   await deleteFacts(on, { clubIds: facts.map(({ clubId }) => clubId), ids: facts.map(({ id }) => id) });
 }

@@ -1,5 +1,5 @@
 /**
- * Faults of steps. They are recorded with a growing pause, so that the sweeper does not rescue a row whose step fails repeatedly (ENG-16).
+ * Faults of steps. Each further fault is recorded with a longer pause, during which the sweeper does not wake the row (ENG-16).
  */
 import { describeError } from '../infra/describe-error.ts';
 import { isConflict, type Queries } from '../infra/postgres/database.ts';
@@ -14,7 +14,7 @@ export interface FailedStep {
   failing: { faults: number; code: string };
 }
 
-/** The pause after the first fault. It doubles with each further fault in a row, up to the longest pause. */
+/** The pause after the first fault. Each further consecutive fault doubles the pause, up to the longest pause. */
 const firstPauseSeconds = 1;
 const longestPauseSeconds = 600;
 /** The longest pause if a person waits for the result. */
@@ -53,7 +53,7 @@ export async function noteFault(
   return { done: false, at: recordedFault.retryAt.getTime(), failing: { faults: recordedFault.faults, code } };
 }
 
-/** A step counts as repaired if it has not failed for this time after its next try. */
+/** A step counts as repaired if its next try was due, and the step has not failed for this time since then. */
 const forgottenAfterMs = 10 * 60_000;
 
 /** Deletes the records of repaired steps, so that a later fault begins with the first pause. */
@@ -62,9 +62,9 @@ export async function forgetFaults(db: Queries, now: Date): Promise<void> {
 }
 
 /**
- * Returns the condition that the workflow is in the pause after a fault, so its row is not overdue.
+ * Returns an SQL condition. It is true while the workflow is in the pause after a fault, so its row is not overdue.
  * @param subject the column that names the run, for example `row.id`
- * @param before a time. A pause that ends at or before this time does not count
+ * @param before a time; a pause counts only if it ends after this time
  */
 export function isFailing(type: WorkflowType, subject: Sql, before: Sql): Sql {
   const workflowId = raw(`'${workflowIdOf(type, '')}'`);

@@ -17,7 +17,8 @@ interface LeasedRow {
 export type Claim = Pick<LeasedRow, 'id' | 'fence'>;
 
 /**
- * The error if another worker has claimed the row since this worker's claim, or if the row has ended. The result of this worker must not be
+ * The error that is thrown if another worker has claimed the row since this worker's claim, or if the row is no longer open. The result of
+ * this worker must not be
  * recorded.
  */
 export class LeaseLost extends Error {
@@ -25,7 +26,7 @@ export class LeaseLost extends Error {
 }
 
 interface LeaseRule<E> {
-  /** The column values of a row that is still open. */
+  /** The column values that identify a row that is still open. */
   open: Partial<E>;
   /** The column with the time from which the row may be claimed. */
   due: keyof E & string;
@@ -81,7 +82,9 @@ export function defineLease<E extends LeasedRow>(entity: new () => E, rule: Leas
   };
 }
 
-/** Runs a step of a leased row: claims, acts, and returns the state in Postgres, even if another worker wrote it. */
+/**
+ * Runs a step of a leased row. It claims the row, acts, and returns the row's state from Postgres, even if another worker wrote this state.
+ */
 export async function runStep<C, Step>(step: {
   claim: () => Promise<C | undefined>;
   /** Does the work and records its result. */
@@ -98,7 +101,7 @@ export async function runStep<C, Step>(step: {
 }
 
 /**
- * Ignores a lost lease. Another worker then does the work, so the result need not be recorded.
+ * Ignores the error of a lost lease. After such an error another worker does the work, so this worker need not record its result.
  * @param error the error that recording a result threw
  * @throws any other error
  */
@@ -119,7 +122,7 @@ interface Holding {
   everyMs: number;
   /** A further condition on the row. */
   still?: Sql;
-  /** Is called at each renewal, even while Postgres is unavailable. */
+  /** A function that is called at each renewal, even while Postgres is unavailable. */
   onRenewal: () => void;
   /** Aborts when the process must stop. */
   stop: AbortSignal;

@@ -11,7 +11,7 @@ export interface PutOffStep {
   putOff: 'share';
 }
 
-/** Postpones a due row without a lease, so that the sweeper does not treat it as overdue (ENG-5). */
+/** Gives a due row without a lease a later due time, so that the sweeper does not treat the row as overdue (ENG-5). */
 export async function putOffRow(db: Queries, type: WorkflowType, subjectId: Id, at: Date): Promise<void> {
   const { entity, key, due } = workflowTypes[type];
   for (const { at: property, leased } of due) {

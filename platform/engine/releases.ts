@@ -6,17 +6,20 @@ import type { Build } from '../infra/build.ts';
 import type { Queries, Transaction } from '../infra/postgres/database.ts';
 import { sql } from '../infra/postgres/sql.ts';
 
-/** @param buildId SQL whose value is the build id, or null in a checkout @returns SQL that is true if another build is current */
+/**
+ * @param buildId SQL whose value is the build id, or null in a checkout @returns an SQL condition that is true if a different build is
+ * current
+ */
 export function anotherIsCurrent(buildId: string): string {
   return `EXISTS (SELECT FROM releases WHERE is_current AND build_id IS DISTINCT FROM ${buildId})`;
 }
 
 /**
  * Makes the build the current one.
- * @returns the build that was current before. Undefined if no build was current before, or if this same build was
+ * @returns the previous current build. Undefined if no build was current, or if this build was already current
  */
 export async function makeCurrent(tx: Transaction, build: Build): Promise<Build | undefined> {
-  // Lets only one promotion run at a time, because the unique index on the current build would refuse a second promotion.
+  // Lets only one promotion run at a time. Otherwise the second promotion would fail, because of the unique index on the current build.
   await tx.run(sql`LOCK TABLE releases IN SHARE ROW EXCLUSIVE MODE`);
   const before = await tx.one<Build>(
     sql`UPDATE releases SET is_current = false WHERE is_current AND build_id <> ${build.buildId}
@@ -39,7 +42,7 @@ export async function forgetReleases(db: Queries, buildIds: readonly string[]): 
 
 /**
  * @param buildId the id of the running build; undefined in a checkout
- * @param since the start of the process; an earlier promotion of a build that is not current now does not count
+ * @param since the start of the process; the promotion of a build counts only if it happened later or if the build is current now
  * @returns whether the build is current now, or was current at some time after `since`. In both cases this build or a later build continues
  * the waiting work. A
  * checkout counts as promoted while no build is current.

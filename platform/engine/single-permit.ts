@@ -2,7 +2,7 @@
 import type { Id } from '../core/ids.ts';
 import { releaseOnce, type Permits } from '../core/permits.ts';
 
-/** A club gets no permit if another club holds it, or if another waiting club comes first. */
+/** Gives the permit to clubs. A club does not get it while another club holds it, or if another waiting club comes first. */
 export type SinglePermit = Permits<Id>;
 
 /** The time between two retries of a club, in milliseconds. */
@@ -24,7 +24,7 @@ export function createSinglePermit({
   let isFree = true;
   /** The number of permits that this object has granted since its creation. */
   let count = 0;
-  /** The number of the last permit of each club. The club with the newest permit is at the end. */
+  /** For each club, the number of its last permit. The club with the newest permit stands at the end. */
   const lastOf = new Map<Id, number>();
   /** The time of the last try of each waiting club. */
   const waiting = new Map<Id, number>();

@@ -1,4 +1,4 @@
-/** The sweeper: wakes overdue rows without a lease, and removes expired rows (ENG-5). */
+/** The sweeper. It wakes the workflows of overdue rows without a lease, and removes expired rows (ENG-5). */
 import type { DataSource } from 'typeorm';
 import { bulk } from '../../entities/facts/values.ts';
 import type { Database, Queries } from '../infra/postgres/database.ts';
@@ -9,25 +9,27 @@ import { isFailing } from './faults.ts';
 import { wakeRuns } from './wakes.ts';
 import { workflowIdOf, workflowTypeNames, workflowTypes, type Run, type WorkflowType } from './workflow-types.ts';
 
-/** The time after which an overdue row without a lease counts as lost: its workflow is lost, or the workers are overloaded. */
+/**
+ * The time after which an overdue row without a lease is woken. After this time, either its workflow is lost or the workers are overloaded.
+ */
 export const overdueMs = 2 * 60_000;
-/** The row limit of each query in a round. If Temporal has lost all runs, the rounds restart them in portions. */
+/** The row limit of each query in a round. If Temporal has lost all runs, each round restarts only a portion of them. */
 const rescuedARound = 500;
-/** The limit of a query, so that all queries of a round end within the minute of the activity. */
+/** The time limit of a query. It is so short that all queries of a round end within one minute, the time limit of the activity. */
 const longestQueryMs = 5_000;
 /** The name under which a complete round is recorded. */
 const sweepRound = 'sweep';
-/** The limit of rows of a table that a round removes. */
+/** The maximum number of rows that a round removes from one table. */
 const removedARound = 1_000;
 /** The time for which the network address of a sign-up is stored. The limit of sign-ups counts the sign-ups of this time (DEC-62). */
 const signUpNetworkMs = 3_600_000;
-/** The time for which the row of a mail that was sent is stored. */
+/** The time for which the row of a mail is stored after the mail was sent. */
 const mailHistoryMs = 30 * 86_400_000;
 
 /** Some kinds of rows could not be read. Overdue rows of the other kinds were woken. */
 export class IncompleteRound extends Error {
   override name = 'IncompleteRound';
-  /** The number of workflows that were woken in spite of the error. */
+  /** The number of workflows that the sweeper has woken, although some kinds of rows failed. */
   readonly rescued: number;
 
   /** @param cause the error of the first kind that failed */
@@ -39,7 +41,7 @@ export class IncompleteRound extends Error {
 
 /**
  * Wakes workflows whose rows are overdue, except during the pause after a fault. Each kind of row has its own transaction, so that a slow
- * or broken kind does not delay the others.
+ * kind, or a kind with errors, does not delay the other kinds.
  * @returns the number of woken workflows. It is 0 in normal operation, and an alert reports any other number
  * @throws IncompleteRound
  */
@@ -87,7 +89,10 @@ interface OverdueQuery {
   statement: Sql;
 }
 
-/** @returns the query of each `due` of each workflow type: rows due before this time without a wake, a lease or a fault */
+/**
+ * @returns a query for each `due` entry of each workflow type. It finds the rows that were due before this time and have no wake, lease or
+ * fault
+ */
 export function overdueQueries(source: DataSource, before: Date): OverdueQuery[] {
   return workflowTypeNames.flatMap((workflowType) => {
     const { key, attributes, taskQueue, bulkTaskQueue } = workflowTypes[workflowType];
@@ -121,7 +126,7 @@ export function overdueQueries(source: DataSource, before: Date): OverdueQuery[]
 
 /** Matches expired rows, which the program does not need any more. */
 const expiredBefore = (before: Date) => sql`expires_at < ${before}`;
-/** Matches the counts of past days, in UTC. */
+/** Matches the counters of days that are over, in UTC. */
 const ofADayBefore = (before: Date) => sql`day < (${before}::timestamptz AT TIME ZONE 'UTC')::date`;
 const createdBefore = (before: Date) => sql`created_at < ${before}`;
 const expiries = [

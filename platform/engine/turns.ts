@@ -12,7 +12,7 @@ import { anotherIsCurrent } from './releases.ts';
 
 /** The time for which a relay may work on a claimed row. Afterwards another relay may claim the row. */
 const leaseSeconds = 30;
-/** The wait after a failure. It doubles with each further failure, up to the longest wait. */
+/** The pause of a row after its first failure. Each further failure doubles the pause, up to the longest pause. */
 const backoff = { seconds: 5, longestSeconds: 600 } as const;
 
 /** The free capacity of a relay. */
@@ -21,33 +21,33 @@ export interface Room {
   limit: number;
   /** The maximum number of bulk rows that the claim returns. */
   bulk: number;
-  /** The limit of rows of one club, including the rows that this relay is handling. */
+  /** The maximum number of rows of one club. The rows that this relay is already handling count for this limit. */
   perClub: number;
   /** The limit of bulk rows of one club, including the bulk rows that this relay is handling. */
   bulkPerClub: number;
-  /** The rows that this relay is handling, by club. */
+  /** For each club, the rows that this relay is handling. */
   inHand: ReadonlyMap<Id, InHand>;
   /** The position in the rotation; a claim advances it. */
   turn: Turn;
-  /** The position where a claim begins; a claim advances it. If absent, claims begin with the first row. */
+  /** The position at which a claim begins to read. Each claim advances the position. If absent, claims begin with the first row. */
   front?: Front;
   /** The claiming build; absent in a checkout. While another build is current, this build gets no rows (ENG-19). */
   buildId?: string | undefined;
 }
 
-/** The club that was served last, by priority. */
+/** For each priority, the club that was served last. */
 export type Turn = Map<Priority, Id>;
 
 /**
  * The position at which the next claim of a relay begins to read. Deleted rows stay in the index while any transaction may still see them.
  * After a minute, a claim that read all deleted rows would take 50 ms. So a claim begins shortly before the oldest free row that the last
- * claim saw. But rows before that position can become free, for example the rows of a dead relay or of a slow transaction. The next look at
- * all rows finds such rows.
+ * claim saw. But rows before that position can become free, for example the rows of a dead relay or of a slow transaction. A relay finds
+ * such rows when it next reads all rows.
  */
 export interface Front {
-  /** The relay knows that all rows that were due before this time are gone. Undefined if such rows may remain. */
+  /** All rows that were due before this time are gone. Undefined if the relay does not know such a time. */
   since: Date | undefined;
-  /** The time of the last look at all rows (`performance.now()`), and its duration in milliseconds. */
+  /** The time when the relay last read all rows (`performance.now()`), and the duration of this reading in milliseconds. */
   lookedAt: number;
   tookMs: number;
 }
@@ -56,21 +56,24 @@ export function unknownFront(): Front {
   return { since: undefined, lookedAt: -Infinity, tookMs: 0 };
 }
 
-/** The interval between looks at all rows, unless a look is slow. */
+/** The interval at which a relay reads all rows, unless this reading is slow. */
 const looksEveryMs = 1_000;
-/** The interval is at least the duration of a look multiplied by this number. So looks at all rows take at most a tenth of the time. */
+/**
+ * The interval is at least the duration of one reading of all rows, multiplied by this number. So a relay spends at most a tenth of its
+ * time on such readings.
+ */
 const restForEachMs = 10;
-/** The maximum interval. A slow look may only have waited for a connection or a lock. */
+/** The maximum interval. A slow reading may only have waited for a connection or a lock. */
 const longestRestMs = 5_000;
 /**
- * A row gets its due time when a transaction writes it, and becomes visible when the transaction commits. This is the assumed time between
- * the two.
+ * A row gets its due time when a transaction writes it, and becomes visible when the transaction commits. This constant is the assumed time
+ * between these two moments.
  */
 const slowTransactionMs = 250;
 
 /**
- * @returns the milliseconds between two looks at all rows, if a look took `tookMs`. A row before the front of the claims waits until the
- * next look
+ * @returns the milliseconds until all rows are read again, if the last such reading took `tookMs`. Until then, claims do not see a row
+ * before the position at which they begin
  */
 export const untilNextLook = (tookMs: number): number =>
   Math.min(longestRestMs, Math.max(looksEveryMs, restForEachMs * tookMs));
@@ -81,17 +84,17 @@ function beginOf({ since, lookedAt, tookMs }: Front): Date | undefined {
 }
 
 /**
- * Records where the next claim begins.
+ * Records the position at which the next claim begins to read.
  * @param since the due time from which this claim read rows; undefined if the claim read all rows
  * @param oldest the due time of the oldest free row, if known
  */
 function moveOn(front: Front, since: Date | undefined, oldest: Date | null, tookMs: number): void {
   if (since === undefined) Object.assign(front, { since, lookedAt: performance.now(), tookMs } satisfies Front);
-  // If a claim was slow, transactions are probably slow, too.
+  // If a claim was slow, the transactions that write rows are probably slow, too.
   if (oldest) front.since = new Date(oldest.getTime() - Math.max(slowTransactionMs, restForEachMs * tookMs));
 }
 
-/** A time before the creation of every club. */
+/** A time before the first club was created. */
 const firstClubs = Date.UTC(2025, 0, 1);
 
 /** @returns a random position, so that relays that start together or restart often do not all begin with the oldest clubs */
@@ -103,11 +106,11 @@ export function turnFromAnywhere(): Turn {
 /** The number of rows of a club that a relay is handling. */
 export interface InHand {
   all: number;
-  /** The number of bulk rows in `all`. */
+  /** The number of the rows in `all` that are bulk rows. */
   bulk: number;
 }
 
-/** The limit of tries of a claim while other relays or a long transaction have locked every candidate. */
+/** The maximum number of tries of one claim, if other relays or a long transaction have locked every candidate. */
 const maxTries = 6;
 
 export async function claimInTurns<Row>(
@@ -169,9 +172,9 @@ export interface ClaimValues extends Pick<Room, 'limit' | 'bulk' | 'perClub' | '
   since: Date | '-infinity';
 }
 
-/** A row of the answer to a claim: a claimed row, or the only row of an answer without claimed rows. */
+/** One row of the result of a claim. It is a claimed row, or, if nothing was claimed, the only row of the result. */
 export type Claimed<Row> = (ClaimedRow<Row> | NoRow<Row>) & {
-  /** Whether there were candidates. */
+  /** Whether the claim found any candidates. */
   contended: boolean;
   /**
    * The earliest `due_at` of all free rows, including the rows that were not claimed. If no row is free, this is the time of the claim.
@@ -183,14 +186,17 @@ export type Claimed<Row> = (ClaimedRow<Row> | NoRow<Row>) & {
 type ClaimedRow<Row> = Row & {
   clubId: Id;
   priority: Priority;
-  /** The position of the row in the claim's round, within its priority. */
+  /** The position of the row in the rotation of this claim, among the rows of the same priority. */
   step: number;
   found: true;
 };
 
 type NoRow<Row> = { [Name in keyof Row]: null } & { clubId: null; priority: null; step: null; found: null };
 
-/** The reason of a failure. A fault of `its own` lengthens the pause of the row. While Temporal is `away`, the row is not the cause. */
+/**
+ * The reason of a failure. `its own` means that the row itself failed, so its pause becomes longer. `away` means that Temporal is
+ * unavailable, so the row is not the cause.
+ */
 export type Failure = 'its own' | 'away';
 
 /** @returns SQL that makes a failed row due again after a pause */
@@ -236,7 +242,7 @@ const lapsOf = ({ firstClubs: first, lastClubs: last }: Placeholders<ClaimValues
  * The statement skips through the index from stream to stream, and reads a few rows of each stream until it has enough. Therefore its cost
  * does not grow with the number of waiting clubs or with the length of a backlog. Rows that other relays or transactions have locked do not
  * count for the limit. The statement locks the candidates one by one, in order. It locks no more candidates than it may claim, unless other
- * transactions hold some of them. It skips index entries before its front without reading their rows.
+ * transactions hold some of them. It does not read the rows of index entries before the position at which it begins.
  *
  * A build claims rows while it is the current build, or while no build is current. The reason is the eager start: the process that starts a
  * workflow also runs its first task, even if another version is current in Temporal (ENG-19).

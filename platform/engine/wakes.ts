@@ -10,8 +10,8 @@ import { claimInTurns, deferring, inTurns, type Claimed, type ClaimValues, type 
 import { priorityOf, runOf, workflowIdOf, type Run, type Subject, type WorkflowType } from './workflow-types.ts';
 
 /**
- * Wakes the workflows of rows that this transaction made due. If the workflow has an unsent wake, this wake is raised, and no second wake
- * is written.
+ * Writes wakes for the workflows of rows that this transaction made due. If a workflow has an unsent wake, this wake is updated, and no
+ * second wake is written.
  */
 export async function wake<T extends WorkflowType>(
   tx: Transaction,
@@ -33,14 +33,17 @@ export async function wakeRuns(tx: Transaction, runs: readonly Run[], now: Date)
   tx.notifyRelay();
 }
 
-/** A run to be woken. A batched writer names the span of each run, because the active span belongs to the first caller of the batch. */
+/**
+ * A run to be woken. If a writer batches the runs of several callers, it must give the span of each run. The active span belongs only to
+ * the first caller.
+ */
 export interface RunToWake extends Run {
   traceparent?: string | undefined;
 }
 
 /**
  * @param runs the runs, each with its own span or the active span
- * @returns the wakes as JSON, sorted so that concurrent transactions lock the rows of the same workflows in one order
+ * @returns the wakes as JSON, sorted so that concurrent transactions lock the wakes of the same workflows in the same order
  */
 export function wakesOfRuns(runs: readonly RunToWake[]): string {
   const sorted = runs
@@ -58,7 +61,7 @@ export function wakesOfRuns(runs: readonly RunToWake[]): string {
 }
 
 /**
- * The statement of `wakeRuns`, as a part of a statement that makes the rows due. The caller notifies the relay after the commit.
+ * The SQL of `wakeRuns`, as a part of a statement that makes the rows due. After the commit, the caller must notify the relay.
  * @param rows yields each element of `wakesOfRuns` as `one`
  */
 export function insertingWakes(rows: Sql, now: Sql): Sql {
@@ -71,14 +74,14 @@ export function insertingWakes(rows: Sql, now: Sql): Sql {
 }
 
 export interface ClaimedWake extends Run {
-  /** `noClub` for a row that belongs to no club. */
+  /** The club of the row; `noClub` for a row that belongs to no club. */
   clubId: Id;
   workflowId: string;
   seq: string;
-  /** Whether the wake was raised before it was claimed. */
+  /** Whether the wake was raised again before it was claimed. */
   raised: boolean;
   priority: Priority;
-  /** The time of the first write of the wake. Raising keeps this time. */
+  /** The time when the wake was first written. Raising the wake does not change this time. */
   recordedAt: Date;
   /** The span that caused the wake. */
   traceparent: string | null;
@@ -114,7 +117,7 @@ const deleteWake = prepared<object, Pick<ClaimedWake, 'clubId' | 'workflowId' | 
 );
 const freeWake = prepared<never, Pick<ClaimedWake, 'clubId' | 'workflowId'>>(
   'free_wake',
-  // The row is free now. The front of claims may already be later than the old due time of the row, so the row gets a new due time.
+  // The row is free now. Claims may already begin after the old due time of the row, so the row gets a new due time.
   (value) => `UPDATE wakes SET lease_until = NULL, attempt_count = 0, due_at = clock_timestamp()
     WHERE club_id = ${value.clubId} AND workflow_id = ${value.workflowId}`,
 );

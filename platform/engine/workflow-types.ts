@@ -63,7 +63,9 @@ type PropertyOf<E, Value> = { [K in keyof E]: E[K] extends Value ? K : never }[k
 type TimeColumn<E> = PropertyOf<E, Date | null>;
 type TextColumn<E> = PropertyOf<E, string | null>;
 
-/** The rows that need a running workflow, and the time since which they need it. Each kind needs a partial index on `at`. */
+/**
+ * The rows that need a running workflow, and the time from which they need this workflow. Each kind of row needs a partial index on `at`.
+ */
 interface Due<E> {
   at: TimeColumn<E>;
   /** SQL over `row` and the joined tables; null if `at` is the only condition. */
@@ -85,11 +87,11 @@ interface Definition<E, K, A> {
   priority?: Priority;
   /** The column that identifies the run and is its argument; `id` if absent. */
   key?: K;
-  /** The relay limits the rate of bulk starts. A bulk wake of this type counts as this number of starts; as one start if absent. */
+  /** The number of starts that one bulk wake of this type counts as, because the relay limits the rate of bulk starts; 1 if absent. */
   bulkStarts?: number;
-  /** Whether a person waits. The first wake of a row then starts its run in the worker that sends the wake, if that worker has capacity. */
+  /** Whether a person waits for the run. If so, the worker that sends the first wake of a row also starts the run, if it has capacity. */
   startsEagerly?: true;
-  /** Columns of the search attributes; other names are a type error. */
+  /** For each search attribute, the column of its value. An unknown name is a type error. */
   attributes: A & Record<Exclude<keyof A, SearchAttribute>, never>;
   /** The subject of a run, for the Temporal UI. Names in braces are search attributes. */
   summary: string;
@@ -207,7 +209,7 @@ export const workflowTypes = {
     summary: 'an answer of agent {AgentId}',
     due: [
       { at: 'looksAt', where: `row.status = 'generating'`, leased: true },
-      // When a conversation is erased, its answers end. The runs of these answers must still settle the cost.
+      // When a conversation is erased, its answers end, but the runs of these answers must still record the final cost.
       {
         at: 'completedAt',
         join: 'JOIN agent_charges charge ON charge.answer_id = row.id',

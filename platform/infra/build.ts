@@ -9,7 +9,7 @@ export interface Build {
   readonly buildId: string;
 }
 
-/** The running build. Undefined in a checkout. */
+/** The description of the running build; undefined in a checkout. */
 export const build: Build | undefined = isBuilt
   ? (JSON.parse(readFileSync(new URL('../../build.json', import.meta.url), 'utf8')) as Build)
   : undefined;

@@ -1,6 +1,6 @@
 /**
- * The parts of an error that may be logged: kind, code and stack location. The message is never logged, because it can quote a row or a
- * request.
+ * Describes an error by the parts that may be logged: its kind, its code and the stack location. The error's message is never logged,
+ * because it can quote a row or a request.
  */
 import { QueryFailedError } from 'typeorm';
 
@@ -12,7 +12,7 @@ export interface DescribedError {
    */
   code?: string;
   constraint?: string;
-  /** The stack locations, innermost first. */
+  /** The locations of the stack, the innermost call first. */
   frames: string[];
 }
 

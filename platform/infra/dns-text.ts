@@ -2,7 +2,7 @@
 import { promises as dns } from 'node:dns';
 
 /**
- * Asks for the TXT records of a name, each joined into one text.
+ * Asks for the TXT records of a name. The pieces of each record are joined into one text.
  * @returns the texts; an empty list if the name has no TXT record
  * @throws Error if no name server answers, because then the records are unknown
  */
@@ -10,7 +10,7 @@ export type ResolveText = (name: string) => Promise<readonly string[]>;
 
 /** The time limit of a query. Working name servers answer sooner. */
 const limitMs = 5_000;
-/** The answers of a name server if the record or the name does not exist. */
+/** The error codes that mean that the record or the name does not exist. */
 const saysNone: ReadonlySet<unknown> = new Set(['ENODATA', 'ENOTFOUND']);
 
 /** @param servers name servers as `address:port`, instead of the name servers of the machine */

@@ -1,4 +1,7 @@
-/** The payment processor, for add-ons: the payment method of a club, one charge for each add-on, and its outcome. */
+/**
+ * The client of the payment processor, for add-ons. It reads a club's payment method, makes one charge for each add-on, and reads the
+ * outcome of the charge.
+ */
 import Stripe from 'stripe';
 import type { Secret } from '../core/secret.ts';
 import type { Id } from '../core/ids.ts';
@@ -23,7 +26,7 @@ export interface MadeCharge extends Bought {
   /** The amount in the smallest unit of the currency. */
   amount: number;
   currency: string;
-  /** The time of the payment by the processor's clock. */
+  /** The time of the payment, by the clock of the payment processor. */
   madeAt: Date;
 }
 
@@ -43,7 +46,7 @@ export interface PaymentProcessor {
    * @throws Stripe.errors.StripeError
    */
   paymentMethodOf: (customerId: string, subscriptionId: string | null) => Promise<string | undefined>;
-  /** Charges once for each add-on. A repeated call returns the first answer. */
+  /** Charges the payment method. An add-on is charged only once: a second call for the same add-on returns the first answer. */
   charge: (charge: Charge) => Promise<ChargeOutcome>;
   /**
    * Reads all payments of the customer, a few hundred at most. It does not filter them by time, because clocks may differ.
@@ -138,7 +141,7 @@ function processorAt(secretKey: Secret, url: URL): PaymentProcessor {
   };
 }
 
-/** Final states of a payment; any other is in progress. */
+/** The final states of a payment. In any other state, the payment is in progress. */
 const ended: Readonly<Record<string, 'paid' | 'declined'>> = {
   succeeded: 'paid',
   requires_payment_method: 'declined',

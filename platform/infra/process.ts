@@ -11,7 +11,7 @@ import { SharedPool } from './postgres/shared-pool.ts';
 import { schemaBehind, unusable } from './postgres/checks/start-checks.ts';
 import { reportLostSpans, stopTracing } from './tracing.ts';
 
-/** @param name the name of the process. Every line of the log contains it, and so do the lines about lost spans */
+/** @param name the name of the process. Every line of the log contains the name, including the lines about lost spans */
 export function createProcessLogger(name: string, level: string): Logger {
   const log = createLogger(name, level);
   reportLostSpans((losses) => log.warn(losses, 'spans are lost: their receiver does not take them'));
@@ -27,7 +27,7 @@ export function createLogger(name: string, level: string): Logger {
       redact: ['authorization', 'password', 'token', 'email', '*.authorization', '*.password', '*.token', '*.email'],
     },
     // Lines are written in blocks, because a write for each line costs the API 6 % of its time. A SIGKILL can lose the lines of the last
-    // second. Any other exit writes all lines.
+    // second. After any other end of the process, all lines are written.
     pino.destination({ sync: false, minLength: 4_096, periodicFlush: 1_000 }),
   );
 }
@@ -97,7 +97,7 @@ export async function runProcess(start: () => Promise<{ stop: () => Promise<void
   }
 }
 
-/** The exit also sends the last spans. */
+/** Before the process exits, it also sends the last spans. */
 async function stopTraced(running: { stop: () => Promise<void> }): Promise<void> {
   try {
     await running.stop();
@@ -127,7 +127,7 @@ function onEndSignals(listener: (signal: NodeJS.Signals) => void): void {
   process.on('SIGINT', listener);
 }
 
-/** Exits with the code that shells report for a process that this signal ended. */
+/** Exits with the code that shells report when this signal has ended a process. */
 function endBy(signal: NodeJS.Signals): never {
   process.exit(128 + constants.signals[signal]);
 }

@@ -11,7 +11,7 @@ export interface TemporalSettings {
   readonly tls: TemporalTls;
 }
 
-/** The TLS settings for Temporal. Certificate, key and authority may each be a PEM text or a PEM file, or may be absent. */
+/** The TLS settings for Temporal. The certificate, the key and the authority may each be a PEM text or a PEM file, or may be absent. */
 export interface TemporalTls {
   readonly isOn: string | undefined;
   readonly clientCertFile: string | undefined;
@@ -26,7 +26,8 @@ export interface TemporalTls {
 }
 
 /**
- * `@temporalio/envconfig` ignores an incomplete client certificate and an unverified host, and sends an API key without TLS.
+ * Finds mistakes that `@temporalio/envconfig` accepts: an incomplete client certificate, a host that is not verified, and an API key that
+ * is sent without TLS.
  * @returns a sentence for each mistake, by the names of the variables
  */
 export function temporalMistakes({ apiKey, tls }: Pick<TemporalSettings, 'apiKey' | 'tls'>): string[] {

@@ -1,26 +1,29 @@
 /**
- * The tracing interface of the service (ADR 42). Tracing is off unless `telemetry.ts` has found an endpoint. Then the functions here only
- * run the given work. Nothing here loads OpenTelemetry.
+ * The tracing interface of the service (ADR 42). Tracing is off unless `telemetry.ts` has found an endpoint. While tracing is off, the
+ * functions in this file only run the given work. This file never loads OpenTelemetry.
  */
 import type { Cause } from '../core/traces.policy.ts';
 
-/** Ids, codes, names of this program and numbers. Attributes that `telemetry/allow-list.ts` does not list are dropped. */
+/**
+ * The attributes of a span: ids, codes, names of this program and numbers. Attributes that `telemetry/allow-list.ts` does not list are
+ * dropped.
+ */
 export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
 export interface SpanOptions {
-  /** The kind as in OpenTelemetry; if absent, a step within the process. */
+  /** The kind of the span, as in OpenTelemetry. If absent, the span is a step within the process. */
   kind?: 'producer' | 'consumer';
   /**
    * The cause of the span. If absent, the active span is the cause. If the span begins too long after its cause (`isLate`), it begins
    * another trace, with a link to the cause.
    */
   cause?: Cause | undefined;
-  /** Traceparents of further causes. */
+  /** The traceparents of further causes of the span. */
   links?: readonly string[];
   attributes?: SpanAttributes;
 }
 
-/** Spans that their receiver refused, and the code of the last error: an HTTP status, or the code of a system call. */
+/** The number of spans that the receiver refused, and the code of the last error: an HTTP status, or the code of a system call. */
 export interface LostSpans {
   spans: number;
   code: string;

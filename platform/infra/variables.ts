@@ -1,5 +1,6 @@
 /**
- * Environment variables. Each is declared once, by one of the functions here, with its meaning, its bounds and its default. The
+ * Declares environment variables. Each variable is declared once, by one of the functions in this file, with its meaning, its bounds and
+ * its default. The
  * configuration and its documentation use the same declaration.
  */
 import { readFileSync } from 'node:fs';
@@ -9,14 +10,14 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Variable<T> {
   readonly name: string;
-  /** The purpose, in Markdown. */
+  /** The purpose of the variable, in Markdown. */
   readonly meaning: string;
   /** The allowed values, in Markdown. */
   readonly kind: string;
   /** The default; undefined if there is none. */
   readonly fallback: string | undefined;
   readonly isRequired: boolean;
-  /** The value is never printed, and may be in a file: see {@link fileOf}. */
+  /** Whether the variable is a secret. A secret is never printed, and may be in a file: see {@link fileOf}. */
   readonly isSecret: boolean;
   /**
    * @param given the text of the variable; undefined if the variable is not set and has no default
@@ -31,7 +32,7 @@ interface Parsed<T> {
   mistake?: string;
 }
 
-/** Declarations as a tree. The parsed values have the same shape. */
+/** A tree of declarations. The configuration, a tree of the parsed values, has the same shape. */
 export type Declarations = { readonly [name: string]: Variable<unknown> | Declarations };
 export type Read<D> = D extends Variable<infer T> ? T : { -readonly [K in keyof D]: Read<D[K]> };
 
@@ -95,7 +96,7 @@ const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code
 /** The parts that the functions below have in common. */
 interface Rule<T> {
   kind: string;
-  /** The value that replaces a missing or invalid text. */
+  /** The value that is used in place of a missing or invalid text, so that reading can continue. */
   standIn: T;
   /** @param given not empty */
   parse: (input: string) => Parsed<T>;
@@ -146,7 +147,9 @@ export function text(name: string, meaning: string, options: TextOptions = {}): 
   });
 }
 
-/** An address, or a name before `<` and an address. Nothing may follow, such as a quote that was intended for a shell. */
+/**
+ * Matches an address, or a name and then an address in `<` and `>`. Nothing may follow, for example a quote that was intended for a shell.
+ */
 const senders = /^[^<>]*<[^\s<>@"]+@[^\s<>@"]+>$|^[^\s<>@"]+@[^\s<>@"]+$/;
 
 /** The sender of mails. Without a default it must be set. */
@@ -168,7 +171,7 @@ export function filePath(name: string, meaning: string): Variable<string> {
 }
 
 interface CommandOptions {
-  /** `needs`: placeholders that the command must have. `knows`: all placeholders that it may have. */
+  /** `needs` lists the placeholders that the command must have. `knows` lists all placeholders that the command may have. */
   readonly needs: readonly string[];
   readonly knows: readonly string[];
 }
@@ -200,7 +203,7 @@ interface UrlOptions {
   readonly protocols: readonly string[];
 }
 
-/** A URL, without the slash at its end. Without a default it must be set. */
+/** A URL. A slash at its end is removed. Without a default, the variable must be set. */
 export function url(name: string, meaning: string, { protocols, default: fallback }: UrlOptions): Variable<string> {
   const begins = protocols.map((protocol) => `${protocol}//`).join(' or ');
   return declared(name, meaning, {
@@ -255,7 +258,7 @@ export function oneOf<T extends string>(
   });
 }
 
-/** A list of these words, separated by commas; empty if the variable is not set. */
+/** A list of words from a fixed set, separated by commas; empty if the variable is not set. */
 export function anyOf<T extends string>(name: string, meaning: string, of: readonly T[]): Variable<readonly T[]> {
   const each = `one of ${of.join(', ')}`;
   return {
@@ -325,7 +328,7 @@ export function key(name: string, meaning: string, { bytes }: { readonly bytes: 
   });
 }
 
-/** Several keys in base64, separated by commas, all different; empty if it is not set. */
+/** Several different keys in base64, separated by commas; empty if the variable is not set. */
 export function keys(
   name: string,
   meaning: string,

@@ -1,7 +1,7 @@
 /**
- * Turns errors of activities into codes, because Temporal must not store or show a row or a request (ENG-12). If a step fails and its
- * workflow is in the table of workflow types, the activity does not fail. It returns "not done", and the next try follows after a growing
- * pause (ENG-16).
+ * Turns errors of activities into codes, because Temporal must not store or show data of rows or requests (ENG-12). If the step of a
+ * workflow in the table of workflow types fails, its activity still succeeds, with the answer "not done". The next try follows after a
+ * growing pause (ENG-16).
  */
 import type { Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
@@ -16,7 +16,7 @@ import type { Database } from '../../platform/infra/postgres/database.ts';
 import { failSpan, traceId } from '../../platform/infra/tracing.ts';
 import { stepFaults } from '../reports/metrics.ts';
 
-/** @param log the log, which gets the kind and the location of the error, so that an operator finds more in the log than in Temporal */
+/** @param log gets the kind and the location of each error, which Temporal does not get */
 export function errorsAsCodes(log: Logger): (context: Pick<Context, 'info'>) => ActivityInterceptors {
   return ({ info }) => ({
     inbound: {
@@ -37,8 +37,8 @@ export function errorsAsCodes(log: Logger): (context: Pick<Context, 'info'>) => 
 
 /**
  * Records the fault of a step and answers "not done". If the fault cannot be recorded, for example while Postgres is unavailable, the
- * error goes to Temporal, which repeats the activity.
- * @param log the log, which gets the kind and the location of the error
+ * activity fails with the error, and Temporal repeats the activity.
+ * @param log gets the kind and the location of each error
  */
 export function faultsAsAnswers(db: Database, log: Logger): (context: Pick<Context, 'info'>) => ActivityInterceptors {
   return ({ info }) => ({
@@ -62,7 +62,7 @@ export function faultsAsAnswers(db: Database, log: Logger): (context: Pick<Conte
   });
 }
 
-/** @returns the run, the queue, the activity, the attempt, the trace and the build, so that an operator can search for them */
+/** @returns the fields of a log line by which an operator can search */
 function placeOf({ workflowType, workflowExecution, taskQueue, activityType, attempt }: Context['info']) {
   return {
     workflow: workflowType,

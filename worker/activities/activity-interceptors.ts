@@ -1,4 +1,4 @@
-/** The interceptors around each activity. */
+/** Lists the interceptors that run around each activity. */
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Database } from '../../platform/infra/postgres/database.ts';
@@ -10,7 +10,7 @@ import { stepsInSpans } from './activity-traces.ts';
 /**
  * @param shared the permits of this process; tests pass other permits
  * @returns the interceptors, the outermost first. The interceptor of spans is the outermost, so that the log lines of errors name the
- * trace. Faults are recorded without the club's share of connections, because the failed step may use the whole share.
+ * trace. The interceptor that records faults runs outside the club's share of connections, because the failed step may use the whole share.
  */
 export function activityInterceptors(
   db: Database,

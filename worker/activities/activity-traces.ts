@@ -1,4 +1,4 @@
-/** Carries traces through Temporal: into the headers of runs, and out of the headers of activities (ADR 42). */
+/** Carries traces through Temporal: writes them to the headers of runs, and reads them from the headers of activities (ADR 42). */
 import type { Context } from '@temporalio/activity';
 import type { WorkflowClientInterceptor } from '@temporalio/client';
 import { defaultPayloadConverter, type Headers } from '@temporalio/common';
@@ -6,7 +6,7 @@ import type { ActivityInterceptors } from '@temporalio/worker';
 import { causeOf, traceHeader, type Cause } from '../../platform/core/traces.policy.ts';
 import { inSpan, isTracing, traceparent } from '../../platform/infra/tracing.ts';
 
-/** Adds the active span to the headers of starts and signals. */
+/** Adds the active span to the headers when a workflow is started or signaled. */
 export const startsInTraces: WorkflowClientInterceptor = {
   startWithDetails: (input, next) => next(withActiveSpan(input)),
   signalWithStart: (input, next) => next(withActiveSpan(input)),
@@ -20,8 +20,8 @@ function withActiveSpan<Input extends { headers: Headers }>(input: Input): Input
 }
 
 /**
- * Runs each activity in a span. The span belongs to the trace of the cause of the activity. If the cause is more than ten minutes old, the
- * span begins a new trace with a link to the old trace.
+ * Runs each activity in a span. The span belongs to the trace of the span that caused the run. If that span is more than ten minutes old,
+ * the activity begins a new trace with a link to the old trace.
  */
 export function stepsInSpans({ info }: { info: Context['info'] }): ActivityInterceptors {
   return {

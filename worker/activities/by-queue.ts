@@ -1,4 +1,4 @@
-/** Selects the activities that a worker registers on a task queue: the activities of the workflow types that run there. */
+/** Selects the activities that a worker registers on a task queue: the activities of the workflow types that use this queue. */
 import { activities, type ActivityDeps } from '../../activities/index.ts';
 import { workflowTypeNames, workflowTypes, type TaskQueue } from '../../platform/engine/workflow-types.ts';
 import type * as workflows from '../../workflows/index.ts';
@@ -6,7 +6,7 @@ import { scheduledTypes, schedules } from '../temporal/schedules.ts';
 
 /** @returns the activities that the queue's worker registers */
 export function activitiesOn(queue: TaskQueue, deps: ActivityDeps): object {
-  // If workflows/index.ts does not export a type of the table or of a schedule, this declaration does not compile.
+  // This declaration compiles only if workflows/index.ts exports every workflow type of the table and of the schedules.
   const types: readonly (keyof typeof workflows)[] = [
     ...workflowTypeNames.filter((type) =>
       [workflowTypes[type].taskQueue, workflowTypes[type].bulkTaskQueue].includes(queue),

@@ -1,6 +1,6 @@
 /**
  * Limits a club's share of the slots of a queue with long steps (ENG-20). If a club already uses its whole share, a new step of the club
- * ends immediately. The step then releases its slot, and its row becomes due later.
+ * ends immediately without its work. So its slot is free again, and the row of the step becomes due later.
  */
 import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptors } from '@temporalio/worker';
@@ -15,19 +15,19 @@ import { slots } from '../temporal/task-queues.ts';
 export type SharedSlots = Partial<Record<TaskQueue, ClubPermits>>;
 
 /**
- * Queues whose steps keep a core or a slot busy for seconds to hours. The other queues need no share. A club has only one import at a time.
- * All other steps are short, or they mostly wait and have many slots.
+ * Queues whose steps keep a core or a slot busy for seconds to hours. The other queues need no share: a club has only one import at a time,
+ * and all other steps are short, or mostly wait on a queue with many slots.
  */
 const sharedQueues = ['indexing', 'media', 'moves'] as const satisfies TaskQueue[];
 
-/** @returns permits for the slots of these queues */
+/** @returns the permits for the slots of {@link sharedQueues}, by queue */
 export function createSharedSlots(): SharedSlots {
   return Object.fromEntries(sharedQueues.map((queue) => [queue, createClubPermits(slots[queue].activities)]));
 }
 
 type StepContext = { info: Pick<Context['info'], 'priority' | 'taskQueue' | 'workflowType'> };
 
-/** Applies the shares. The club is the fairness key of the run (ENG-9). */
+/** Runs a step only if its club still has a free slot in its share. The fairness key of a run is its club (ENG-9). */
 export function stepsWithinShares(db: Database, shared: SharedSlots): (context: StepContext) => ActivityInterceptors {
   return ({ info }) => ({
     inbound: {

@@ -2,7 +2,7 @@
  * Limits the concurrent attempts of this process, in runs and in the direct lane (HOOK-15 to HOOK-18). An attempt uses a workflow task or a
  * slot of the worker for up to 15 s. Receivers that hang must not use all tasks and slots. So attempts are limited for each endpoint, for
  * each host, and in total. The relay starts the runs of deliveries through `start`. The step of a run acquires and releases the permits of
- * its attempt. A process has one instance.
+ * its attempt. Each process has one instance of these permits.
  */
 import type { DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';
 import type { ClaimedDelivery } from '../../domain/webhooks/attempts/claims.ts';
@@ -15,13 +15,13 @@ import { createLocalPermits, localPermitBounds } from './local-permits.ts';
 import { createRecordPermits, type RecordPermits } from './record-permits.ts';
 
 export interface LocalStarts {
-  /** Permits for first attempts that a fan-out claims in advance, for runs in this process. If absent, no run begins in this process. */
+  /** Permits for first attempts that a fan-out claims before their runs start in this process. If absent, no run starts in this process. */
   localPermits?: FirstAttemptPermits;
   /**
-   * Starts the run of a delivery after the delivery has got a permit for a local attempt, or was refused a permit.
-   * @param ways.start starts the run. Its argument says whether the first attempt is local. The result is true if this process executes the
+   * Asks for a permit for a local attempt of the delivery, and then starts the run of the delivery with or without this permit.
+   * @param ways.start starts the run, with a local first attempt if the argument is true. It returns true if this process executes the
    * first task of the run
-   * @param ways.returnClaim returns a claim that the run does not use
+   * @param ways.returnClaim gives up a claim that the run does not use
    */
   start(
     delivery: DeliveryToStart,
@@ -31,15 +31,15 @@ export interface LocalStarts {
 
 interface DeliveryToStart {
   id: Id;
-  /** Undefined if the last attempt to the endpoint failed. Then the attempt is not local. */
+  /** Undefined if the last attempt to the endpoint failed. Then the first attempt of this delivery is not local. */
   endpointId: Id | undefined;
-  /** The claim of its first attempt, which already has a permit or a reservation. */
+  /** The claim of the delivery's first attempt, for which a permit or a reservation already exists. Undefined without such a claim. */
   claimed: ClaimedDelivery | undefined;
 }
 
 /**
- * Never lets a first attempt run as a local activity. A worker uses this value if it does not serve the queue `webhooks`, because such a
- * worker has no step that would release a permit.
+ * Starts runs without local attempts. A worker that does not serve the queue `webhooks` uses this value, because such a worker runs no step
+ * that would release a permit.
  */
 export const noLocalAttempts: LocalStarts = {
   async start(_delivery, { start }) {
@@ -49,8 +49,8 @@ export const noLocalAttempts: LocalStarts = {
 
 /**
  * The maximum number of concurrent ordinary attempts of one endpoint (HOOK-16). A receiver that answers within 100 ms can still get 80
- * attempts per second, which is about as many as one process makes. Slower receivers get no local attempts. To fill all 600 slots, 75
- * endpoints would have to hang.
+ * attempts per second, which is about the number that one process makes. Only if 75 endpoints hang at the same time, all 600 slots are
+ * used.
  */
 export const permitsPerEndpoint = 8;
 /**
@@ -60,10 +60,11 @@ export const permitsPerEndpoint = 8;
 export const permitsPerHost = 64;
 
 /**
- * After this many refusals in a row, the server probably refuses further eager starts. Claims in advance for such starts would be useless.
+ * After this number of consecutive refusals, the Temporal server probably refuses further eager starts, too. Claims in advance for such
+ * starts would be useless.
  */
 const refusalsInARow = 4;
-/** After these refusals, fan-outs make no claims in advance for this time, in milliseconds. */
+/** The time for which fan-outs then make no claims in advance, in milliseconds. */
 const noClaimsMs = 10_000;
 
 /** The permits that the lanes of a process share. */
@@ -73,7 +74,10 @@ export interface SharedPermits {
   records: RecordPermits;
 }
 
-/** @returns the permits of a step, the shared permits, the callback for ended attempts, and the starts of the relay */
+/**
+ * @returns permits for the steps of runs, permits that both lanes share, a callback for ended attempts, and a function for the relay that
+ * starts runs
+ */
 export function createAttemptPermits(
   { perEndpoint, perHost } = { perEndpoint: permitsPerEndpoint, perHost: permitsPerHost },
 ): LocalStarts & SharedPermits & { permits: AttemptPermits } & Pick<DeliveryDeps, 'onAttempt'> {
@@ -106,8 +110,8 @@ export function createAttemptPermits(
         const isEager = await start(isLocal);
         if (claimed && isLocal) refusals = isEager ? 0 : refusals + 1;
         if (refusals >= refusalsInARow && !isEager) claimsAgainAt = performance.now() + noClaimsMs;
-        // The run begins in another process, or it reaches this process through the task queue. In this process its local attempt keeps the
-        // permit.
+        // Without an eager start, any process can get the run from the task queue, so the claim is returned. If this process gets the run,
+        // its local attempt keeps the permit.
         if (!isEager) await returnUnused();
       } catch (error) {
         await returnUnused();
@@ -120,11 +124,11 @@ export function createAttemptPermits(
     records,
     permits: {
       acquire({ deliveryId, endpointId, host, isManual }, now) {
-        const isLocal = local.has(deliveryId); // a local attempt already has a permit of its endpoint
+        const isLocal = local.has(deliveryId); // a local attempt needs no permit of the endpoint here
         if (!isManual && !isLocal && endpoints.isFull(endpointId)) return endpoints.retryAt(endpointId, now);
         if (!isManual && hosts.isFull(host)) return hosts.retryAt(host, now);
         if (!isManual && records.isFull()) return records.retryAt(now);
-        release(deliveryId); // releases the permits of an attempt that outlived its lease
+        release(deliveryId); // releases the permits of an earlier attempt whose lease has ended
         releases.set(deliveryId, [
           records.acquire(),
           hosts.acquire(host),

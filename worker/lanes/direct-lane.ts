@@ -1,6 +1,6 @@
 /**
- * The direct lane makes first attempts in this process, without a run (ADR 36, HOOK-18). Permits limit these attempts in total, for each
- * endpoint, and for unknown endpoints. A delivery without a permit uses the workflow lane.
+ * The direct lane makes first attempts in this process, without a run (ADR 36, HOOK-18). Permits limit the number of these attempts in
+ * total, for each endpoint, and for all unknown endpoints. If a delivery gets no permit, a run makes its first attempt.
  */
 import type { Logger } from 'pino';
 import { makeAttempt, type DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';
@@ -15,16 +15,19 @@ import { directInFlight, firstAttempts } from '../reports/metrics.ts';
 import type { SharedPermits } from './attempt-permits.ts';
 import { remember } from './keyed-permits.ts';
 
-/** Permits of one endpoint, so that a hanging endpoint cannot hold all permits. */
+/** The maximum number of permits of one endpoint, so that an endpoint that hangs cannot hold all permits. */
 const permitsPerEndpoint = 32;
-/** The share of permits for endpoints that have not answered quickly yet. */
+/** The share of all permits that endpoints may hold together before they have answered quickly once. */
 const shareOfUnknown = 1 / 4;
-/** The longest answer of a quick receiver. A slower receiver gets no permit until it has answered a run quickly. */
+/**
+ * The longest time in which a quick receiver answers, in milliseconds. A slower receiver gets no permit until it has answered an attempt of
+ * a run quickly.
+ */
 const slowReceiverMs = 1_000;
-/** A fan-out waits for this many free permits, but only for a short time. Permits of quick receivers become free soon. */
+/** A fan-out waits until this many permits are free, but at most for {@link patienceMs}. That is enough if the receivers are quick. */
 const readyPermits = 64;
 const patienceMs = 100;
-/** After a wait without success, no fan-out waits for this time, in milliseconds, because slow receivers hold the permits. */
+/** When a wait was not successful, slow receivers hold the permits. Then no fan-out waits during the next `impatientMs` milliseconds. */
 const impatientMs = 5_000;
 
 interface Permit {
@@ -36,7 +39,7 @@ interface Permit {
 }
 
 interface DirectAttempts extends DirectLane {
-  /** Records how an attempt of either lane ended. The result decides whether its endpoint gets permits. */
+  /** Records how an attempt of the direct lane or the workflow lane ended. The result decides whether its endpoint gets further permits. */
   report: DeliveryDeps['onAttempt'];
   /** Waits for the attempts in progress. */
   stop(): Promise<void>;
@@ -53,7 +56,10 @@ interface Parts {
   log: Logger;
 }
 
-/** Returns the span options of an attempt. The attempt belongs to the trace of its own fact, even if facts were fanned out together. */
+/**
+ * Returns the span options of an attempt. The attempt belongs to the trace of the fact that caused it, even if several facts were fanned
+ * out together.
+ */
 const spanOf = ({ traceparent }: ClaimedDelivery): SpanOptions =>
   traceparent === undefined ? {} : { cause: causeOf({ traceparent, at: Date.now() }) };
 
@@ -66,7 +72,7 @@ export function createDirectLane({ total, shared, deliveries, failpoint, log }: 
   const inProgress = new Set<Promise<void>>();
   let impatientUntil = -Infinity;
   let onRelease = () => {};
-  /** The wait for free permits, which all waiting fan-outs share. */
+  /** The current wait for free permits. All waiting fan-outs share this one wait. */
   let waiting: Promise<void> | undefined;
   const enough = Math.min(readyPermits, Math.ceil(total / 2));
   const isReady = () => total - permits.size >= enough;
@@ -118,7 +124,7 @@ export function createDirectLane({ total, shared, deliveries, failpoint, log }: 
       const isUnknown = !quickEndpoints.has(endpointId);
       const { host } = new URL(url);
       const isFree =
-        !permits.has(deliveryId) && // with a permit, the delivery has an attempt in progress, and its fact was fanned out again
+        !permits.has(deliveryId) && // no second attempt if the fact of this delivery is fanned out again
         permits.size < total &&
         !slowEndpoints.has(endpointId) &&
         !(isUnknown && unknown >= total * shareOfUnknown) &&
@@ -141,7 +147,8 @@ export function createDirectLane({ total, shared, deliveries, failpoint, log }: 
     begin(claimed) {
       if (claimed.length > 0) firstAttempts.inc({ lane: 'direct' }, claimed.length);
       for (const delivery of claimed) {
-        // An attempt that fails in this process keeps its lease. After the end of the lease, a relay hands the attempt over to a run.
+        // If the attempt cannot be completed in this process, its lease is not released. When the lease ends, a relay hands the attempt
+        // over to a run.
         const running = inSpan('direct attempt', spanOf(delivery), () => attempt(delivery))
           .catch((error: unknown) => log.warn({ error: describeError(error) }, 'a direct attempt is left to a run'))
           .finally(() => {

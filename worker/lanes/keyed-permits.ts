@@ -1,13 +1,13 @@
 /** Permits with a limit for each key. A key is an endpoint or a host (HOOK-16, HOOK-17). */
 import { releaseOnce, type Permits, type ReleasePermit } from '../../platform/core/permits.ts';
 
-/** The number of keys whose durations are stored. The oldest key is deleted first. */
+/** The maximum number of keys for which a duration is stored. When there are more, the oldest key is deleted. */
 const rememberedKeys = 10_000;
-/** The assumed duration until the first attempt of a key has ended. It is the time limit of an attempt. */
+/** The duration that is assumed for a key before its first attempt has ended. It is the time limit of an attempt. */
 const unknownMs = 15_000;
 /**
- * The longest wait until a retry. The receiver may answer quickly again, so the wait is not longer than after the first refusal (DEL-3). If
- * a retry would have to wait longer, its wait is a random time between half of this value and the whole value.
+ * The longest time until an attempt asks for a permit again, in milliseconds. It equals the wait after a first failed attempt (DEL-3),
+ * because the receiver may soon answer quickly. A longer wait is replaced by a random time between half of this value and the whole value.
  */
 export const longestWaitMs = 5 * 60_000;
 
@@ -24,7 +24,7 @@ export interface KeyedPermits extends Permits<string> {
 export function createKeyedPermits(capacity: number, random: () => number): KeyedPermits {
   const counts = new Map<string, number>();
   const durations = new Map<string, number>();
-  /** The latest time that `retryAt` returned, in Unix milliseconds. */
+  /** The latest time that `retryAt` returned for each key, in Unix milliseconds. */
   const lastRetries = new Map<string, number>();
   const isFull = (key: string) => (counts.get(key) ?? 0) >= capacity;
 
@@ -58,7 +58,7 @@ export function createKeyedPermits(capacity: number, random: () => number): Keye
   };
 }
 
-/** Adds the key as the newest of the set. Deletes the oldest if the set is too large. */
+/** Adds the key to the set as the newest key. If the set is then too large, the oldest key is deleted. */
 export function remember(keys: Set<string>, key: string): void {
   keys.delete(key); // so that the key becomes the newest
   keys.add(key);

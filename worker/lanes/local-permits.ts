@@ -1,6 +1,7 @@
 /**
- * Permits of local first attempts (HOOK-15, ADR 4). A local attempt halves the work of the engine, but holds a workflow task while it
- * runs. Hanging receivers must not hold all workflow tasks. So permits are limited in total, for each endpoint, and for unknown endpoints.
+ * Permits of local first attempts (HOOK-15, ADR 4). A local attempt runs inside a workflow task. This halves the work of the engine, but
+ * holds the task while the attempt runs. Hanging receivers must not hold all workflow tasks. So permits are limited in total, for each
+ * endpoint, and for unknown endpoints.
  */
 import type { Id } from '../../platform/core/ids.ts';
 import type { ClaimedDelivery } from '../../domain/webhooks/attempts/claims.ts';
@@ -32,39 +33,46 @@ export const localPermitBounds: LocalPermitBounds = {
   perEndpoint: 8,
 };
 
-/** A slower receiver gets ordinary activities, because a local attempt would hold a workflow task while it answers. */
+/**
+ * A receiver whose answer takes longer gets no local attempts but ordinary activities, because a local attempt holds a workflow task until
+ * the answer.
+ */
 const slowReceiverMs = 100;
-/** A permit that is held for longer counts as slow, and its endpoint gets no further local attempts. */
+/** After this time in milliseconds a held permit counts as slow, and its endpoint gets no further local attempts. */
 const slowPermitMs = 1_000;
-/** The longest wait of a delivery for a permit, in milliseconds. After this time each permit is released or slow. */
+/**
+ * The longest time that a delivery waits for a permit, in milliseconds. Every permit is released or counts as slow after this time.
+ */
 const patienceMs = slowPermitMs;
-/** A permit whose run went to another worker is never released. It becomes free after this time, which is longer than an attempt. */
+/**
+ * A permit becomes free after this time, in milliseconds, if no step releases it because the run went to a different worker. The time is
+ * longer than an attempt.
+ */
 const expiryMs = 30_000;
 
 export interface LocalPermits {
   /**
    * Acquires or reserves a permit for a delivery before the delivery is claimed. A delivery with a reservation waits for its permit in
-   * `acquire`. This wait is much shorter than the time for which a claim can be used. Therefore the fan-outs of a burst can claim in
-   * batches.
-   * @returns false if no permit and no reservation is free, or if the delivery already has one
+   * `acquire`. This wait is so short that the claim can still be used afterwards. Therefore the fan-outs of a burst can claim in batches.
+   * @returns false if no permit and no reservation is free, or if the delivery already has a permit or a reservation
    */
   reserve(deliveryId: Id, endpointId: Id): boolean;
-  /** Stores the claim of a delivery with its permit. */
+  /** Stores the claim of a delivery next to the permit of the delivery. */
   keepClaim(claimed: ClaimedDelivery): void;
   /** @returns the stored claim. It is returned only once, and only while the delivery has the permit */
   takeClaim(deliveryId: Id): ClaimedDelivery | undefined;
   /**
-   * Acquires a permit, and waits at most one second until a permit is free. The wait makes the relay as slow as the engine. Without the
-   * wait, the relay would start a whole burst immediately, and nearly all attempts would be ordinary activities. The wait keeps the backlog
-   * in Postgres, so that all clubs share the relay.
-   * @returns whether the delivery has a permit, and its attempt can be local
+   * Acquires a permit, and waits at most one second until a permit is free. The wait slows the relay down to the speed of the engine.
+   * Without the wait, the relay would start a whole burst immediately, and nearly all attempts would be ordinary activities. The wait keeps
+   * the backlog in Postgres, from which the relay takes work fairly for all clubs.
+   * @returns true if the delivery has got a permit, so that its attempt can be local
    */
   acquire(deliveryId: string, endpointId: string): Promise<boolean>;
   /** @returns whether the delivery has a permit, so that its attempt is local */
   has(deliveryId: string): boolean;
   /** Releases the permit of the delivery, if it has one, because its step has ended. */
   release(deliveryId: string): void;
-  /** Records how an attempt ended, local or not. The result decides whether its endpoint gets local attempts. */
+  /** Records how any attempt ended, not only a local one. The result decides whether the endpoint gets further local attempts. */
   report(endpointId: string, attempt: { ok: boolean; durationMs: number }): void;
 }
 
@@ -72,7 +80,7 @@ interface Permit {
   endpointId: string;
   slow: boolean;
   claimed?: ClaimedDelivery;
-  /** Marks the permit as slow, and later releases it. */
+  /** A timer that first marks the permit as slow, and later releases it. */
   timer: NodeJS.Timeout;
 }
 
@@ -91,15 +99,15 @@ export function createLocalPermits({ total, totalWithSlow, unknown, perEndpoint 
   const count = (counts: (permit: Permit) => boolean) => [...permits.values()].filter(counts).length;
 
   /**
-   * Returns whether the endpoint is unknown and all permits for unknown endpoints are held. Such an endpoint does not wait for a
-   * permit.
+   * Returns whether the endpoint is unknown and all permits for unknown endpoints are held. A delivery to such an endpoint does not wait
+   * for a permit.
    */
   const isBeyondUnknown = (endpointId: string) =>
     !quickEndpoints.has(endpointId) && count((permit) => !quickEndpoints.has(permit.endpointId)) >= unknown;
   const isEndpointFull = (endpointId: string) => count((permit) => permit.endpointId === endpointId) >= perEndpoint;
 
   const tryAcquire = (deliveryId: string, endpointId: string): boolean => {
-    if (permits.has(deliveryId)) return false; // the delivery keeps its permit and its claim, because the fact was only fanned out again
+    if (permits.has(deliveryId)) return false; // the fact was fanned out again; the first permit stays
     if (slowEndpoints.has(endpointId) || isBeyondUnknown(endpointId) || isEndpointFull(endpointId)) return false;
     if (permits.size >= totalWithSlow || count((permit) => !permit.slow) >= total) return false;
     const timer = setTimeout(() => becomeSlow(deliveryId), slowPermitMs);

@@ -2,29 +2,30 @@
 import { releaseOnce, type ReleasePermit } from '../../platform/core/permits.ts';
 import { longestWaitMs } from './keyed-permits.ts';
 
-/** Postgres connections that are reserved for records of attempts. */
+/** The number of Postgres connections that are reserved for recording attempts. */
 export const connectionsForRecords = 4;
 /**
- * The time that remains to record an attempt. It begins with the end of the longest attempt, and ends a margin before the end of the lease.
+ * The time that remains to record an attempt, in milliseconds: the lease, less the longest attempt and a margin.
  */
 const timeForRecordMs = 8_000;
-/** The weight of the newest duration in the average, if the newest duration is shorter. A longer duration replaces the average. */
+/** The weight of a new duration in the average. A new duration above the average replaces the average instead. */
 const weightOfNewest = 0.2;
 
 export interface RecordPermits {
-  /** @returns whether, with one more attempt, a record could be too late */
+  /** @returns whether one more attempt could make a record so late that its lease has ended */
   isFull(): boolean;
   /** Acquires a permit, even beyond the limit. */
   acquire(): ReleasePermit;
   /** @param now Unix milliseconds @returns the time of the next try, in Unix milliseconds */
   retryAt(now: number): number;
-  /** Stores the duration of a record, in milliseconds. */
+  /** Learns how long the recording of an attempt took, in milliseconds. */
   report(durationMs: number): void;
 }
 
 /**
- * All attempts in progress must be recorded before their leases end, even if all attempts end at the same moment. A posted message without
- * a record is posted again. Therefore the duration of a record limits the number of attempts. If a record takes some milliseconds,
+ * An attempt must be recorded before its lease ends, because a message without a record is posted again. This must hold even if all
+ * attempts in progress end at the same moment. Therefore the time that one record takes limits the number of attempts. If a record takes
+ * some milliseconds,
  * thousands of attempts are allowed. If a record takes one second, 32 attempts are allowed.
  */
 export function createRecordPermits(): RecordPermits {

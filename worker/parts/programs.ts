@@ -22,7 +22,7 @@ export interface Programs {
 }
 
 /**
- * Checks the programs that these queues need, and logs whether they work.
+ * Checks the programs that the served queues need, and logs whether the programs work.
  * @throws StartProblem if the work directory cannot be used
  */
 export async function preparePrograms(config: Config, served: readonly TaskQueue[], log: Logger): Promise<Programs> {
@@ -61,21 +61,27 @@ function createOcr(
   };
 }
 
-/** Checks OCR once at the start, because a check takes a few seconds. Each further language is checked before its first file. */
+/**
+ * Checks OCR only once at the start, because a check takes a few seconds. Each further language is checked before the first file in this
+ * language.
+ */
 async function logOcr({ ocr: { languages } }: Config, program: OcrProgram, log: Logger): Promise<void> {
   const flaw = await program.flawFor(ocrLanguagesOf('en', languages));
   if (flaw === undefined) log.info('scanned pages are read by OCR');
   else log.warn(`${flaw} Scanned pages are not read until then.`);
 }
 
-/** Looks for the command once at the start. Only `doctor` also runs it, because a large model takes minutes. */
+/**
+ * Looks at the start whether the command exists. The worker does not run the command, because a large model takes minutes. Only `doctor`
+ * runs it.
+ */
 async function logSubtitles({ subtitlesCommand = [] }: Config, log: Logger): Promise<void> {
   const file = await findProgram(subtitlesCommand);
   if (file !== undefined) log.info({ file }, 'subtitles of speech are made');
   else log.warn(`${noProgram(subtitlesCommand)} Subtitles of speech wait until then.`);
 }
 
-/** Logs the result of the check at the start, and each time that the result has changed. */
+/** Logs the result of the check at the start, and again whenever the result has changed. */
 function logFfmpeg({ file, version, mistakes, notes }: FfmpegFinding, log: Logger): void {
   if (mistakes.length === 0) log.info({ file, version }, 'renditions of videos are made with ffmpeg');
   for (const sentence of [...mistakes, ...notes]) log.warn({ file, version }, sentence);

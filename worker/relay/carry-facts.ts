@@ -1,4 +1,4 @@
-/** Delivers facts to their consumers, and starts the runs that they cause (ENG-4). */
+/** Delivers facts to their consumers, and starts the workflow runs that the facts cause (ENG-4). */
 import { gathered } from '../../platform/core/gathered.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { removeFacts, type ClaimedFact, type FactResult } from '../../platform/engine/facts.ts';
@@ -14,10 +14,10 @@ type FactDeps = Pick<RelayDeps, 'db' | 'workflows' | 'localAttempts' | 'lane' | 
 type Result = FactResult<CausedWorkflow>;
 
 /**
- * Delivers facts to their consumers, starts the workflows of the facts, and deletes the facts last. So after a crash everything is
- * repeated. The facts of a batch go through the consumers together. If a consumer throws, each fact of the batch goes through the consumers
- * alone, so that one fact cannot block the other facts. One batch runs at a time. Facts that are claimed during a batch form the next
- * batch.
+ * Delivers facts to their consumers, starts the workflow runs of the facts, and then deletes the facts. If the process crashes before the
+ * deletion, a relay does all this work again. The consumers get the facts of a batch together. If a consumer throws, the consumers get each
+ * fact of the batch separately, so that one fact cannot block the others. Only one batch runs at a time, and facts that arrive during a
+ * batch form the next batch.
  * @returns a function that delivers one fact to the consumers
  */
 export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promise<void> {
@@ -37,7 +37,8 @@ export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promis
   };
   const consume = gathered(async (facts: readonly ClaimedFact[]) => {
     factBatches.observe(facts.length);
-    // A fact that is handled alone may wait for a lock on its student. Other facts must not wait for this fact.
+    // Each fact that is handled separately has its own promise. It may wait for a lock on its student, and other facts must not wait for
+    // it.
     const together =
       facts.length > 1
         ? await inSpan('facts together', spanOfBatch(facts), () => consumeAll(deps, facts)).catch(() => [])
@@ -52,7 +53,7 @@ export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promis
     return facts;
   });
   return async (leased) => {
-    const here = traceparent(); // the runs continue the span of the relay
+    const here = traceparent(); // so that the runs continue the span of the relay
     const fact = here === undefined ? leased : { ...leased, traceparent: here };
     const result = await (await consume(fact))();
     if (result.kind === 'removed') return;
@@ -87,8 +88,8 @@ async function consumeAll(
     ...(localAttempts.localPermits && { localPermits: localAttempts.localPermits }),
   };
   for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers)) {
-    // If a consumer cannot handle a fact in the batch, the next consumers do not get this fact. Later the fact goes through all consumers
-    // alone.
+    // If a consumer cannot handle a fact within the batch, the following consumers do not get this fact. Afterwards all consumers get the
+    // fact separately.
     const open = facts.filter(({ id }) => results.get(id)?.kind !== 'blocked');
     const answers = await consume(db, open, now, options);
     for (const [index, { id }] of open.entries()) {

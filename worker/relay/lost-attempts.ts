@@ -1,4 +1,4 @@
-/** Hands lost direct attempts over to runs (HOOK-18). */
+/** Hands direct attempts that a process has lost over to runs (HOOK-18). */
 import type { Logger } from 'pino';
 import { untilNextLook } from '../../platform/engine/turns.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
@@ -10,8 +10,8 @@ import { handedOver } from '../reports/metrics.ts';
 const everyMs = 1_000;
 
 /**
- * Every relay searches for the lost attempts of all processes. A process that is dead, or now uses another lane, cannot search for its
- * own attempts.
+ * Every relay searches for the lost attempts of all processes. A process that is dead, or now uses a different lane, cannot search for the
+ * attempts that it lost.
  * @returns a function that searches for lost attempts, but at most once a second; the function never throws
  */
 export function createHandOver({

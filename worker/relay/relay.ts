@@ -1,4 +1,4 @@
-/** The relay carries facts and wakes from Postgres to Temporal, round robin over clubs (ENG-3, ENG-4, ENG-9). */
+/** The relay carries facts and wakes from Postgres to Temporal. The clubs take turns (ENG-3, ENG-4, ENG-9). */
 import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 import { bulk, type Priority } from '../../entities/facts/values.ts';
@@ -25,26 +25,29 @@ import { spanOfFact, spanOfWake } from './spans.ts';
  * other clubs wait only briefly.
  */
 export const maxInFlight = 32;
-/** The limit for facts of one club, and for wakes of one club. One busy endpoint must not block the other clubs. */
+/**
+ * The number of facts of one club, and also of wakes of one club, that a relay handles at the same time. So one busy club cannot block the
+ * others.
+ */
 export const maxPerClub = 8;
 /**
- * The share of permits that bulk work may use. The other permits are only for urgent and normal work. The share applies to all permits, and
- * to the permits of each club (ENG-15).
+ * The share of permits that bulk work may use, both of all permits and of the permits of each club. The other permits are only for urgent
+ * and normal work (ENG-15).
  */
 const openToBulk = 3 / 4;
 /**
- * If fewer permits than this are free, the relay waits some milliseconds before it claims, because further permits may become free. A claim
- * of one row costs about as much as a claim of four rows. Without the wait a burst would need one claim for each row.
+ * If fewer than this number of permits are free, the relay first waits some milliseconds for more. A claim of one row costs about as much
+ * as a claim of four. Without this wait, a burst would need one claim for each row.
  */
 const gathering = { permits: 4, ms: 10 } as const;
-/** The interval of polls. A lost NOTIFY delays work by at most this time. */
+/** The interval of polls, in milliseconds. If a NOTIFY is lost, its work is delayed by at most this time. */
 const pollMs = 1_000;
-/** A relay that has not read its work for this long is not alive. */
+/** A relay that has not looked for facts and wakes for this time, in milliseconds, counts as dead. */
 const aliveMs = 15_000;
 
 export interface RelayDeps {
   db: Database;
-  /** A direct connection without transaction pooling, because LISTEN needs its own connection. */
+  /** The address of Postgres without transaction pooling, because LISTEN needs a connection of its own. */
   databaseUrl: string;
   /** Replaces LISTEN in simulations. */
   listen?: typeof listen;
@@ -53,15 +56,15 @@ export interface RelayDeps {
   /** Makes first attempts of deliveries in this process. If absent, runs make all attempts. */
   lane?: DirectLane;
   /**
-   * The number of bulk wakes that the relay sends for one club in a second (`BULK_STARTS_PER_SECOND`). The other bulk wakes stay in
-   * Postgres, and do not fill the engine. Urgent work is sent before them.
+   * The number of bulk wakes that the relay sends for one club in a second (`BULK_STARTS_PER_SECOND`). The other bulk wakes wait in
+   * Postgres, so that they do not flood the engine, and urgent work is sent before them.
    */
   bulkStartsPerSecond: number;
-  /** Called before the relay starts the run of a wake eagerly, so that the run begins in this process if possible. */
+  /** Called before the relay starts the run of a wake eagerly. An eager start lets the run begin in this process if possible. */
   beforeStart?: (wake: Pick<ClaimedWake, 'workflowType' | 'subjectId' | 'clubId'>) => void;
   /** The factor by which waits of automations are shortened; 1 if absent. */
   waitSpeed?: number;
-  /** The build of this process. A process without a build claims only while no build is current. */
+  /** The build of this process. A process without a build claims work only while no build is promoted. */
   buildId?: string | undefined;
   log: Logger;
   /** A point where a test can stop the process. */
@@ -69,9 +72,9 @@ export interface RelayDeps {
 }
 
 export interface Relay {
-  /** Whether the relay has read its work recently. It does so every second, unless Postgres is unavailable. */
+  /** Whether the relay has looked for facts and wakes in the last 15 seconds. It looks every second, unless Postgres is unavailable. */
   isAlive(): boolean;
-  /** Claims nothing more, and waits for the facts and wakes in progress. */
+  /** Stops claiming, and waits until the facts and wakes in progress are finished. */
   stop(): Promise<void>;
 }
 
@@ -83,8 +86,8 @@ export function startRelay(deps: RelayDeps): Relay {
   let lookedAt = performance.now();
   let wakeUp = () => {};
   /**
-   * A bulk wake holds its permit for this time after it was sent. So the number of permits of a club limits how many bulk wakes the club
-   * can send in a second.
+   * A bulk wake keeps its permit for this time after the relay has sent it. So the permits of a club limit how many bulk wakes are sent for
+   * the club in a second.
    */
   const bulkWakeMs = (1_000 * maxPerClub * openToBulk) / deps.bulkStartsPerSecond;
   const inFlight = new Set<Promise<void>>();
@@ -94,8 +97,8 @@ export function startRelay(deps: RelayDeps): Relay {
   const turns = { fact: turnFromAnywhere(), wake: turnFromAnywhere() };
   const fronts = { fact: unknownFront(), wake: unknownFront() };
   /**
-   * Whether a claim may find rows. If a claim finds fewer rows than it can take, the value becomes false. A NOTIFY, a released permit or a
-   * poll sets the value to true again.
+   * Whether unclaimed rows of this kind may exist. A claim that finds fewer rows than its limit sets the value to false. A NOTIFY, a
+   * released permit or a poll sets the value to true again.
    */
   const mayWait = { fact: true, wake: true };
   const notify = (...kinds: readonly Kind[]) => {
@@ -140,8 +143,8 @@ export function startRelay(deps: RelayDeps): Relay {
     if (performance.now() - lookedAt > pollMs) mayWait.fact = mayWait.wake = true;
     const looksForAll = mayWait.fact && mayWait.wake;
     try {
-      // Each kind gets half of the permits, so that a burst of facts does not delay wakes, and vice versa. The next round uses the permits
-      // that stay free.
+      // Facts and wakes get half of the free permits each. So a burst of one kind does not delay the other kind. The
+      // next round uses the permits that stay free.
       const wakes = await claim('wake', claimWakes, mayWait.fact ? half : room);
       for (const wake of wakes) {
         carry(
@@ -179,7 +182,8 @@ export function startRelay(deps: RelayDeps): Relay {
     if (!mayWait[kind]) return [];
     mayWait[kind] = false; // set before the claim, so that a notification during the claim is not lost
     const rows = await rowsFor(deps.db.source, roomFor(kind, limit));
-    // If the claim found fewer rows, all further rows wait for a permit of their club. The release of such a permit sets `mayWait` again.
+    // After a claim with fewer rows, any further row waits for a permit of its club. When such a permit is released, `mayWait` becomes true
+    // again.
     if (rows.length === limit) mayWait[kind] = true;
     return rows;
   }
@@ -196,7 +200,8 @@ export function startRelay(deps: RelayDeps): Relay {
   });
 
   /**
-   * @param putOff makes the row due again after a pause. If this fails too, the row is free again when its lease ends
+   * @param putOff is called after a failure and makes the row due again after a pause. If `putOff` fails, too, the row can be claimed again
+   * when its lease ends
    * @param restMs the time for which a bulk row holds its permit after it was sent, in milliseconds
    */
   function carry(

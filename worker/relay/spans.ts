@@ -1,4 +1,4 @@
-/** The spans of the relay. Each span continues the span that wrote its fact or wake. */
+/** The spans of the relay. Each span continues the trace of the transaction that wrote the fact or wake. */
 import { timeOfId } from '../../platform/core/ids.ts';
 import { causeOf, spanOf } from '../../platform/core/traces.policy.ts';
 import type { ClaimedFact } from '../../platform/engine/facts.ts';
@@ -20,8 +20,8 @@ export function spanOfWake({ workflowType, workflowId, traceparent: written, rec
 }
 
 /**
- * Returns the span of one transaction that handles facts of several traces. If a fact has a sampled trace, the span belongs to this trace.
- * The span links to the traces of the other facts.
+ * Returns the span of a transaction that handles facts of several traces. The span belongs to the trace of one fact, if possible a sampled
+ * trace, and links to the traces of the other facts.
  */
 export function spanOfBatch(facts: readonly ClaimedFact[]): SpanOptions {
   const spans = facts.flatMap(({ traceparent: span }) => (span ? [span] : []));

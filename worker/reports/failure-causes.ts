@@ -4,7 +4,7 @@ import type { EndedAttempt } from '../../domain/webhooks/attempts/attempt.ts';
 import { failureCause } from '../../domain/webhooks/attempts/failure-causes.ts';
 import { failureCauses } from './metrics.ts';
 
-/** Reports an attempt that got no answer. Ignores attempts that got an answer, and interrupted attempts. */
+/** Reports an attempt that got no answer. Does nothing for an attempt that got an answer or was interrupted. */
 export function reportFailureCause({ endpointId, outcome, durationMs, errorCode }: EndedAttempt, log: Logger): void {
   if (outcome === 'interrupted') return;
   const cause = failureCause({ outcome, errorCode });

@@ -179,11 +179,11 @@ interface BacklogGauge {
   name: string;
   help: string;
   labelNames?: ['workflow'] | ['kind'];
-  /** Selects `value`, and `label` if the gauge has a label. */
+  /** A statement that returns the column `value`, and also `label` if the gauge has a label. */
   select: Sql | (() => Sql);
 }
 
-/** Registers gauges that are read from Postgres at each scrape. @returns a function that removes them */
+/** Registers gauges whose values are read from Postgres at each scrape. @returns a function that removes the gauges */
 export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ageSeconds'>): () => void {
   const gauges: BacklogGauge[] = [
     {
@@ -219,7 +219,8 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
     {
       name: 'webhook_endpoints_throttled',
       help: 'Enabled endpoints whose circuit breaker is armed.',
-      // Only an endpoint that needs a gate has a value in `gate_looks_at`. So this condition lets Postgres use the partial index.
+      // The condition on `gate_looks_at` lets Postgres use a partial index. It excludes no endpoint with an armed circuit breaker, because
+      // each of these endpoints has a gate.
       select: sql`SELECT count(*)::int AS value FROM webhook_endpoints
              WHERE gate_looks_at IS NOT NULL AND status = 'enabled' AND breaker_step > 0`,
     },

@@ -1,8 +1,10 @@
-/** Watches whether the build of this process was promoted. Before its promotion Temporal gives the process no work (ENG-19). */
+/** Watches whether the build of this process has been promoted. Until the promotion, Temporal gives the process no work (ENG-19). */
 import { isPromoted } from '../../platform/engine/releases.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 
-/** The time that a promotion may take. A deployment promotes a build as soon as all queues are polled. */
+/**
+ * The time after the start within which the build should be promoted. A deployment promotes a build as soon as its workers poll all queues.
+ */
 const patienceMs = 60_000;
 /** The interval of queries to Postgres, until the build is promoted. */
 const queryEveryMs = 5_000;
@@ -17,7 +19,7 @@ export interface PromotionWatch {
 
 /**
  * @param buildId the id of the running build; undefined in a checkout, which gets work while no build is current
- * @param onLate is called once, when the minute is over and the build is not promoted
+ * @param onLate is called once if the build is not promoted a minute after the start
  * @param clock in Unix milliseconds
  */
 export function watchPromotion(
@@ -32,7 +34,7 @@ export function watchPromotion(
   const isInTime = () => promoted || clock() - startedAt < patienceMs;
   const ask = async () => {
     if (promoted) return;
-    // Another query may have found the promotion in the meantime.
+    // If this query fails, `promoted` stays unchanged, because an earlier or simultaneous query may have found the promotion.
     if (await isPromoted(db, buildId, new Date(startedAt)).catch(() => false)) promoted = true;
     if (isInTime() || isReported) return;
     isReported = true;

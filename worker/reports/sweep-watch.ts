@@ -1,14 +1,14 @@
-/** Watches when any worker last completed a round of the sweeper (ENG-5). */
+/** Watches when a worker, in any process, last completed a round of the sweeper (ENG-5). */
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { lastCompleteRound } from '../../platform/engine/sweeper.ts';
 
-/** Rounds come every minute. If no round was complete for this time, an operator must act. */
+/** A round starts every minute. If no round has been completed for this time, an operator must act. */
 const lateAfterMs = 10 * 60_000;
-/** The interval of queries to Postgres. If Postgres does not answer, the last known round counts, and its age grows. */
+/** The interval of queries to Postgres. While Postgres does not answer, the age of the last known round is reported. */
 const queryEveryMs = 30_000;
 
 export interface SweepWatch {
-  /** Whether a round was complete within the last 10 minutes, or the process is younger than 10 minutes. */
+  /** Whether a round was completed in the last 10 minutes. Also true in the first 10 minutes of the process. */
   isInTime(): boolean;
   /** Seconds since the last known complete round; undefined before the first answer. */
   ageSeconds(): number | undefined;

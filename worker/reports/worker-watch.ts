@@ -1,4 +1,4 @@
-/** Watches whether a worker does its work, for its health, its readiness and its gauges. */
+/** Watches whether a worker does its work. `/healthz`, `/readyz` and the gauges report the result. */
 import type { Logger } from 'pino';
 import { commandLine } from '../../platform/core/modules.ts';
 import type { TaskQueue } from '../../platform/engine/workflow-types.ts';
@@ -14,7 +14,7 @@ import { watchSweeps } from './sweep-watch.ts';
 interface Watched {
   db: Database;
   served: readonly TaskQueue[];
-  /** Undefined in a checkout. */
+  /** The running build; undefined in a checkout. */
   build: Build | undefined;
   ffmpeg: Ffmpeg;
   /** @returns whether the relay and the Temporal workers run */

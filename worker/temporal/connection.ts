@@ -1,5 +1,5 @@
 /**
- * Connects workers and commands to Temporal. Both connections use the same settings, which the SDK's own reader interprets. No
+ * Connects workers and commands to Temporal. Both use the same environment variables, which the SDK of Temporal interprets. No
  * configuration file of Temporal is read.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
@@ -14,7 +14,7 @@ import { StartProblem, StartProblems } from '../../platform/core/start-problem.t
 import type { TemporalSettings, TemporalTls } from '../../platform/infra/temporal-settings.ts';
 import { tlsMismatch, whyUnreachable } from './reach.ts';
 
-/** The time limit of the connection. Only a slow server exceeds this limit, because earlier checks find all other problems. */
+/** The time limit for connecting. Only a slow server exceeds this limit, because earlier checks find all other problems. */
 const connectTimeout = '30s';
 
 /** The interval at which an API key is read again from its file. */
@@ -31,7 +31,7 @@ export async function connectCommand(settings: TemporalSettings): Promise<Connec
 }
 
 /**
- * Returns the options of either connection.
+ * Returns the options that both kinds of connection use.
  * @throws StartProblem with the name of every unreadable file and of every invalid PEM
  */
 function connectionOptions({ address, apiKey, tls }: TemporalSettings) {
@@ -54,7 +54,7 @@ function connectionOptions({ address, apiKey, tls }: TemporalSettings) {
 }
 
 /**
- * Returns the address at which Temporal's SDK serves its metrics. The SDK accepts no host names, so the name is resolved here.
+ * Returns the address at which Temporal's SDK serves its metrics. The SDK accepts only addresses, so this function resolves the host name.
  * @returns the address, for example `0.0.0.0:9090` or `[::1]:9090`
  * @throws StartProblem if the host has no address
  */
@@ -69,7 +69,7 @@ export async function metricsAddress(host: string, port: number): Promise<string
 
 function pemMistakes(tls: TemporalTls): string[] {
   const mistakes: string[] = [];
-  /** @returns the parsed PEM; undefined if there is no PEM, or if a mistake was added */
+  /** @returns the parsed PEM; undefined if no PEM is set, or if this function has added a mistake to `mistakes` */
   const parsePem = <T>(name: string, data: string | undefined, file: string | undefined, parse: (pem: string) => T) => {
     let pem = data;
     try {
@@ -121,8 +121,8 @@ interface KeyedConnection {
 
 /**
  * Reads the API key at an interval, so that a connection uses a new key before the old one expires.
- * @param report reports that the key has changed, or that the file cannot be read. In the second case the old key stays in use
- * @returns `look` reads the key now; `stop` ends the interval
+ * @param report is called when the key has changed, or when the file cannot be read. If the file cannot be read, the old key stays in use
+ * @returns the functions `look`, which reads the key immediately, and `stop`, which ends the interval
  */
 export function followApiKey(
   { apiKey, apiKeyFile }: Pick<TemporalSettings, 'apiKey' | 'apiKeyFile'>,
@@ -134,7 +134,7 @@ export function followApiKey(
   const look = async () => {
     try {
       const key = (await readFile(apiKeyFile, 'utf8')).trim();
-      if (key === '' || key === current) return; // an empty file is being written, so the old key stays
+      if (key === '' || key === current) return; // an empty file is still being written
       await connection.setApiKey(key);
       current = key;
       report.changed();

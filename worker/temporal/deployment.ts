@@ -1,6 +1,6 @@
 /**
  * The workers of a build are one version of a Worker Deployment (ADR 41). Temporal gives tasks only to the current version, which the
- * command `promote` sets. Running workflows move to the current version with their next task.
+ * command `promote` sets. A running workflow moves to the workers of the current version when its next task is due.
  */
 import type { WorkerDeploymentOptions } from '@temporalio/worker';
 import type { Build } from '../../platform/infra/build.ts';

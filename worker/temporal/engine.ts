@@ -18,7 +18,7 @@ export interface Engine {
   /** @returns whether all workers poll their queues */
   isRunning(): boolean;
   stopKeepingSchedules(): void;
-  /** Accepts no new tasks, and waits for the tasks in progress. */
+  /** Lets the workers accept no new tasks, and waits for the tasks in progress. */
   stopWorkers(): Promise<void>;
   close(): Promise<void>;
 }
@@ -26,12 +26,12 @@ export interface Engine {
 interface WorkerParts {
   activitiesOf: (queue: TaskQueue) => object;
   interceptors: ActivityInterceptorsFactory[];
-  /** Undefined in a checkout. */
+  /** The running build; undefined in a checkout. */
   build: Build | undefined;
 }
 
 /**
- * Connects, creates the schedules, and starts a worker for each task queue. A worker that fails ends the process.
+ * Connects to Temporal, creates the schedules, and starts a worker for each task queue. If a worker fails, the process ends.
  * @throws StartProblem if Temporal cannot be reached
  */
 export async function startEngine(
@@ -49,8 +49,8 @@ export async function startEngine(
   });
   const workers = await createWorkers(connection, config, served, parts, log);
   const { schedule: scheduleClient } = new Client({ connection, namespace });
-  // Builds of two versions may run at the same time. So only `setup` changes existing schedules. A starting process of a build only creates
-  // missing schedules.
+  // A released build creates only missing schedules when it starts, because builds of two versions may run at the same time. Only the
+  // command `setup` changes existing schedules of a release.
   await (parts.build ? createMissingSchedules : ensureSchedules)(scheduleClient);
   const stopKeepingSchedules = keepSchedules(scheduleClient, (error) =>
     log.warn({ error: describeError(error) }, 'the schedules could not be checked; it is tried again'),
@@ -69,7 +69,7 @@ export async function startEngine(
       await running;
     },
     async close() {
-      key.stop(); // only now, because the last steps of answers and videos may need a new API key
+      key.stop(); // not earlier, because the last running steps may still need a new API key
       await connection.close();
     },
   };

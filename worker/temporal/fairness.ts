@@ -1,27 +1,30 @@
-/** Finds out whether Temporal shares task queues by fairness keys. No call returns this setting, so the order of tasks shows it. */
+/**
+ * Finds out whether Temporal shares task queues fairly between fairness keys. No call of Temporal's API returns this setting, so this check
+ * looks at the order of tasks.
+ */
 import { randomUUID } from 'node:crypto';
 import { Client, isGrpcDeadlineError, type Connection, type WorkflowHandle } from '@temporalio/client';
 
 /**
- * The numbers of waiting runs: `before` of the first key, and then `after` of the second key. Each partition of a queue first dispatches
- * about ten tasks that it has already read. So 40 runs of the first key would show nothing. After 300 runs, the tasks of the second key
- * came at positions 13 to 56 with fairness. Without fairness they came at positions 261 to 295.
+ * The numbers of started runs: first `before` runs with the first key, then `after` runs with the second key. Each partition of a queue
+ * first dispatches about ten tasks that it has already read, so 40 runs with the first key would be too few. We measured 300 runs. The
+ * tasks of the second key came at positions 13 to 56 with fairness. They came at positions 261 to 295 without fairness.
  */
 const runs = { before: 300, after: 4 } as const;
-/** The number of concurrent starts, because a shared server limits them. */
+/** The number of runs that are started at the same time. It is small because a shared server limits the starts. */
 const concurrentStarts = 50;
 /**
- * The number of concurrent polls. A poll reads one partition, and waits if this partition is empty. Then the other polls can read the other
- * partitions.
+ * The number of concurrent polls. A poll reads one partition, and waits while this partition is empty. Meanwhile the other polls can read
+ * the other partitions.
  */
 const pollers = 4;
 const pollMs = 3_000;
 const withinMs = 60_000;
 
 /**
- * Starts runs on its own task queue, which no other process polls, and checks the order of their tasks. The runs end with this check, and
- * can be read until the namespace deletes closed runs.
- * @returns `fair` if the tasks of both keys alternate, `unfair` if not, and `unknown` if too few tasks came
+ * Starts runs on a new task queue, which no other process polls, and checks the order of their tasks. The check ends all its runs. They
+ * stay visible until the namespace deletes closed runs.
+ * @returns `fair` if the tasks of both keys are mixed, `unfair` if not, and `unknown` if too few tasks came
  */
 export async function lookForFairness(
   connection: Connection,
@@ -32,7 +35,7 @@ export async function lookForFairness(
   const started: WorkflowHandle[] = [];
   const start = async (key: string, nth: number) => {
     const options = { workflowId: `${queue}-${key}-${nth}`, taskQueue: queue, priority: { fairnessKey: key } };
-    // The execution timeout ends the run if this process is killed.
+    // If this process is killed before it ends the run, the execution timeout ends the run.
     started.push(
       await workflow.start('doctor', { ...options, workflowTaskTimeout: '60s', workflowExecutionTimeout: '5m' }),
     );
@@ -46,13 +49,15 @@ export async function lookForFairness(
   }
 }
 
-/** Runs the work this many times, a few at the same time. */
+/** Runs the work `count` times, {@link concurrentStarts} at the same time. */
 async function inBatches(count: number, work: (nth: number) => Promise<void>): Promise<void> {
   for (let from = 0; from < count; from += concurrentStarts)
     await Promise.all(Array.from({ length: Math.min(concurrentStarts, count - from) }, (_, nth) => work(from + nth)));
 }
 
-/** @returns the ids of runs in the order of their tasks, until all runs of the second key have come */
+/**
+ * @returns the ids of runs in the order of their tasks. The list ends when all runs with the second key have come, or after the time limit.
+ */
 async function orderOfTasks(connection: Connection, namespace: string, queue: string): Promise<string[]> {
   const runIds: string[] = [];
   const endsAt = Date.now() + withinMs;
@@ -79,8 +84,8 @@ async function orderOfTasks(connection: Connection, namespace: string, queue: st
 }
 
 /**
- * Checks the mean position of the runs of the second key in the order of all runs. The mean position is in the first half if fairness is
- * on, and at the end if fairness is off.
+ * Judges by the mean position of the runs with the second key. The mean position is in the first half of all runs if fairness is on, and at
+ * the end if fairness is off.
  */
 function judge(runIds: readonly string[]): 'fair' | 'unfair' | 'unknown' {
   const positions = runIds.flatMap((id, position) => (id.includes('-after-') ? [position] : []));

@@ -1,6 +1,7 @@
 /**
- * Creates the namespace, its search attributes and the schedules that workers need. Safe to repeat, also by two processes at the same
- * time. An existing namespace and existing attributes stay unchanged. Schedules are updated to this version.
+ * Creates the namespace, its search attributes and the schedules that workers need. The work can be repeated safely, even by two processes
+ * at the same time. An existing namespace and existing attributes stay unchanged. Existing schedules are changed to the definitions of this
+ * version.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, isGrpcServiceError, type Connection } from '@temporalio/client';
@@ -16,10 +17,16 @@ const retentionHours = 72;
 /** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
 const keyword = 2;
 
-/** gRPC codes. The last three mean that a server refuses operator calls: permission denied, unimplemented, unauthenticated. */
+/**
+ * Status codes of gRPC. A server that refuses operator calls answers with one of the three `refusals`: permission denied, unimplemented,
+ * unauthenticated.
+ */
 const codes = { invalidArgument: 3, notFound: 5, alreadyExists: 6, refusals: [7, 12, 16] } as const;
 
-/** The time to wait for a new namespace or search attribute. The frontends of a cluster find it only after some seconds. */
+/**
+ * The longest wait for a new namespace or search attribute, and the interval of queries. The servers of a cluster know a new one only after
+ * some seconds.
+ */
 const patience = { withinMs: 60_000, everyMs: 250 };
 
 type Services = Pick<Connection, 'workflowService' | 'operatorService'>;
@@ -29,8 +36,9 @@ export type Say = (line: string) => void;
 /**
  * @param services the services of the server, which may refuse operator calls
  * @param say prints a line for each step
- * @returns the commands that an operator must run, because the server refuses these calls to us
- * @throws StartProblem if the server refuses the namespace to us, a search attribute has another type, or a created object does not appear in time
+ * @returns the commands that an operator must run, because the server does not allow us to make these changes
+ * @throws StartProblem if the server refuses the namespace to us, a search attribute has a different type, or a created object does not
+ * appear in time
  */
 export async function setUp(connection: Connection, namespace: string, say: Say, services: Services = connection) {
   const attributeCommands = (names: readonly string[]) => [
@@ -95,8 +103,8 @@ async function ensureSearchAttributes(services: Services, namespace: string, say
 }
 
 /**
- * Calls the operator service, which also returns the types of the attributes. If the server refuses this call, the function sends a query
- * for each attribute. The server refuses a query that contains a missing attribute.
+ * Finds the missing search attributes. It asks the operator service, which also returns the types of the attributes. If the server refuses
+ * this call, the function sends one query for each attribute, because a query with a missing attribute fails.
  */
 export async function missingAttributes({ operatorService, workflowService }: Services, namespace: string) {
   try {
@@ -124,7 +132,7 @@ export async function missingAttributes({ operatorService, workflowService }: Se
   return missing;
 }
 
-/** A created object does not exist on the server yet. */
+/** The server does not know a newly created object yet. */
 class NotYet extends StartProblem {
   constructor(what: string) {
     super(`The server does not know ${what} ${patience.withinMs / 1_000} s after they were created`);

@@ -1,21 +1,24 @@
-/** Finds out why Temporal does not answer. gRPC does not report the reason, so this code connects itself, and says what to do. */
+/**
+ * Finds out why Temporal does not answer. gRPC does not report the reason. So this code makes a connection of its own, and tells operators
+ * what to do.
+ */
 import net from 'node:net';
 import tls from 'node:tls';
 import { isGrpcServiceError, type ConnectionOptions } from '@temporalio/client';
 import type { TemporalSettings } from '../../platform/infra/temporal-settings.ts';
 
-/** The beginning of an HTTP/2 connection, with empty settings. */
+/** The first bytes that a client sends on an HTTP/2 connection, with empty settings. */
 const preface = Buffer.concat([
   Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
   Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
 ]);
 const withinMs = 3_000;
 
-/** The gRPC codes "permission denied" and "unauthenticated". */
+/** The gRPC codes of a refusal: "permission denied" and "unauthenticated". */
 const refusals: readonly number[] = [7, 16];
-/** The error of the workers' connection if the system has no certificate authorities. */
+/** Matches the error of the workers' connection on a machine without certificate authorities. */
 const noAuthorities = /NativeCertsNotFound/;
-/** The text of refusals on the workers' connection. */
+/** Matches the message of an error with which the server refuses the workers' connection. */
 const nativeRefusals = /does not have (permission|valid authentication credentials)/;
 
 /**
@@ -38,7 +41,7 @@ export async function whyUnreachable(
   return describeReply(reply, { address, tls: settings }) ?? cannotBeUsed(address, error);
 }
 
-/** @returns a sentence for operators, with the gRPC status */
+/** @returns a sentence for operators, which contains the gRPC status of the error */
 export const cannotBeUsed = (address: string, error: unknown): string =>
   `Temporal at ${address} cannot be used (${grpcStatus(error)}): see its log.`;
 
@@ -48,7 +51,7 @@ export const unseenNamespace = (namespace: string, error: unknown): string =>
 
 /**
  * Tests the connection before gRPC uses the address. gRPC itself would retry for a long time, and would report no reason.
- * @returns a sentence for operators; undefined if the server uses TLS like us, or is slow
+ * @returns a sentence for operators; undefined if the server is slow, or if the server and our settings agree about TLS
  */
 export async function tlsMismatch(
   settings: Pick<TemporalSettings, 'address' | 'tls'>,
@@ -106,7 +109,7 @@ export function isRefusal(error: unknown): boolean {
   return nativeRefusals.test(error.message) || isRefusal(error.cause);
 }
 
-/** The results of {@link firstReply} other than error codes. */
+/** The results of {@link firstReply} that are not error codes. */
 const [answered, silence, closed, usesTls] = ['it answers', 'no answer', 'closed', 'uses TLS'] as const;
 
 /** Opens an HTTP/2 connection, with TLS or without. @returns the error code, or one of the results that are declared above this function */
@@ -120,8 +123,8 @@ async function firstReply(address: string, options: ConnectionOptions['tls']): P
     options ? 'secureConnect' : 'connect',
   );
   if (options || (reply !== closed && reply !== 'ECONNRESET')) return reply;
-  // The server may have closed the connection because it expected a client certificate. This connection sends no data, so it need not
-  // verify the server.
+  // The server has closed the plain connection, perhaps because it uses TLS. This second connection finds out. It sends no data of ours, so
+  // it need not verify the server.
   const again = await connectOnce(
     tls.connect({ host, port, ALPNProtocols: ['h2'], rejectUnauthorized: false }),
     'secureConnect',
@@ -138,7 +141,7 @@ function connectOnce(socket: net.Socket, connected: 'secureConnect' | 'connect')
     socket.setTimeout(withinMs, () => end(silence));
     socket.once('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.name));
     socket.once('close', () => end(closed));
-    // A TLS server answers other protocols with a record of type 21, an alert.
+    // A TLS server answers a client without TLS with an alert, which is a record of type 21.
     socket.once('data', (data: Buffer) => end(data[0] === 21 && connected === 'connect' ? usesTls : answered));
     socket.once(connected, () => socket.write(preface));
   });

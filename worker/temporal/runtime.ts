@@ -17,7 +17,7 @@ export async function installRuntime(
   });
 }
 
-/** @returns a logger for the SDK that writes to our log; information of the SDK becomes debug lines */
+/** @returns a logger for the SDK that writes to our log; lines of the level "info" become debug lines */
 export function temporalLogger(log: Logger): TemporalLogger {
   return {
     log: (level, message) => log[level === 'WARN' ? 'warn' : level === 'ERROR' ? 'error' : 'debug'](message),

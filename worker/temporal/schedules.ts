@@ -1,6 +1,6 @@
 /**
- * Temporal Schedules for timed work. `setup` creates or updates them, and in development each start does so. Workers create missing
- * ones again.
+ * Temporal Schedules for work at fixed times. The command `setup` creates and updates the schedules, and in development each start of a
+ * worker does so. Workers also create missing schedules again.
  */
 import {
   ScheduleAlreadyRunning,
@@ -14,8 +14,8 @@ import type { TaskQueue } from '../../platform/engine/workflow-types.ts';
 export const schedules = {
   beginDigests: {
     scheduleId: 'space-digests',
-    spec: { intervals: [{ every: '15m' }] }, // time zones differ from UTC by whole quarters of an hour, so 8:00 in each zone is one of these times
-    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '15m' }, // a late run finds all dates whose digest has not begun
+    spec: { intervals: [{ every: '15m' }] }, // time zones differ by multiples of 15 minutes, so 8:00 in every zone is one of these times
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '15m' }, // a late run begins all digests that are due
     action: {
       type: 'startWorkflow',
       workflowType: 'beginDigests',
@@ -28,7 +28,7 @@ export const schedules = {
   sweep: {
     scheduleId: 'sweeper',
     spec: { intervals: [{ every: '1m' }] }, // a row is overdue after two minutes, so a round each minute finds the row within three minutes
-    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1m' }, // a missed round needs no catch-up
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1m' }, // a missed round is not repeated
     action: {
       type: 'startWorkflow',
       workflowType: 'sweep',
@@ -55,7 +55,7 @@ export const schedules = {
 
 export const scheduledTypes = Object.keys(schedules) as readonly (keyof typeof schedules)[];
 
-/** Creates the schedules, and updates existing ones to this version. */
+/** Creates the schedules, and changes existing schedules to the definitions of this version. */
 export async function ensureSchedules(client: ScheduleClient): Promise<void> {
   for (const schedule of Object.values(schedules)) {
     if (await isCreated(client, schedule)) continue;
@@ -64,14 +64,14 @@ export async function ensureSchedules(client: ScheduleClient): Promise<void> {
 }
 
 /**
- * The interval at which missing schedules are created again. It is so short that `/readyz` does not report a missing sweeper before
+ * The interval at which missing schedules are created again. It is shorter than the time after which `/readyz` reports a missing sweeper
  * (worker/reports/sweep-watch.ts).
  */
 const everyMs = 5 * 60_000;
 
 /**
- * Creates schedules again that an operator deleted or that Temporal lost. Existing schedules stay unchanged, because an older worker would
- * otherwise undo the changes of a newer one.
+ * Regularly creates the schedules that an operator deleted or that Temporal lost. Existing schedules stay unchanged, because an older
+ * worker would otherwise undo the changes of a newer worker.
  * @returns a function that stops the creation
  */
 export function keepSchedules(client: ScheduleClient, onFailure: (error: unknown) => void): () => void {

@@ -1,4 +1,4 @@
-/** The conditions of Temporal that a worker checks before it starts. */
+/** Checks, before a worker starts, whether the Temporal server and its namespace can be used. */
 import type { Connection } from '@temporalio/client';
 import { commandLine } from '../../platform/core/modules.ts';
 import { StartProblem, StartProblems } from '../../platform/core/start-problem.ts';
@@ -7,14 +7,14 @@ import { codeOf, missingAttributes } from './namespace.ts';
 import { connectCommand } from './connection.ts';
 import { cannotBeUsed, isRefusal, unseenNamespace } from './reach.ts';
 
-/** The first server version on which all features that this service uses were tested. */
+/** The oldest server version on which all features that this service uses were tested. */
 const oldestServer = [1, 29, 1] as const;
 
 const notFound = 5;
 
-/** @returns a sentence for each mistake, with the action for an operator */
+/** @returns a sentence for each problem, which tells an operator what to do */
 export async function engineMistakes(settings: TemporalSettings): Promise<string[]> {
-  /** A check that fails reports the reason, so that the other check still runs. */
+  /** Turns the error of a check into its problems, so that the other check still runs. */
   const problemsOf = (error: unknown): string[] => {
     if (error instanceof StartProblems) return [...error.problems];
     return [error instanceof StartProblem ? error.message : cannotBeUsed(settings.address, error)];

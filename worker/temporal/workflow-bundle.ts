@@ -1,6 +1,6 @@
 /**
- * The workflows in one file, which Temporal's sandbox loads. A bundle takes seconds to make. So it is made once, and many workers load it
- * by its path. A release contains the bundle, and a test run makes one bundle for all its workers.
+ * Bundles the workflows into one file, which Temporal's sandbox loads. Bundling takes seconds. So a release contains a ready bundle, and a
+ * test run makes one bundle for all its workers, which load it by its path.
  */
 import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { bundleWorkflowCode, type BundleOptions, type Logger } from '@temporalio
 import { isBuilt, moduleAt } from '../../platform/core/modules.ts';
 
 const workflowsPath = fileURLToPath(moduleAt('../../workflows/index.ts', import.meta.url));
-/** The bundle contains the interceptor modules. A worker that gets a bundle ignores interceptor modules outside the bundle. */
+/** The interceptors of workflows. They must be in the bundle, because a worker with a bundle ignores interceptors outside it. */
 const workflowInterceptorModules = [fileURLToPath(moduleAt('../../workflows/traces.ts', import.meta.url))];
 
 const bundled = { workflowsPath, workflowInterceptorModules };
@@ -30,8 +30,8 @@ export async function writeWorkflowBundle(file: string, logger: Logger): Promise
 }
 
 /**
- * @param file a bundle of {@link writeWorkflowBundle}. If absent, a built artifact uses its own bundle. A checkout makes a bundle in
- * memory, which takes seconds
+ * @param file a bundle that {@link writeWorkflowBundle} wrote. If absent, a built artifact uses its own bundle, and a checkout makes a
+ * bundle in memory, which takes seconds
  */
 export async function workflowBundle(
   file: string | undefined,
@@ -42,19 +42,21 @@ export async function workflowBundle(
 }
 
 /**
- * The source map has no columns. Its columns would depend on the length of the project's path, and the bundle must be the same in every
- * directory.
+ * Makes a source map without columns. The columns would depend on the length of the project's path, but the bundle must be the same in
+ * every directory.
  */
 const mapLines: NonNullable<BundleOptions['webpackConfigHook']> = (settings) => ({
   ...settings,
   devtool: 'inline-cheap-module-source-map',
 });
 
-/** Matches the source map, which ends the bundle. */
+/** Matches the source map at the end of the bundle. */
 const beforeMap = /(?<=\n\/\/# sourceMappingURL=data:application\/json;charset=utf-8;base64,)\S+\s*$/;
 
 /**
- * Removes the project's path from the source map, which contains it in the names of the sources and in a hash. @throws Error if the bundle has no source map */
+ * Removes the project's path from the source map. The path occurs in the names of the sources and in a hash.
+ * @throws Error if the bundle has no source map
+ */
 function withoutPaths(code: string): string {
   const root = path.dirname(path.dirname(workflowsPath));
   const [encoded] = beforeMap.exec(code) ?? [];

@@ -18,25 +18,26 @@ import { startsInTraces } from '../activities/activity-traces.ts';
 
 /**
  * The result of a start. `here`: this process executes the first task of the run immediately. `elsewhere`: the first task goes through the
- * task queue. `before`: the run existed before.
+ * task queue. `before`: the run already existed.
  */
 type Started = 'here' | 'elsewhere' | 'before';
 
 export interface WorkflowClient {
-  /** Starts a row's first run. "Already started" is success. */
+  /** Starts the first run of a row. If the run was started before, this is no error. */
   start(run: Run, extraArguments: readonly unknown[]): Promise<Started>;
-  /** Signals the row's run, so that the run reads its row again. If the row has no run, starts a run. */
+  /** Signals the run of a row, so that the run reads its row again. If the row has no run, this call starts one. */
   signalWithStart(run: Run): Promise<void>;
   /**
-   * Has the same effect as `signalWithStart`. Use it for rows that usually have no run, and for whose result a person waits. The run starts
+   * Has the same effect as `signalWithStart`. Use it for rows that usually have no run yet, and whose result a person waits for. The run
+   * starts
    * in this process if possible. An existing run gets a signal, so that no wake is lost.
    */
   startOrSignal(run: Run): Promise<void>;
 }
 
 /**
- * A call without an answer ends after this time and is repeated, because the server may have died. Without a limit the SDK waits for 30 s.
- * A cluster moves the work of a dead node to other nodes within 7 s.
+ * A call without an answer fails after this time, in milliseconds, and the relay repeats it, because the server may have died. A cluster
+ * moves the work of a dead node to other nodes within 7 s. Without this limit the SDK would wait for 30 s.
  */
 const withinMs = 10_000;
 
@@ -83,16 +84,19 @@ export function createWorkflowClient(
   };
 }
 
-/** gRPC codes that do not concern the request itself: canceled, deadline exceeded, resource exhausted, aborted, unavailable. */
+/**
+ * gRPC codes of errors whose cause is the server and not the request: canceled, deadline exceeded, resource exhausted, aborted,
+ * unavailable.
+ */
 const awayCodes: ReadonlySet<number> = new Set([1, 4, 8, 10, 14]);
 
-/** @returns whether Temporal is unavailable or overloaded. If not, the run itself may be the cause of the error */
+/** @returns true if Temporal is unavailable or overloaded; false if the run itself may be the cause of the error */
 export function isEngineAway(error: unknown): boolean {
   const cause = error instanceof ServiceError ? error.cause : error;
   return isGrpcServiceError(cause) && awayCodes.has(cause.code);
 }
 
-/** Temporal's own scale is 1 to 5, and its default is 3. */
+/** Maps our priorities to the priorities of Temporal, which go from 1 to 5 with the default 3. */
 const priorityKeys = { 0: 1, 1: 3, 2: 5 } as const satisfies Record<Priority, number>;
 
 function spanOf({ workflowType, subjectId }: Run): SpanOptions {
@@ -109,7 +113,7 @@ function optionsOf(run: Run) {
     staticSummary: summaryOf({ workflowType, attributes }),
     priority: {
       priorityKey: priorityKeys[priorityOf(run)],
-      // The backlog of one club must not delay another club (ENG-9).
+      // Each club has a fairness key of its own, so that the backlog of one club does not delay the others (ENG-9).
       ...(clubId !== null && clubId !== noClub && { fairnessKey: clubId }),
     },
   };

@@ -1,4 +1,4 @@
-/** Automations ("workflows" in URLs). */
+/** Operations of automations, which are called "workflows" in URLs. */
 import * as drafts from '../../../domain/automations/versions/drafts.ts';
 import * as dryRuns from '../../../domain/automations/dry-runs/dry-run.ts';
 import * as publishing from '../../../domain/automations/versions/publishing.ts';
@@ -10,7 +10,7 @@ import * as runs from '../../../domain/automations/runs.ts';
 import type { Operation } from '../../operation.ts';
 import { data, page } from '../answers.ts';
 
-/** The record, with its revision as `ETag`. */
+/** Answers with the automation, and sets its revision as `ETag`. */
 function revised(answerWith: (name: 'ETag', value: string) => void, { record, revision }: records.Revised) {
   answerWith('ETag', records.etagOf(revision));
   return data(record);

@@ -1,4 +1,4 @@
-/** Opens a session within the limit on wrong passwords. Returns a token that identifies the device later (LIM-26). */
+/** Signs callers in, and limits wrong passwords. A new session comes with a token that identifies the device at later sign-ins (LIM-26). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { deviceToken, readDevice } from '../../../domain/identity/sessions/devices.ts';
 import { foldEmail } from '../../../platform/core/text/text.policy.ts';
@@ -8,7 +8,7 @@ import { rememberNetwork, trySignIn } from '../../rate-limits/tries.ts';
 type Session = RecordOf<'StudentSession'> | RecordOf<'AdministratorSession'>;
 type Request = Pick<OperationRequest<never>, 'deps' | 'limiter' | 'now' | 'ip'>;
 
-/** The account that the caller names, whether or not the account exists. */
+/** The account that the caller names. The account may not exist. */
 interface Named {
   /** The club of the student; absent if the account is an administrator's. */
   club_id?: string;
@@ -32,8 +32,8 @@ export async function signIn<Opened extends Session>(
 }
 
 /**
- * Opens a session with a token or code from a mail, which proves more than a password. From now on the client's network counts as known for
- * the account.
+ * Opens a session with a token or code from a mail. The token or code proves more than a password, so the client's network then counts as
+ * known for the account.
  * @throws the errors of `open`
  */
 export async function openByMail<Opened extends Session>(

@@ -1,4 +1,4 @@
-/** The deliveries that a club sells or grants, and their cohorts. */
+/** Deliveries of access (things that a club sells or grants, such as courses), and their cohorts. */
 import * as deliveries from '../../../domain/access/deliveries/deliveries.ts';
 import * as cohorts from '../../../domain/access/enrollments/cohorts.ts';
 import type { Operation } from '../../operation.ts';

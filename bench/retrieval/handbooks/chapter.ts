@@ -17,7 +17,7 @@ export interface Chapter {
   blocks: CorpusBlock[];
 }
 
-/** Pictures, tables, listings, indexes and navigation: everything that is not running text. */
+/** Elements that are not running text, and are left out: pictures, tables, listings, indexes and navigation. */
 const leftOut = ['toc', 'indexterm', 'mediaobject', 'docnav'];
 const isLeftOut = (element: Element) =>
   ['pre', 'img'].includes(element.name) ||
@@ -27,7 +27,7 @@ const isLeftOut = (element: Element) =>
 const withoutNumber = (title: string) => title.replace(/^(Chapter |Capítulo )?\d+(\.\d+)*\.\s*/, '');
 
 /**
- * @param first name of the chapter's first file, without `.html`; each file names the next one
+ * @param first the name of the chapter's first file, without `.html`; each file names the file after it
  * @param read returns the text of a file by its name
  */
 export function readChapter(first: string, read: (file: string) => string): Chapter {

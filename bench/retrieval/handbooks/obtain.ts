@@ -13,7 +13,7 @@ import { saveDownload } from '../../../dev/components/download.ts';
 import { convertHandbooks } from './convert.ts';
 import { administratorsHandbook, gnomeHelp, type HandbookPackage } from './packages.ts';
 
-/** Increases when the conversion changes, so that no run uses an old corpus. */
+/** The version of the conversion. It must increase when the conversion changes, so that no run uses an old corpus. */
 const conversion = 1;
 
 type Report = (line: string) => void;
@@ -31,7 +31,7 @@ export async function obtainHandbooks(env: Environment, report: Report): Promise
     await unpack(await obtainPackage(administratorsHandbook, work, report), administrators);
     await unpack(await obtainPackage(gnomeHelp, work, report), gnome);
     await convertHandbooks(administrators, gnome, path.join(work, name));
-    // Another run was faster, and its result is equal.
+    // Another run was faster, and its result is the same.
     await rename(path.join(work, name), corpus).catch(async (error: unknown) => {
       if ((await readdir(corpus).catch(() => [])).length === 0) throw error;
     });

@@ -19,7 +19,7 @@ export function cutPages(blocks: readonly CorpusBlock[]): CorpusBlock[][] {
     const size = sizeOf(page);
     const isSection = block.kind === 'heading' && block.level === 2;
     if (size + lineOf(block).length > longest || (isSection && size >= longEnough)) {
-      // A title stays with the text below it.
+      // A title stays on the same page as the text below it.
       const full = page.slice(0, page.findLastIndex(({ kind }) => !isTitle(kind)) + 1);
       if (full.length > 0) pages.push(full);
       page = page.slice(full.length);

@@ -1,4 +1,7 @@
-/** A student asks an agent about a PDF of the club, loses the connection during the answer, continues it, and sees the cited page. */
+/**
+ * Scene: a student asks an agent about a PDF of the club. The connection breaks during the answer, the student continues to read the
+ * answer, and then sees the cited page.
+ */
 import { randomUUID } from 'node:crypto';
 import type { components } from '../../../contract/generated/types.ts';
 import { charactersOf } from '../../../domain/agents/answers/delta-text.policy.ts';
@@ -10,7 +13,7 @@ import { requireOk, runPage, type Asker, type Club, type Scene } from '../scene.
 
 type Message = components['schemas']['AgentMessage'];
 
-/** After this many characters the student's connection is closed. */
+/** The number of characters after which the student's connection is closed. */
 const closesAfter = 60;
 
 /** @returns links to further details. If no model is configured, prints a message and returns undefined */
@@ -38,7 +41,7 @@ export async function agentAnswers(
 
 type Accepted = components['schemas']['AgentStreamAccepted']['data'];
 
-/** Asks, and closes the connection during the answer. @returns the received text */
+/** Asks the question, and closes the connection during the answer. @returns the received text */
 async function askAndLeave(
   scene: Scene,
   { clubId }: Club,
@@ -73,7 +76,7 @@ async function askAndLeave(
   return { accepted, text };
 }
 
-/** Continues the answer after the received text. @returns the rest of the answer, once the answer has ended */
+/** Continues to read the answer after the text that has already arrived. @returns the rest of the answer, once the answer has ended */
 async function comeBack(
   scene: Scene,
   { clubId }: Club,
@@ -133,7 +136,7 @@ function streamOf(
   return requireOk({ ...(body && { data: body }), ...(error && { error }), response });
 }
 
-/** A command line that repeats the question. */
+/** Returns a command line with which a person can ask the question again. */
 function curlLine({ environment }: Scene, { clubId }: Club, { token }: Asker, publicId: string): string {
   const body = `"{\\"id\\":\\"$(node -p 'crypto.randomUUID()')\\",\\"content\\":\\"${question}\\"}"`;
   return (

@@ -1,6 +1,6 @@
 /**
- * A student hands in a picture for an assignment that requires one. The owner returns it with a comment, the student sends it again, and
- * the owner approves it.
+ * Scene: a student hands in a picture for an assignment that requires a picture. The owner requests changes in a comment, the student sends
+ * the work again, and the owner approves it.
  */
 import { Problem } from '../../problem.ts';
 import { handoutIsPublished, picture } from '../handout.ts';

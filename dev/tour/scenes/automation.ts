@@ -1,10 +1,10 @@
-/** An automation is published, and one student runs through it: an e-mail, a wait, and a tag that causes webhooks. */
+/** Scene: an automation is published, and one student goes through its steps: an e-mail, a wait, and a tag that causes webhooks. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Message } from '../../mailbox/mailbox.ts';
 import { Problem } from '../../problem.ts';
 import { requireOk, runPage, tellAttempt, until, type Club, type Scene } from '../scene.ts';
 
-/** The wait of the tour, which is shortened. */
+/** The wait in the automation, which the tour shortens. */
 const waitHours = 3;
 const longestWaitSeconds = 15;
 

@@ -1,4 +1,7 @@
-/** An endpoint that fails five times in a row is throttled. After one accepted attempt, the waiting deliveries are sent. */
+/**
+ * Scene: an endpoint that fails five times in a row is throttled. After the endpoint has accepted one attempt, the waiting deliveries are
+ * sent.
+ */
 import { Problem } from '../../problem.ts';
 import { deliveriesPath, endpointPath, requireOk, runPage, until, type Club, type Scene } from '../scene.ts';
 

@@ -1,4 +1,6 @@
-/** A campaign is mailed to the club's students and reports the outcome of each. One of them unsubscribes in one click. */
+/**
+ * Scene: a campaign is mailed to the club's students and reports the outcome of each mail. One of the students unsubscribes with one click.
+ */
 import type { Message } from '../../mailbox/mailbox.ts';
 import { Problem } from '../../problem.ts';
 import { requireOk, runPage, until, type Club, type Scene } from '../scene.ts';

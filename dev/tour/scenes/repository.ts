@@ -1,4 +1,6 @@
-/** A folder of files that a sale opens. The buyer downloads its archive over a connection that is cut. */
+/**
+ * Scene: a sale gives its buyer access to a folder of files. The buyer downloads the archive of the folder over a connection that is cut.
+ */
 import { Problem } from '../../problem.ts';
 import { picture } from '../handout.ts';
 import { requireOk, type Club, type Scene } from '../scene.ts';
@@ -9,7 +11,7 @@ interface Folder {
   publicId: string;
 }
 
-/** The file is so long that its download can be cut in the middle. */
+/** The content of a file. It is so long that the download can be cut in the middle. */
 const logbook = Buffer.from('Wind force four, the jib holds.\n'.repeat(30_000));
 
 /** @returns the published repository */

@@ -1,4 +1,4 @@
-/** The secret of an endpoint is rotated: for 24 hours each message carries two signatures. */
+/** Scene: the secret of an endpoint is rotated. For 24 hours, each message has two signatures, one with each secret. */
 import { requireOk, endpointPath, patienceMs, tellAttempt, type Club, type Scene } from '../scene.ts';
 
 export async function secretIsRotated(

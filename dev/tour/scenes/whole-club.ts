@@ -1,6 +1,6 @@
 /**
- * A whole club. One sale opens a folder of files and a private space. The student downloads the folder, talks with the club's owner, books
- * an hour with her, and gets the calendar entry.
+ * Scene: many features of one club. One sale gives access to a folder of files and a private space. The student downloads the folder, talks
+ * with the club's owner, books an hour with her, and gets the calendar entry.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Message } from '../../mailbox/mailbox.ts';
@@ -20,7 +20,7 @@ export interface Buyer {
   readonly shop: string;
 }
 
-/** @param from the number of the first section of this scene @returns links to further details */
+/** @param from the number with which the sections of this scene begin @returns links to further details */
 export async function wholeClubIsOpened(
   scene: Scene,
   club: Club,

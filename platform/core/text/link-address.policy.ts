@@ -22,7 +22,7 @@ const shape = /^([\s>]*)(?:<([^\n)/?#<>]*)|([^\s)/?#<>]*))([^]{0,2})/;
 const mediaAddress = /^media:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** A relative address has no colon, and no character that a renderer could decode into a colon. */
 const relativeBeginning = /^[\p{L}\p{M}\p{N}_.~!$'*+,;=@( -]*$/u;
-/** Matches the text after a slash at the beginning of an address. The next character must not be a second slash, in any spelling. */
+/** Matches the text after a slash at the beginning of an address. This text must not begin with a second slash, in any spelling. */
 const afterSlash = /^\/(?:$|[\p{L}\p{N}\p{Extended_Pictographic}_.~!$'*+,;=@?#)> \n-])/u;
 
 /**
@@ -45,7 +45,7 @@ export function judgeAddress(text: string, start: number, isEnd: boolean, mayNam
   }
   if (beginning.length > longestBeginning) return 'bad';
   if (/^https?:$/i.test(beginning)) return next === '//' ? 'good' : 'bad';
-  // The angle bracket becomes text, because it could begin a tag.
+  // The angle bracket is escaped, because it could begin a tag.
   if (next.startsWith('<') || (bracketed !== undefined && /^[a-z/!?]/i.test(bracketed + next))) return 'bad';
   if (mediaAddress.test(beginning)) return mayNameMedia ? 'good' : 'bad';
   if (beginning === '' && next.startsWith('/')) return afterSlash.test(next) ? 'good' : 'bad';

@@ -2,7 +2,10 @@
 import { DomainError } from '../errors.ts';
 import { holdsUnseenCharacters, holdsWebAddress, hasVisible, tidyName } from './text.policy.ts';
 
-/** The problems of a name. `words` says what is wrong and what to do. The name of the field precedes it. */
+/**
+ * The possible problems of a name. `words` is the rest of a sentence that begins with the name of the field. It says what is wrong and what
+ * to do.
+ */
 const faults: readonly { has: (name: string) => boolean; words: string }[] = [
   { has: (name) => !hasVisible(name), words: 'must have a visible character' },
   {
@@ -16,7 +19,7 @@ const faults: readonly { has: (name: string) => boolean; words: string }[] = [
   { has: (name) => /<[a-z/!?]/i.test(name), words: 'must not contain an HTML tag. Put a blank after each `<`' },
 ];
 
-/** Lines contain separate things. A blank instead of the line break would join them into one name. */
+/** Two lines are separate texts. If a blank replaced the line break, the two texts would become one name. */
 const lineBreak = /[\n\v\f\r\u0085\u2028\u2029]/;
 
 /**
@@ -34,7 +37,10 @@ export function plainName(name: string, field = 'name'): string {
   return tidy;
 }
 
-/** Whether a text may appear in an e-mail unchanged. Names from a platform or a file, and names older than this rule, perhaps break it. */
+/**
+ * Whether a text may appear in an e-mail unchanged. A name from a platform or a file may break this rule, and so may a name that is older
+ * than the rule.
+ */
 export function mayStandInMail(words: string): boolean {
   return !holdsUnseenCharacters(words) && !holdsWebAddress(words);
 }

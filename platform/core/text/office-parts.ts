@@ -1,4 +1,7 @@
-/** Finds the main part of an Office Open XML file. Its relationships or its content types say which part it is, whatever its name. */
+/**
+ * Finds the main part of an Office Open XML file. The file's relationships or content types identify the main part, and the part may have
+ * any name.
+ */
 import { childrenOf, MalformedXml, parseXml, type XmlElement } from './xml.ts';
 
 /** Every Office Open XML file has this part. */
@@ -52,7 +55,7 @@ export interface MainPart {
 
 /**
  * @param parts the two parts that can name the main part, if the file has them. Malformed content in them is ignored
- * @param has whether the archive has a part of this name
+ * @param has a function that returns whether the archive has a part of this name
  */
 export function mainPartOf(
   parts: { relations: string | undefined; contentTypes: string | undefined },

@@ -3,7 +3,8 @@
  * a link. Raw HTML becomes text, and so does a link to anything except a web or mail address. Code that every renderer reads as code stays
  * unchanged.
  *
- * The decision about a character depends only on the text, never on the chunks of a stream. Undecided text is held back.
+ * The decision about a character depends only on the text, and never on how a stream splits the text into chunks. Undecided text is held
+ * back.
  */
 import { withoutEnd } from './ends.policy.ts';
 import { judgeAddress, type Judgement } from './link-address.policy.ts';
@@ -19,13 +20,14 @@ export interface MarkdownStripper {
 
 export interface StripperOptions {
   /**
-   * The images that stay images: none, files of the club's library (`media:<id>`), or library files and pictures of the web. `library`
+   * The images that stay images and do not become links: none, files of the club's library (`media:<id>`), or library files and pictures of
+   * the web. `library`
    * and `web` need the whole text in one chunk.
    */
   images?: 'none' | 'library' | 'web';
 }
 
-/** A decided piece of the input: its length in the input, and the text that replaces it. */
+/** A piece of the input for which the output is decided: the length of the piece, and the text that replaces it. */
 interface Taken {
   length: number;
   text: string;
@@ -38,20 +40,20 @@ interface Fence {
   column: number;
 }
 
-/** Code fences at the beginning of a line, also behind list and quote markers. */
+/** Matches a code fence at the beginning of a line, also after list and quote markers. */
 const fenceAnywhere = /^([\s>*+\-\d.)]*)(`{3,}|~{3,})/;
 const maybeFence = /^[\s>*+\-\d.)]*[`~]{0,2}$/;
 const fenceOfDocument = /^(?:`{3,}[^`]*|~{3,}[^`~]*)$/;
 /** A word with one of these characters may be an address, and an address may contain a backtick. */
 const ofAddress = /[:./@<\\]/;
 const special = /[!<`\]\n\\]/g;
-/** An image whose address directly follows its text. Any other form of an image becomes a link. */
+/** Matches an image whose address directly follows its text. An image in any other form becomes a link. */
 const keptImages = {
   none: undefined,
   library: /^!\[[^[\]`<\\\n]{0,500}\]\(media:[0-9a-f-]{36}[)\s]/i,
   web: /^!\[[^[\]`<\\\n]{0,500}\]\((?:media:[0-9a-f-]{36}|https?:\/\/[^\s()<>`\\]{1,2000})[)\s]/i,
 };
-/** A number of characters that no match of `keptImages` exceeds. */
+/** The maximum number of characters in a match of `keptImages`. */
 const longestImage = 2_600;
 
 /**
@@ -63,7 +65,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
   let rest = '';
   let endsInReturn = false;
   let isLineStart = true;
-  /** Whether the word so far may be an address. A backtick after it does not begin a code span then. */
+  /** Whether the word so far may be an address. If so, a backtick after the word does not begin a code span. */
   let mayBeAddress = false;
   /** The end of the line that was searched last, so that a long line is searched only once. */
   let lineEnd: number | undefined;
@@ -95,8 +97,8 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
   }
 
   /**
-   * Classifies a line. If the line is blank, a fence or code, the function consumes the whole line. It consumes no character of any other
-   * line.
+   * Finds the kind of a line. If the line is blank, a fence or code, the function consumes the whole line. Otherwise it consumes no
+   * character.
    */
   function lineStart(at: number, isEnd: boolean): Taken | undefined {
     const end = rest.indexOf('\n', at);
@@ -120,7 +122,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     return { length: 0, text: '' };
   }
 
-  /** Reads a line of code, which may end the code. */
+  /** Reads a line of a code block. The line may end the code block. */
   function readFenced({ mark }: Fence, read: string): void {
     if (closesFence(read, mark)) {
       fence = undefined;
@@ -209,7 +211,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     return { length: 1, text: '<' };
   }
 
-  /** A code span that opens and closes on one line stays unchanged. Any other backticks leave the paragraph in doubt. */
+  /** A code span that opens and closes on one line stays unchanged. After any other backtick, the code in the paragraph is in doubt. */
   function backticks(at: number, isEnd: boolean): Taken | undefined {
     if (lineEnd === undefined || (lineEnd !== -1 && lineEnd < at)) lineEnd = rest.indexOf('\n', at);
     const read = rest.slice(at, lineEnd === -1 ? undefined : lineEnd);

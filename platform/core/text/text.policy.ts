@@ -5,7 +5,7 @@ export function foldEmail(email: string): string {
   return email.trim().normalize('NFC').toLowerCase();
 }
 
-/** Removes surrounding white space and joins doubled white space. Names keep their letters. */
+/** Removes white space around the text, and reduces repeated white space to one blank. All letters of a name remain. */
 export function tidyName(name: string): string {
   return name.normalize('NFC').trim().replace(/\s+/g, ' ');
 }
@@ -34,7 +34,10 @@ const webAddress = new RegExp(
   'iu',
 );
 
-/** Whether a text contains something that a mail program may show as a link, also in a spelling that NFKC normalizes. */
+/**
+ * Whether a mail program may show a part of the text as a link. The check also finds spellings that become a link only after NFKC
+ * normalization.
+ */
 export function holdsWebAddress(text: string): boolean {
   const plain = text.replace(marksBehindLetters, '').normalize('NFKC');
   return webAddress.test(plain.replace(/\p{Default_Ignorable_Code_Point}/gu, ''));
@@ -51,8 +54,8 @@ const endsInJoiningLetter = new RegExp(String.raw`[${joiningScripts}]\p{M}{0,8}$
 const beginsWithJoiningLetter = new RegExp(String.raw`^[${joiningScripts}]`, 'u');
 
 /**
- * Whether U+200C or U+200D between these texts changes the shape of a word. It does so before another letter of a script that uses such
- * joiners, or after a mark such as a virama.
+ * Whether the joiner U+200C or U+200D between these two texts changes the shape of a word. A joiner changes the shape before another letter
+ * of a script that uses joiners, or after a mark such as a virama.
  * @param before the end of the preceding text: its last ten characters or more, or the whole text
  */
 export function joinsLetters(before: string, after: string): boolean {
@@ -66,7 +69,7 @@ export function holdsUnseenCharacters(text: string): boolean {
   return unseen.test(text.replace(meantFormat, ''));
 }
 
-/** Escapes the wildcards of LIKE. */
+/** Escapes the wildcards of the SQL operator LIKE. */
 export function likePattern(search: string): string {
   return `%${search.replace(/[\\%_]/g, (character) => `\\${character}`)}%`;
 }

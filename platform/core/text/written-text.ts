@@ -1,5 +1,7 @@
-/** Makes the text of members safe for readers. Nothing in it runs code, loads a resource or links to another scheme in any renderer
- * (DEC-148). */
+/**
+ * Makes the text of members safe for readers. In any renderer, no part of the text runs code, loads a resource or links to a forbidden
+ * scheme (DEC-148).
+ */
 import { judgeAddress } from './link-address.policy.ts';
 import { createMarkdownStripper } from './safe-markdown.policy.ts';
 

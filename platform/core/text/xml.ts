@@ -15,7 +15,7 @@ export interface XmlElement {
 /** The XML is not well-formed, or its elements are nested deeper than {@link maxDepth}. */
 export class MalformedXml extends Error {}
 
-/** Documents nest a few dozen elements. Readers walk the tree recursively. */
+/** The limit of nesting, because readers walk the tree recursively. Real documents nest only a few dozen elements. */
 const maxDepth = 2_000;
 
 const ooxml = 'http://schemas.openxmlformats.org/';
@@ -55,7 +55,7 @@ const prefixes = new Map<string, string>([
 ]);
 const extendedChart = /^http:\/\/schemas\.microsoft\.com\/office\/drawing\/.{1,40}\/chartex$/;
 
-/** @returns the usual prefix; undefined for a namespace that no reader knows */
+/** @returns the usual prefix of the namespace; undefined for a namespace that no reader knows */
 function prefixOf(namespace: string): string | undefined {
   return prefixes.get(namespace) ?? (extendedChart.test(namespace) ? 'cx' : undefined);
 }
@@ -86,7 +86,7 @@ export function parseXml(text: string): XmlElement {
         builder.open(name, attributes);
       },
       ontext: (part) => builder.text(part),
-      // The parser also closes elements that the file leaves open. The opening tag of an empty element closes it too.
+      // The parser also reports an end for elements that the file leaves open. The opening tag of an empty element also ends this element.
       onclosetag: (_, isImplied) => builder.close(!isImplied || parser.endIndex === opened),
     },
     { xmlMode: true, decodeEntities: true },
@@ -138,7 +138,7 @@ function scopeOf(attributes: Record<string, string>, around: Scope | undefined):
   return { declared, names: new Map() };
 }
 
-/** An undeclared prefix counts as the usual one. */
+/** If the file does not declare a prefix, the prefix keeps its usual meaning. */
 function nameIn(scope: Scope, raw: string): string {
   const known = scope.names.get(raw);
   if (known !== undefined) return known;
@@ -175,14 +175,14 @@ export function* childrenOf(element: XmlElement | undefined, name?: string): Gen
     if (typeof child !== 'string' && (name === undefined || child.name === name)) yield child;
 }
 
-/** @returns the first child with the last name of this path */
+/** @returns the element at the end of this path of names; each name selects the first child with this name */
 export function childOf(element: XmlElement | undefined, ...path: string[]): XmlElement | undefined {
   let found = element;
   for (const name of path) found = childrenOf(found, name).next().value ?? undefined;
   return found;
 }
 
-/** Elements with these names, in order, at any depth. Matches inside a match are omitted. */
+/** Returns the elements with these names, at any depth, in the order of the document. Elements inside a returned element are omitted. */
 export function* descendantsOf(element: XmlElement | undefined, ...names: string[]): Generator<XmlElement> {
   for (const child of childrenOf(element)) {
     if (names.includes(child.name)) yield child;

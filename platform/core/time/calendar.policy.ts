@@ -1,7 +1,7 @@
 /** Calendar attachments of e-mails, as iCalendar (RFC 5545, RFC 5546). */
 
 export interface CalendarEvent {
-  /** REQUEST adds the entry to a calendar or changes it there; CANCEL removes it. */
+  /** REQUEST adds the event to a calendar, or changes an event that is there. CANCEL removes the event. */
   method: 'REQUEST' | 'CANCEL';
   /** The id of the event, which is the same in all its versions. */
   id: string;

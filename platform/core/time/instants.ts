@@ -2,7 +2,7 @@
 import { DomainError } from '../errors.ts';
 
 /**
- * @param text a date-time that has passed the contract's check, which also bounds the year
+ * @param text a date and time that passed the contract's check; this check also limits the year
  * @param field the name of the field in the request, for the message
  * @throws DomainError invalid_request for a day that does not exist in its month
  */

@@ -14,7 +14,7 @@ const shape = new RegExp(
 );
 
 /**
- * @param zone the offset of a time without an offset, such as `-03:00`
+ * @param zone the offset that is used if the text states no offset, such as `-03:00`
  * @returns Unix milliseconds; NaN for a text that is not a time, and for a date or a time of day that does not exist
  */
 export function isoMoment(text: string, zone = 'Z'): number {

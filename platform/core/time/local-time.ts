@@ -3,8 +3,8 @@ import { Temporal } from 'temporal-polyfill';
 import { zoneHere } from './time-zones.ts';
 
 /**
- * @param local a local time such as `2026-03-02T09:00` @param zone an IANA name @returns the instant; the first instant if clocks show the
- *   time twice, and undefined if clocks skip the time
+ * @param local a local time such as `2026-03-02T09:00` @param zone an IANA name @returns the instant of the local time. If clocks show this
+ * time twice, the result is the first instant. If clocks skip this time, the result is undefined
  */
 export function instantOf(local: string, zone: string): Date | undefined {
   const plain = Temporal.PlainDateTime.from(local);
@@ -12,7 +12,9 @@ export function instantOf(local: string, zone: string): Date | undefined {
   return zoned.toPlainDateTime().equals(plain) ? new Date(zoned.epochMilliseconds) : undefined;
 }
 
-/** A part of the day, in minutes. It spans midnight if `to` is before `from`, and the whole day if both are equal. */
+/**
+ * A part of the day, in minutes. If `to` is before `from`, the window contains midnight. If both are equal, the window is the whole day.
+ */
 export interface DayWindow {
   from: number;
   to: number;
@@ -43,7 +45,7 @@ export function nextOpening(window: DayWindow, zone: string, now: Date): Date {
   );
 }
 
-/** Whether the local time of the zone is inside the window. */
+/** Whether the window contains the current local time of the zone. */
 function isOpen({ from, to }: DayWindow, zone: string, at: Date): boolean {
   const { hour, minute } = localAt(zone, at);
   const minuteShown = hour * 60 + minute;
@@ -62,8 +64,8 @@ const timeOf = (minute: number): Temporal.PlainTime =>
 /**
  * @param minute the minute of the day
  * @param days the number of whole days to skip first
- * @returns the next instant, not in the past, with that local time. If clocks skip that time, the first instant after the gap. If clocks
- * show it twice, the first instant
+ * @returns the next instant, not in the past, with that local time. If clocks skip that time, the result is the first instant after the
+ * gap. If clocks show that time twice, the result is the first of the two instants
  */
 export function nextMinuteOfDay(minute: number, days: number, zone: string, now: Date): Date {
   const today = localAt(zone, now).toPlainDate();
@@ -106,7 +108,10 @@ export interface LocalMonth {
   endsAt: Date;
 }
 
-/** @returns the current month of the zone. Each instant belongs to one month, even if a clock change skips or repeats its beginning. */
+/**
+ * @returns the current month of the zone. Each instant belongs to exactly one month, even if a clock change skips or repeats the beginning
+ * of a month.
+ */
 export function localMonthOf(zone: string, now: Date): LocalMonth {
   const first = localAt(zone, now).toPlainDate().with({ day: 1 });
   const month = monthFrom(first, zone);
@@ -121,8 +126,7 @@ function monthFrom(first: Temporal.PlainDate, zone: string): LocalMonth {
 
 /**
  * @param local a local time such as `2026-03-29T02:30` @returns the first instant at which the clock of the zone shows that time or a later
- *   time. For a time in a gap that is the end of the
- * gap; for a repeated time the first instant
+ *   time. If clocks skip the time, the result is the end of the gap. If clocks show the time twice, the result is the first instant
  */
 export function firstInstantAt(local: Temporal.PlainDateTime, zone: string): Date {
   const zoned = local.toZonedDateTime(zoneHere(zone), { disambiguation: 'earlier' });

@@ -1,4 +1,4 @@
-/** Time zone names. Only Node decides which zones exist and what their clocks show (DEC-154). */
+/** Checks the names of time zones. Only Node decides which zones exist and what their clocks show (DEC-154). */
 
 const known = new Map<string, boolean>();
 
@@ -44,7 +44,8 @@ export function isZoneName(name: string): boolean {
   const named = canonical.get(name.toLowerCase());
   if (named !== undefined) return named === name;
   if (!isKnownHere(name) || (name.length === 3 && !shortNames.has(name))) return false;
-  // An old name, such as Asia/Kolkata instead of ICU's Asia/Calcutta. Node does not report the correct spelling.
+  // ICU uses another name for some zones, such as Asia/Calcutta for Asia/Kolkata. For these names Node does not report the correct
+  // spelling.
   const parts = name.split('/');
   return parts[0] !== 'SystemV' && parts.every((part) => isSpelled(part, parts.length > 1));
 }

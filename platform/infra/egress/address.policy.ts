@@ -1,4 +1,6 @@
-/** The addresses that a webhook may reach: only the public internet, checked address by address (DEL-7, HOOK-13). */
+/**
+ * Decides which addresses a webhook may reach: only addresses of the public internet. Each address is checked separately (DEL-7, HOOK-13).
+ */
 import ipaddr from 'ipaddr.js';
 
 type Range = ReturnType<ipaddr.IPv4['range']> | ReturnType<ipaddr.IPv6['range']>;
@@ -9,13 +11,14 @@ export type AddressClass =
   | Exclude<Range, 'unicast'>
   /** The text is not an address in canonical form: `127.1`, `0x7f000001`, a scoped `fe80::1%eth0`, a name. */
   | 'invalid'
-  /** The address belongs to a cloud's metadata or control service, in any range. */
+  /** The address belongs to a metadata or control service of a cloud, whatever its range is. */
   | 'cloudMetadata'
   /** The IPv6 address is outside the block of public addresses (RFC 4291, IANA: 2000::/3). */
   | 'outsideGlobalUnicast';
 
 /**
- * Addresses at which clouds give credentials to every caller. Each address is listed, because a rule about ranges may not cover it. An
+ * Addresses at which clouds give credentials to every caller. Each address is listed separately, because rules about ranges do not cover
+ * all of them. An
  * operator may allow the range that contains the address (100.64.0.0/10, fd00::/8), and Azure's address is public.
  */
 const cloudMetadata: ReadonlySet<string> = new Set(
@@ -55,7 +58,7 @@ export function classifyAddress(ip: string): AddressClass {
 
 /**
  * Whether a webhook may reach an address: it is public, or an operator allowed its network. Cloud metadata is refused even in an allowed
- * network. An IPv4 network does not include IPv6 forms of its addresses.
+ * network. A permission for an IPv4 network does not include the IPv6 forms of its addresses.
  * @param allowedNetworks CIDR blocks of the configuration, empty in production
  */
 export function isAllowed(ip: string, allowedNetworks: readonly string[]): boolean {

@@ -1,26 +1,26 @@
-/** Opens a TCP connection to the first of several addresses that answers (RFC 8305, "Happy Eyeballs"). */
+/** Opens a TCP connection to one of several addresses: the address that answers first (RFC 8305, "Happy Eyeballs"). */
 import net from 'node:net';
 
 export const connectRules = {
   /** The time after which the next address is tried as well, while earlier addresses may still answer (RFC 8305, section 5). */
   attemptDelayMs: 250,
-  /** The most addresses to try. A name with hundreds of addresses must not turn the service into a port scanner. */
+  /** The maximum number of addresses to try. A name with hundreds of addresses must not turn the service into a port scanner. */
   addresses: 16,
 } as const;
 
 /**
- * The codes of errors that arise on this host itself, because it has no route to addresses of this family. If the connection to another
- * address fails with a different error, that error is more informative.
+ * Codes of errors that mean that this host has no route to addresses of the family. If another address fails with a different error, that
+ * error is more informative.
  */
 const unreachableFamily: ReadonlySet<string> = new Set(['ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
 /**
- * Tries the addresses in order, alternating between IPv4 and IPv6. A further try never ends an earlier one, so a slow receiver is reached
- * as long as the signal allows.
+ * Tries the addresses in order, alternating between IPv4 and IPv6. A new try never ends an earlier try. So a slow receiver has time to
+ * answer until the signal aborts.
  * @param addresses checked addresses as text, at least one
  * @param signal ends all tries
- * @returns the first socket that connects; the others are destroyed
- * @throws the signal's reason; if all addresses fail, the most informative error
+ * @returns the first socket that connects; the other sockets are destroyed
+ * @throws the signal's reason, or, if all addresses fail, the most informative of their errors
  */
 export async function connectToFirst(
   addresses: readonly string[],
@@ -41,7 +41,7 @@ export async function connectToFirst(
     const socket = net.connect({ host: address, port, noDelay: true });
     pending.add(socket);
     socket.once('connect', () => resolve(socket));
-    // The listener stays for the socket's whole life, because an error without a listener would end the process.
+    // The listener stays until the socket is closed, because an error without a listener would end the process.
     socket.on('error', (error) => {
       socket.destroy(error);
       if (!pending.delete(socket)) return;

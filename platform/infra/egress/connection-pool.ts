@@ -1,6 +1,6 @@
 /**
- * The connections to receivers. An idle connection is kept for the next request, which saves handshakes while deliveries follow one
- * another. Each connection was checked when it was opened, and none is kept longer than 30 s, so a changed name takes effect soon (DEL-7).
+ * The connections to receivers. An idle connection is kept for the next request to the same receiver, which saves a handshake. Each
+ * connection is checked when it is opened, and is kept for at most 30 s. So a change of the receiver's DNS takes effect soon (DEL-7).
  */
 import type { Socket } from 'node:net';
 import { callbackify } from 'node:util';
@@ -9,19 +9,19 @@ import { mendResponses, type ResponseHead } from './response-head.ts';
 
 export interface ConnectionLimits {
   /**
-   * The maximum number of connections of the process, busy and idle. It guards against leaks. The callers limit how many attempts run at
-   * the same time: at most 900 direct attempts, 600 of runs and 64 local attempts.
+   * The maximum number of connections of the process, busy and idle. It guards against leaks. The callers limit the attempts that run at
+   * the same time: at most 900 direct attempts, 600 attempts of runs, and 64 local attempts.
    */
   open: number;
   kept: number;
   keptPerOrigin: number;
   /** A kept connection is closed after this idle time. The time is shorter than the idle limits of common receivers. */
   idleMs: number;
-  /** A connection that is older than this is not reused, even if it is busy. */
+  /** The maximum age of a connection that is used again. A busy connection that is older is closed after its request. */
   ageMs: number;
   /** The largest head of a response, in bytes (docs/how-to/receive-webhooks.md). */
   headBytes: number;
-  /** The most interim responses (1xx) that are skipped before the final one. */
+  /** The maximum number of interim responses (1xx) that are skipped before the final response. */
   interimResponses: number;
 }
 
@@ -38,9 +38,8 @@ export const connectionLimits: ConnectionLimits = {
 };
 
 /**
- * The dispatcher that `postWebhook` needs. A dispatcher of undici can be used too. Handlers must have undici's current form
- * (`onRequestStart`
- * …).
+ * The dispatcher that `postWebhook` needs. A dispatcher of undici has the same form. Handlers must have undici's current methods
+ * (`onRequestStart` …).
  */
 export interface WebhookDispatcher {
   dispatch(
@@ -54,7 +53,7 @@ export type OpenSocket = (origin: string, signal: AbortSignal) => Promise<Socket
 
 type Request = { options: Parameters<WebhookDispatcher['dispatch']>[0]; handler: Dispatcher.DispatchHandler };
 
-/** One undici client. It has at most one socket, which one request uses at a time. */
+/** One undici client. It has at most one socket, and one request at a time uses this socket. */
 interface Connection {
   readonly client: Client;
   readonly origin: string;
@@ -67,13 +66,13 @@ interface Connection {
   responses?: ResponseHead;
 }
 
-/** A dispatcher without a queue. A request takes an idle connection or opens its own, so no request waits behind a slow request. */
+/** A dispatcher without a queue. Each request takes an idle connection or opens a new one, so no request waits behind a slow request. */
 export class Connections implements WebhookDispatcher {
   readonly #open: OpenSocket;
   readonly #all = new Set<Connection>();
   /** The idle connections that are kept for later requests, in the order of their last use, the oldest first. */
   readonly #kept = new Set<Connection>();
-  /** The kept connections by origin, in the same order; no list is empty. */
+  /** The kept connections by origin, each list in the same order. An origin without kept connections has no entry. */
   readonly #keptByOrigin = new Map<string, Connection[]>();
   readonly #limits: ConnectionLimits;
   #closed = false;
@@ -143,7 +142,7 @@ export class Connections implements WebhookDispatcher {
       keepAliveMaxTimeout: this.#limits.idleMs,
       keepAliveTimeoutThreshold: 1_000,
       maxHeaderSize: this.#limits.headBytes,
-      // The attempt has one time limit for everything. A second limit in the client could contradict it.
+      // The attempt already has a time limit for the whole request. A second time limit in the client could contradict the first.
       headersTimeout: 0,
       bodyTimeout: 0,
     });

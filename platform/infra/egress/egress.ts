@@ -11,7 +11,7 @@ import { isAllowed } from './address.policy.ts';
 import { connectToFirst } from './connect.ts';
 import { Connections, type WebhookDispatcher } from './connection-pool.ts';
 
-/** Resolves a name to addresses in canonical text. It rejects or returns an empty list if there are none. */
+/** Resolves a name to addresses in canonical text. If the name has no address, it rejects or returns an empty list. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
 /**
@@ -40,7 +40,7 @@ class AddressRefused extends ConnectionFailed {
 
 export interface Egress {
   /**
-   * Checks a URL at registration: its form, then every current address of its host.
+   * Checks a URL when it is registered: first the form of the URL, and then every current address of its host.
    * @returns the URL to store and to show. Its host and path are spelled as requests will send them (WEP-1)
    * @throws DomainError `url_not_allowed`
    */
@@ -55,7 +55,7 @@ export interface Egress {
 const registrationLookUpMs = 5_000;
 
 /**
- * Creates the egress, of which a process has only one.
+ * Creates the egress. Each process creates only one.
  * @param options.allowedNetworks CIDR blocks that may be reached although they are not public; empty in production
  * @param options.extraCa a certificate authority in PEM, in addition to the authorities of Node
  * @param options.resolve resolves names; by DNS if absent
@@ -139,7 +139,7 @@ export function dnsResolver(servers?: readonly string[]): Resolve {
   };
 }
 
-/** `host`: an address, or a name without its trailing dot; no brackets. `url`: the url of the request. */
+/** `host` is an address without brackets, or a name without its trailing dot. `url` is the URL of the request. */
 type Target = { host: string; port: number; url: string } | { problem: string };
 
 /** The longest url that is stored and shown (contract). */
@@ -208,7 +208,7 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> 
   return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', abort));
 }
 
-/** A network error during TLS counts as a connection error. Any other error counts as a TLS error. */
+/** A network error during the TLS handshake counts as a connection error. Any other error of the handshake counts as a TLS error. */
 const wireCodes: ReadonlySet<string> = new Set([
   'ECONNRESET',
   'EPIPE',
@@ -220,7 +220,7 @@ const wireCodes: ReadonlySet<string> = new Set([
 
 /** Waits for the end of the TLS handshake. Destroys the socket if the handshake fails or the signal aborts first. */
 async function handshake(socket: tls.TLSSocket, signal: AbortSignal): Promise<void> {
-  // The listener stays for the whole life of the socket, because an error event without a listener would end the process. The listener also
+  // The listener stays until the socket is closed, because an error event without a listener would end the process. The listener also
   // destroys the socket at a TLS alert after the handshake. So the alert is the recorded error, and not the later close. In TLS 1.3, a
   // server refuses a missing client certificate only after the handshake.
   socket.on('error', (error) => socket.destroy(error));

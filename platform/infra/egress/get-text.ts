@@ -6,7 +6,7 @@ const timeLimitMs = 5_000;
 const largestText = 65_536;
 
 /**
- * @param url an https address in the public internet
+ * @param url an https URL in the public internet
  * @returns the body of a 200 response, at most 64 KB; redirects are not followed
  * @throws Error if there is any other response, or if no response arrives within 5 s. The error contains neither the address nor the body
  */

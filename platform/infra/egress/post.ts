@@ -10,7 +10,7 @@ export interface PostRequest {
   body: Buffer;
   /** The time limit from the name lookup to the end of the response. */
   timeLimitMs: number;
-  /** The number of bytes of the response's body that are read. */
+  /** The maximum number of bytes that are read from the body of the response. */
   excerptBytes: number;
   /** Cancels the request from our side. */
   signal?: AbortSignal | undefined;
@@ -19,8 +19,8 @@ export interface PostRequest {
 export interface PostAnswer {
   outcome: 'succeeded' | 'http_error' | 'timeout' | ConnectionFailed['outcome'];
   /**
-   * The status of the response. Present if a complete response head arrived, which is the case with `succeeded` and `http_error` and never
-   * otherwise.
+   * The status of the response. Present if a complete response head arrived. That is always so with the outcomes `succeeded` and
+   * `http_error`, and never with another outcome.
    */
   responseStatus?: number;
   /** The start of the response's body as text without NUL, at most `excerptBytes` in UTF-8; absent if there was no body. */
@@ -28,8 +28,8 @@ export interface PostAnswer {
   /** The response's header Retry-After, unchanged. */
   retryAfter?: string;
   /**
-   * The precise code if no response arrived, such as `ECONNREFUSED`, `CERT_HAS_EXPIRED` or `CONNECT_TIMEOUT`. It contains no name or
-   * address.
+   * The precise error code if no response arrived, such as `ECONNREFUSED`, `CERT_HAS_EXPIRED` or `CONNECT_TIMEOUT`. It never contains a
+   * host name or an address.
    */
   errorCode?: string;
   /** Whole milliseconds. */
@@ -38,7 +38,7 @@ export interface PostAnswer {
 type Untimed = Omit<PostAnswer, 'durationMs'>;
 
 /**
- * Sends one request. A redirect is a result like any other and is not followed. Bodies are never decompressed.
+ * Sends one request. A redirect is not followed; it is a result like any other status. Bodies are never decompressed.
  *
  * The status determines the outcome. After the head of a response has arrived, the outcome is `succeeded` or `http_error`, even if reading
  * the body fails. A receiver that answers 2xx has accepted the request. A retry because of a slow or broken body would only send a
@@ -66,7 +66,7 @@ interface Exchange {
   head: { status: number; retryAfter: string | undefined } | undefined;
   /** The first bytes of the body. */
   start: Buffer;
-  /** The error that ended the exchange early. */
+  /** The error that ended the exchange before the response was complete. */
   error: unknown;
   /** Whether there was a connection: name resolution, TCP and TLS had succeeded. */
   isConnected: boolean;
@@ -177,7 +177,7 @@ function excerptOf(bytes: Buffer, excerptBytes: number): string {
   return decode(Buffer.from(text).subarray(0, excerptBytes));
 }
 
-/** The bytes may end inside a character. The option `stream` omits this incomplete character. Otherwise the decoder would replace it. */
+/** The bytes may end inside a character. The option `stream` makes the decoder omit this incomplete character, instead of replacing it. */
 function decode(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes, { stream: true });
 }

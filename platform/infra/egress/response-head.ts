@@ -19,7 +19,7 @@ const [lineFeed, carriageReturn, space, tab] = [0x0a, 0x0d, 0x20, 0x09];
 const lineEnd = Buffer.from('\r\n');
 const interimStart = 'HTTP/1.1 1xx ';
 const isInterim = /^HTTP\/1\.[01] 1\d\d[ \r\n]/;
-/** Whether the text may still become the start of an interim response. */
+/** Whether the text, with further bytes, may become the start of an interim response. */
 const isInterimSoFar = (text: string): boolean =>
   text.length < interimStart.length && isInterim.test(text + 'HTTP/1.0 100 '.slice(text.length));
 
@@ -29,7 +29,7 @@ const isInterimSoFar = (text: string): boolean =>
  */
 export class ResponseHead {
   #phase: 'start' | 'interim' | 'head' | 'body' = 'start';
-  /** Bytes whose meaning depends on the next bytes. */
+  /** Bytes that are held back, because their meaning depends on the next bytes. */
   #undecided: Buffer = Buffer.alloc(0);
   #skipped = 0;
   /** Whether any byte of the answer has arrived, which proves that the receiver has the request. */
@@ -52,7 +52,7 @@ export class ResponseHead {
   }
 
   /**
-   * @param chunk bytes as they arrived; the function may change them
+   * @param chunk the bytes as they arrived; the function may change this buffer
    * @returns the bytes to parse; empty while the decision needs more bytes
    * @throws HeadersOverflowError if there are too many interim responses, or if a response is too large
    */

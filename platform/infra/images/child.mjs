@@ -8,10 +8,10 @@ export async function input() {
   return Buffer.concat(chunks);
 }
 
-/** The maximum number of decoded pixels, four bytes each. It limits the memory of these processes. */
+/** The maximum number of decoded pixels, with four bytes for each pixel. This maximum limits the memory of the picture processes. */
 export const mostPixels = 50_000_000;
 
-/** The boxes that the pictures must fit into, from the argument. */
+/** The boxes into which the pictures must fit. They come from the argument of the process. */
 export const boxes = JSON.parse(process.argv[2] ?? '[]');
 
 const most = 0xffff;
@@ -34,10 +34,11 @@ export async function converted(image, convert) {
 }
 
 /**
- * Writes the image once for each box, never enlarged. Each picture is preceded by 12 bytes: its length, width and height.
+ * Writes one picture of the image for each box, never larger than the image. Before each picture, it writes 12 bytes with the picture's
+ * length, width and height.
  * @param {import('sharp').Sharp} image upright
- * @param {{ width: number, height: number, hasAlpha: boolean, convert?: (color: number[]) => number[] }} of the image, in pixels, before
- * rotation; `convert` converts its colours to sRGB if they are different
+ * @param {{ width: number, height: number, hasAlpha: boolean, convert?: (color: number[]) => number[] }} of the image: its size in pixels
+ * before rotation, and `convert`, which converts its colours to sRGB. if `convert` is absent, the colours need no conversion
  */
 export async function writePictures(image, { width, height, hasAlpha, convert }) {
   const pictures = [];
@@ -48,7 +49,7 @@ export async function writePictures(image, { width, height, hasAlpha, convert })
       : { ...box, fit: 'inside', withoutEnlargement: true };
     const resized = image.clone().resize(size);
     const small = convert ? await converted(resized, convert) : resized;
-    // All e-mail programs show JPEG and PNG. An animation becomes its first frame.
+    // The pictures are JPEG or PNG, because all e-mail programs show these formats. The picture of an animation is its first frame.
     const encoded = hasAlpha ? small.png() : small.jpeg({ quality: 85 });
     const { data, info } = await encoded.toBuffer({ resolveWithObject: true });
     const head = Buffer.alloc(12);

@@ -13,7 +13,7 @@ export function codedColors(bytes) {
   }
 }
 
-/** The maximum number of parts of a file that are read, more than real pictures have. Further parts are ignored. */
+/** The maximum number of parts that are read from a file. Real pictures have fewer parts. Further parts are ignored. */
 const maxParts = 16_384;
 
 function ofPng(bytes) {
@@ -32,7 +32,7 @@ function* boxesIn(bytes, { from, to }) {
   for (let at = from, parts = 0; at + 8 <= to && parts < maxParts; parts++) {
     const size = bytes.readUInt32BE(at);
     const end = size === 0 ? to : at + size;
-    if (size === 1 || end > to || end < at + 8) return; // The size has 64 bits, or is impossible. The description of the picture is never that large.
+    if (size === 1 || end > to || end < at + 8) return; // The size has 64 bits, or is impossible. No description is so large.
     yield { name: bytes.toString('latin1', at + 4, at + 8), from: at + 8, to: end };
     at = end;
   }
@@ -43,7 +43,7 @@ function boxIn(bytes, within, name) {
   throw new RangeError(`The file has no box ${name}`);
 }
 
-/** The number of bytes for the version and the flags of a box. */
+/** The number of bytes that contain the version and the flags of a box. */
 const fullBytes = 4;
 
 /** A file may contain several pictures. For example, a second picture can add brightness for HDR screens. Only the main picture is read. */
@@ -74,7 +74,7 @@ function propertiesOf(bytes, item, { from }) {
     const id = bytes.readUIntBE(at, idBytes);
     const count = bytes.readUInt8(at + idBytes);
     at += idBytes + 1;
-    // The first bit says whether a reader must understand the property.
+    // The first bit says whether a reader must understand the property. The other bits are the index of the property.
     const indices = Array.from(
       { length: count },
       (_, place) => bytes.readUIntBE(at + place * indexBytes, indexBytes) & (indexBytes === 2 ? 0x7fff : 0x7f),

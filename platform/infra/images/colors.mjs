@@ -1,5 +1,6 @@
 /**
- * Converts colours of HDR and of wide gamuts for a screen of BT.709 or sRGB. Videos, AVIF and PNG use the codes of ITU-T H.273. Brightness
+ * Converts colours of HDR and of wide gamuts for a screen of BT.709 or sRGB. Videos, AVIF and PNG name their colours by the codes of ITU-T
+ * H.273. Brightness
  * follows BT.2408 (paper white has 203 cd/m²) and BT.2390 (compression of highlights).
  */
 
@@ -7,7 +8,7 @@
 const primaries = { bt2020: 9, p3Dci: 11, p3: 12 };
 const transfers = { srgb: 13, pq: 16, hlg: 18 };
 
-/** Matrices from linear RGB with D65 white to linear BT.709, by primaries. */
+/** For each set of primaries, the matrix that converts linear RGB with D65 white to linear BT.709. */
 const toBt709 = {
   [primaries.bt2020]: [
     [1.660491, -0.5876411, -0.0728499],
@@ -41,7 +42,7 @@ function pqOfNits(nits) {
   return ((c1 + c2 * power) / (1 + c3 * power)) ** m2;
 }
 
-/** HLG (BT.2100): scene light from 0 to 1. */
+/** HLG (BT.2100): converts the signal to the light of the scene, from 0 to 1. */
 function sceneOfHlg(signal) {
   const [a, b, c] = [0.17883277, 0.28466892, 0.55991073];
   return signal <= 0.5 ? signal ** 2 / 3 : (Math.exp((signal - c) / a) + b) / 12;
@@ -68,7 +69,7 @@ const linearToSrgb = (light) => (light <= 0.0031308 ? light * 12.92 : 1.055 * li
 
 const sum = (weights, color) => weights[0] * color[0] + weights[1] * color[1] + weights[2] * color[2];
 
-/** Linear light of the screen, 1 for white, in the primaries of the file. */
+/** Converts a colour to linear light of the screen, in the primaries of the file. White is 1. */
 const lights = {
   [transfers.pq]: (color) => toned(color.map(nitsOfPq)),
   [transfers.hlg](color) {
@@ -108,7 +109,7 @@ export function toStandardColors(codes) {
 /** The number of points on each side of the table. Colours between two points are interpolated. */
 const points = 33;
 
-/** @returns the conversion of `toStandardColors` as the text of a lookup table (.cube) for video */
+/** @returns the same conversion as `toStandardColors`, as the text of a lookup table (.cube) for videos */
 export function colorTable(convert) {
   const lines = [`LUT_3D_SIZE ${points}`];
   const at = (index) => index / (points - 1);

@@ -24,7 +24,7 @@ try {
 /** Writes one picture, upright and without metadata: JPEG, or PNG if the image is transparent. */
 async function writePicture() {
   const { format, width, height, pages = 1, orientation = 1, hasAlpha, space, icc } = await measures();
-  // The library treats a drawing without a size as one pixel.
+  // Without this check, the library would render a drawing that states no size as one pixel.
   if (format === 'svg' && width <= 1 && height <= 1) throw new Error('The drawing states no size');
   if (width * height > mostPixels) {
     process.exitCode = exitCodes.tooLarge;
@@ -78,7 +78,7 @@ function write({ data, info }, facts) {
   process.stdout.write(Buffer.concat([Buffer.from(`${head}\n`), data]));
 }
 
-/** The chunk that marks an animation precedes the data. The library decodes only the first frame. */
+/** In a PNG, the chunk that marks an animation precedes the data. The library would decode only the first frame. */
 function isAnimatedPng(format) {
   if (format !== 'png') return false;
   for (let at = 8; at + 8 <= bytes.length; at += 12 + bytes.readUInt32BE(at)) {
@@ -89,7 +89,7 @@ function isAnimatedPng(format) {
   return false;
 }
 
-/** An AVIF is an animation if its first box contains the brand of image sequences. */
+/** An AVIF file is an animation if its first box names the brand of image sequences. */
 function isImageSequence(format) {
   if (format !== 'heif') return false;
   const end = Math.min(bytes.readUInt32BE(0), bytes.length);

@@ -32,7 +32,7 @@ const making: PictureProcess = {
   maxHeapMb: 128,
 };
 
-/** The reasons by exit code. `null` means that the process exceeded a limit. */
+/** For each exit code, the reason why there is no picture. The code `null` means that the process exceeded a limit. */
 const reasons = new Map<number | null, NoMailPicture>([
   [null, 'image_unreadable'],
   [unreadable, 'image_unreadable'],
@@ -45,7 +45,7 @@ interface Head {
   width: number;
   height: number;
   isMoving: boolean;
-  /** Whether the image has so few frames and pixels that all frames can be shown. */
+  /** Whether the picture can contain all frames, because the image has few enough frames and pixels. */
   isAnimatable: boolean;
 }
 
@@ -75,7 +75,7 @@ export async function makeMailPicture(
   return present(picture, true);
 }
 
-/** @throws Error if the exit code does not concern the image */
+/** @throws Error if the exit code has a cause other than the image */
 function reasonOf(code: number | null): NoMailPicture {
   const reason = reasons.get(code);
   if (reason === undefined) throw endedWith(code ?? 0);

@@ -15,8 +15,8 @@ try {
   if (document.getPageCount() < 1) throw new Error('The PDF has no page');
   const page = document.getPage(0);
   const { originalWidth, originalHeight } = page.getOriginalSize();
-  // A page has no pixels. It is rendered into the box, whatever size it states. It is first rendered at twice the size, so that letters
-  // become smooth.
+  // A page has no pixels of its own, so it always fills the box, whatever size it states. It is first rendered at twice the size of the
+  // box, so that letters become smooth.
   const [box] = boxes;
   const scale = 2 * Math.min(box.width / originalWidth, box.height / originalHeight);
   if (!(scale > 0 && Number.isFinite(scale))) throw new Error('The first page has no size');

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 
-/** The box that a picture must fit into, in pixels: by width, or by both dimensions. No picture is enlarged. */
+/** The box into which a picture must fit, in pixels. The box has a width, or a width and a height. No picture is enlarged. */
 export interface Box {
   width: number;
   height?: number;
@@ -32,7 +32,7 @@ export interface PictureProcess {
    */
   cpuSeconds: number;
   maxHeapMb: number;
-  /** The WebAssembly memory; absent if the process uses none. */
+  /** The limit of WebAssembly memory; absent if the process uses no WebAssembly. */
   maxWasmMb?: number;
 }
 
@@ -120,8 +120,8 @@ export async function runPictureProcess(
 }
 
 /**
- * @returns the error of the input; undefined if there is none. Also undefined if the process ended before it had read everything, because
- * the exit code says why
+ * @returns the error of the input, or undefined if the input has no error. The result is also undefined if the process ended before it read
+ * the whole input, because the exit code then gives the reason
  */
 async function send(
   input: Iterable<Buffer> | AsyncIterable<Buffer>,

@@ -6,10 +6,10 @@ export interface PrintPicture {
   /** In pixels. */
   width: number;
   height: number;
-  /** The color format: a JPEG of three components, or three bytes for each pixel, deflated. */
+  /** The format of the colors: a JPEG with three components, or deflated pixels of three bytes. */
   coding: 'jpeg' | 'deflate';
   colors: Uint8Array;
-  /** One byte for each pixel, deflated: 0 is transparent. Empty if the image has no transparency. */
+  /** The transparency: one byte for each pixel, deflated. 0 means transparent. Empty if the image has no transparency. */
   alpha: Uint8Array;
 }
 
@@ -27,7 +27,7 @@ const making: PictureProcess = {
  * @param options.mostBytes the maximum number of bytes. A picture with more bytes is made smaller, but not smaller than a quarter of the
  * box
  * @param options.signal ends the process
- * @returns undefined for an image that cannot be read, or that exceeded the bound of CPU or memory
+ * @returns the prepared picture; undefined if the image cannot be read, or if its process exceeded the limit of CPU time or memory
  * @throws the signal's reason, and Error if the process failed for another reason
  */
 export async function makePrintPicture(

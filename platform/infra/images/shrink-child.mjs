@@ -16,7 +16,7 @@ try {
   image.autoOrient();
   // sharp processes 16-bit colours in Display P3, and would not convert them back to sRGB.
   if (space === 'rgb16' && icc) image.withIccProfile('srgb', { attach: false });
-  // A colour profile is more precise than codes.
+  // If the image has a colour profile, the profile is used, because it is more precise than the codes.
   const codes = icc ? undefined : codedColors(bytes);
   await writePictures(image, { ...found, convert: codes && toStandardColors(codes) });
 } catch {

@@ -4,7 +4,7 @@ import type { Vault } from './vault.ts';
 /** @returns the input of the keyed hash */
 export const mailAddressLabel = (foldedEmail: string): string => `mail address:${foldedEmail}`;
 
-/** @returns 32 bytes, always equal for the same address */
+/** @returns 32 bytes, which are always the same for the same address */
 export function addressKeyOf(vault: Vault, foldedEmail: string): Buffer {
   return vault.deriveLasting(mailAddressLabel(foldedEmail));
 }

@@ -40,8 +40,8 @@ export async function readVault(db: Queries, keys: MasterKeys): Promise<Vault> {
   const lasting = await findLastingKey(db, keys);
   const known = 'problems' in lasting ? lasting.problems : [];
   const others = await valuesOfOtherKeys(db, ring);
-  // If no value of a column opens, some of these values may seem to name a key, although they only look so by chance. So the message has
-  // only one line for such a column.
+  // If no value of a column opens, some values may by chance look as if they named a key. So the message has only one line for such a
+  // column.
   const problems = [...known, ...others.filter(({ column }) => !known.some((problem) => problem.column === column))];
   if ('problems' in lasting || problems.length > 0) throw otherKeysNeeded(keys, problems);
   const { key, namesKeys } = lasting;
@@ -82,7 +82,7 @@ async function mistakesOf(source: DataSource, keys: MasterKeys): Promise<string[
   }
 }
 
-/** A problem with the given keys. */
+/** A problem with the keys of the configuration. */
 export interface KeyProblem {
   /** `table.column`. */
   column: string;
@@ -110,12 +110,12 @@ const lastingName = 'lasting key';
 type LastingKey =
   | {
       key: Secret<Buffer>;
-      /** Whether new sealed values contain the id of their key. They contain it if former keys are given, or after a `reseal`. */
+      /** Whether new sealed values contain the id of their key. They do if former keys are given, or after a `reseal`. */
       namesKeys: boolean;
     }
   | {
       problems: readonly KeyProblem[];
-      /** Whether the database has a lasting key that does not open. */
+      /** Whether the database has a lasting key that none of the given keys can open. */
       isKept: boolean;
     };
 
@@ -140,7 +140,7 @@ export async function findLastingKey(db: Queries, { masterKey, formerMasterKeys 
     await db.run(
       sql`INSERT INTO vault_secrets (name, sealed) VALUES (${lastingName}, ${sealer.seal(text, lastingName)}) ON CONFLICT DO NOTHING`,
     );
-    sealed = await stored(); // Another process may have stored a key first.
+    sealed = await stored(); // Another process may have stored a key before this process.
   }
   if (!sealed) throw new Error('The lasting key was not stored');
   try {
@@ -156,7 +156,7 @@ export async function findLastingKey(db: Queries, { masterKey, formerMasterKeys 
 const namesKey = (sealed: Buffer, { headers }: Vault) =>
   headers.some((header) => sealed.subarray(0, header.length).equals(header));
 
-/** @returns ` (1a2b3c4d)` for a value that names its key */
+/** @returns a text such as ` (1a2b3c4d)` for a value that names its key */
 const nameOfKey = (sealed: Buffer) => (sealed[0] === 1 ? ` (${sealed.toString('hex', 1, 5)})` : '');
 
 /** The number of newest students that the check tries. It tries the newest, because earlier versions may have changed the key without
@@ -183,8 +183,8 @@ async function keyOfAddresses(
         text: 'addresses are hashed with another key. Add that to MASTER_KEYS_OLD.',
       },
     };
-  // No student's address is stored. The hash of a suppression does not show the key that made it. So the key is known only if a single key
-  // is given.
+  // No student's address is stored. The hash of a suppression does not show with which key it was made. So the key is certain only if a
+  // single key is given.
   const isOpen = (await db.one(sql`SELECT 1 FROM mail_suppressions LIMIT 1`)) === undefined;
   if (isOpen || keys.length === 1) return { of: keys[0] };
   return {
@@ -222,8 +222,8 @@ async function lockedColumns(db: Queries, vault: Vault): Promise<KeyProblem[]> {
 }
 
 /**
- * The number of beginnings that one query returns. The query returns one sealed value for each beginning, so the answer has a few hundred
- * kilobytes.
+ * The number of different beginnings of values that one query returns. The query returns one sealed value for each beginning, so its result
+ * has a few hundred kilobytes.
  */
 const beginningsALook = 1_000;
 /**
@@ -234,7 +234,10 @@ const keysNamed = 20;
 const rowsNamed = 5;
 const rowsCounted = 1_000;
 
-/** @returns a sentence for each column and missing key. It is about the values of the column that name this key and do not open */
+/**
+ * @returns one sentence for each column and each missing key. The sentence is about the values of this column that name this key and do not
+ * open
+ */
 async function valuesOfOtherKeys(db: Queries, vault: Vault): Promise<KeyProblem[]> {
   const problems: KeyProblem[] = [];
   for (const column of otherColumns) {
@@ -249,7 +252,7 @@ async function valuesOfOtherKeys(db: Queries, vault: Vault): Promise<KeyProblem[
 /**
  * Reads the different beginnings of values that may name a key. A value of an earlier release names no key, but one of 256 such values
  * looks by chance as if it named one. Such a value opens here, and needs no separate query.
- * @returns the beginnings whose values do not open. There is at most one more of them than a message can name
+ * @returns the beginnings whose values do not open. The list has at most one item more than a message can name
  */
 async function lockedBeginnings(db: Queries, column: SealedColumn, vault: Vault): Promise<Buffer[]> {
   const locked: Buffer[] = [];
@@ -270,7 +273,7 @@ interface SealedRow {
 
 /**
  * @returns the next different beginnings of values that may name a key, each with the first value that begins so. Postgres finds each
- * beginning with one step in the index
+ * beginning by one step in the index
  */
 function beginnings(
   db: Queries,

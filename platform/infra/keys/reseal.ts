@@ -1,4 +1,7 @@
-/** Reseals values that are sealed under a former key: in batches, beside normal traffic. A stopped run can continue (ADR 40). */
+/**
+ * Reseals values that are sealed under a former key. It works in batches while the service runs, and a stopped run can be continued (ADR
+ * 40).
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../postgres/database.ts';
 import { raw, sql } from '../postgres/sql.ts';
@@ -15,7 +18,10 @@ export interface UnreadableValue {
 export interface Resealed {
   /** The number of values that were resealed. */
   resealed: number;
-  /** The number of readable values that were still under another key at the end. Other processes write under that key, or lock the rows. */
+  /**
+   * The number of readable values that were still under a different key at the end. The reason is that other processes wrote them under
+   * that key, or locked the rows.
+   */
   remaining: number;
   unreadable: readonly UnreadableValue[];
 }
@@ -31,8 +37,8 @@ export interface ResealOptions {
    */
   passes?: number;
   /**
-   * The pause before each pass except the first; one second if absent. If a process writes a value under another key in this pause, the
-   * next pass notices it.
+   * The pause before each pass except the first; one second if absent. If a process writes a value under a former key during this pause,
+   * the next pass finds the value.
    */
   pause?: () => Promise<unknown>;
 }
@@ -91,8 +97,8 @@ interface SealedRow {
 }
 
 /**
- * Goes through the values of these columns that are not under the current key. It goes in the order of the index. It reads the values that
- * come before the current key's values, and the values that come after them.
+ * Goes through the values of these columns that are not under the current key. It reads the values in the order of the index: first the
+ * values before the current key's values, and then the values after them.
  */
 async function goThrough(
   db: Database,

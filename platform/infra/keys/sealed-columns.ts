@@ -13,7 +13,7 @@ export interface SealedColumn {
   /** `table.column`. */
   name: string;
   table: Sql;
-  /** The row's id, which is the context of the sealed value. */
+  /** The column with the row's id, which is the context of the sealed value. */
   id: Sql;
   /** The SQL type of the id. */
   idType: Sql;
@@ -40,7 +40,7 @@ function sealed<E extends object>(
 
 const uuid = { id: 'id', type: 'uuid' } as const;
 
-/** Columns of clubs and people. */
+/** The columns with values of clubs and people. */
 export const otherColumns: readonly SealedColumn[] = [
   sealed(WebhookEndpoint, 'secret', uuid),
   sealed(WebhookEndpoint, 'previousSecret', uuid),

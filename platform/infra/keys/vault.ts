@@ -15,13 +15,12 @@ import { Secret } from '../../core/secret.ts';
 const nonceBytes = 12;
 const tagBytes = 16;
 /**
- * The first byte of a sealed value that names its key. A value of an earlier release has no such byte, and begins with its random nonce.
+ * The first byte of a sealed value that names its key. A value of an earlier release has no such byte; it begins with its random nonce.
  */
 const namingVersion = 1;
 const keyIdBytes = 4;
 /**
- * The limits of the length of a MAC in bytes. A shorter MAC could be guessed. A longer MAC is impossible, because the hash has only 32
- * bytes.
+ * The limits of the length of a MAC in bytes. A shorter MAC could be guessed. A longer MAC is impossible, because the hash has 32 bytes.
  */
 const macBytes = { least: 16, most: 32 };
 /** The bytes at the beginning of a sealed value that name its key: a version and the key's id. */
@@ -60,7 +59,10 @@ export interface Vault {
    * time
    */
   matches(label: string, mac: Buffer): boolean;
-  /** Derives bytes like `derive`, with a key that does not change with the master key. It is for stored values that must be found again. */
+  /**
+   * Derives bytes like `derive`, with a key that does not change with the master key. Use it for stored values that must still be found
+   * after a change of the master key.
+   */
   deriveLasting(label: string): Buffer;
 }
 
@@ -127,7 +129,8 @@ export function createVault(
     },
     open(sealed, context) {
       const named = keys.find(({ header }) => sealed.subarray(0, sealHeaderBytes).equals(header));
-      // An older value begins with its nonce, which may look like the header of a key. Only the authentication tag shows the difference. So
+      // A value of an earlier release begins with its nonce, which may look like the header of a key. Only the authentication tag shows the
+      // difference. So
       // if a value that seems to name a key does not open, it is tried as an older value.
       const text = named && opened(sealed, context, named, named.header);
       if (text !== undefined) return text;

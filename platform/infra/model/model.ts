@@ -18,9 +18,9 @@ import { readAhead } from './read-ahead.ts';
 
 export type ModelRequest = MessageCreateParamsNonStreaming;
 
-/** The tokens of a request, as the model counts them. */
+/** The numbers of tokens of a request, as the model counts them. */
 export interface TokenUse {
-  /** Newly read tokens: neither read from the cache nor written to it. */
+  /** Tokens of the input that were neither read from the cache nor written to it. */
   input: number;
   output: number;
   cacheWrite: number;
@@ -42,15 +42,15 @@ export type ModelEvent =
   | { type: 'begun'; requestId: string | null; use: TokenUse }
   | { type: 'text'; text: string }
   | { type: 'citation'; citation: ModelCitation }
-  /** The model has stopped; the last event is still to come. */
+  /** The model has stopped. One more event follows, the last event. */
   | { type: 'stopped'; reason: string | null; use: Partial<TokenUse> }
-  /** The last event. A stream without it was cut off. */
+  /** The last event. A stream that ends without this event was cut off. */
   | { type: 'ended' };
 
 /** @param signal ends the request @throws ModelFailure; the signal's reason */
 export type AskModel = (request: ModelRequest, signal: AbortSignal) => AsyncGenerator<ModelEvent, void>;
 
-/** The model's service failed to answer. */
+/** The error that is thrown if the model's service did not answer a request. */
 export class ModelFailure extends Error {
   override name = 'ModelFailure';
   readonly kind: FailureKind;
@@ -68,7 +68,7 @@ export class ModelFailure extends Error {
   }
 }
 
-/** The maximum number of events that wait for their reader: some seconds of a fast model's stream. */
+/** The maximum number of events that wait for their reader. A fast model sends this number in some seconds. */
 const maxAhead = 500;
 
 /**
@@ -82,7 +82,7 @@ const keptWarmMs = 60_000;
  */
 const endComesWithinMs = 1_000;
 
-/** The maximum silence, in milliseconds. */
+/** The time limits of a request, in milliseconds. */
 export interface Patience {
   /** The maximum time without any event, including pings. */
   silenceMs: number;
@@ -105,7 +105,7 @@ export function createModel({ apiKey, baseUrl }: ModelSettings, patience: Patien
     apiKey: apiKey.reveal(),
     authToken: null, // null: otherwise the client would read an environment variable that config.ts does not know
     baseURL: baseUrl,
-    maxRetries: 0, // The caller has committed a row for each request before, so the client must not repeat a request.
+    maxRetries: 0, // The client must not repeat a request, because the caller commits a row for each request before it sends the request.
     timeout: patience.requestMs,
     logLevel: 'off', // the log of the client would quote the model's answer
     openTelemetry: false,
@@ -137,7 +137,7 @@ async function* ask(
   outer.addEventListener('abort', end);
   if (outer.aborted) end();
   const whole = setTimeout(() => giveUp(new ModelFailure('unavailable', 'took_too_long')), patience.requestMs);
-  /** Measures only the time of the service. While the reader is busy, the model does not count as silent. */
+  /** Measures only the time in which the service is silent. While the reader is busy, the time does not count. */
   const withinSilence = async <T>(answer: Promise<T>, ms: number): Promise<T> => {
     watch.silence = setTimeout(() => giveUp(new ModelFailure('silent', 'silent')), ms);
     try {
@@ -176,7 +176,7 @@ async function* ask(
     clearTimeout(whole);
     outer.removeEventListener('abort', end);
     if (rest) void readToEnd(rest, controller);
-    else controller.abort(); // A reader that stops early ends the request.
+    else controller.abort(); // If the reader stops early, the request ends.
   }
 }
 
@@ -189,7 +189,7 @@ async function readToEnd(rest: AsyncIterator<unknown>, controller: AbortControll
   try {
     while ((await rest.next()).done !== true);
   } catch {
-    // The connection broke. The next request opens another connection.
+    // The connection broke. The next request opens a new connection.
   }
   clearTimeout(limit);
 }

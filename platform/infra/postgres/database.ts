@@ -1,6 +1,5 @@
 /**
- * Postgres: statements, transactions, and the NOTIFY for the relay. The NOTIFY follows a commit if the transaction wrote work for the
- * relay.
+ * Runs statements and transactions in Postgres. If a transaction has written work for the relay, a NOTIFY follows the commit.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DataSource, EntityManager } from 'typeorm';
@@ -9,7 +8,7 @@ import { noteStatement } from './observed-statements.ts';
 import { PoolShareTaken } from './shared-pool.ts';
 import { sql, type Sql } from './sql.ts';
 
-/** Runs statements on any connection of the pool, or in a transaction. Code that only reads needs no more than this. */
+/** Runs statements on any connection of the pool, or in a transaction. Code that only reads needs only this interface. */
 export class Queries {
   #manager: EntityManager;
 
@@ -22,7 +21,7 @@ export class Queries {
     return this.#manager;
   }
 
-  /** Sends further statements on another connection, such as the connection of an open transaction. */
+  /** Sends all further statements on the given connection, such as the connection of an open transaction. */
   protected useConnectionOf(manager: EntityManager): void {
     this.#manager = manager;
   }
@@ -53,12 +52,12 @@ export class Queries {
   }
 }
 
-/** TypeORM answers UPDATE and DELETE with [rows, count], and any other statement with rows, which are objects. */
+/** TypeORM returns [rows, count] for UPDATE and DELETE, and a list of objects for any other statement. */
 function isCounted(result: unknown[]): result is [unknown[], number] {
   return result.length === 2 && typeof result[1] === 'number';
 }
 
-/** A transaction in progress: the unit in which state, facts and wakes are written together. */
+/** A transaction in progress. State, facts and wakes are written together in one such transaction. */
 export class Transaction extends Queries {
   #leavesWork = false;
 
@@ -130,17 +129,17 @@ export async function againAfterConflicts<T>(attempt: () => Promise<T>): Promise
   }
 }
 
-/** Postgres aborted the transaction because of a conflict with another one. Nothing was written: it is safe to retry. */
+/** Postgres aborted the transaction because of a conflict with another transaction. Nothing was written, so it is safe to retry. */
 const passingConflicts = new Set(['40001', '40P01']);
 const maxTries = 5;
 
-/** A row that was read without a lock has changed by the time it is locked. Nothing was written: it is safe to retry. */
+/** A row was first read without a lock, and has changed before it was locked. Nothing was written, so it is safe to retry. */
 export class StaleRead extends Error {
   override name = 'StaleRead';
   code = 'looked_too_early';
 }
 
-/** Bounds of the pause before a repetition, in milliseconds: about as long as a transaction takes. */
+/** The shortest and the longest pause before a retry, in milliseconds. They are about as long as a transaction. */
 const repetitionPause = { leastMs: 5, maxMs: 50 } as const;
 
 /**
@@ -157,7 +156,8 @@ function isPassing(error: unknown): boolean {
 }
 
 /**
- * @returns whether a conflict with other transactions ended the transaction. Then the transaction is not at fault, and nothing was written
+ * @returns whether a conflict with other transactions ended the transaction. If so, the transaction itself has no fault, and nothing was
+ * written
  */
 export function isConflict(error: unknown): boolean {
   return isPassing(error) || error instanceof PoolShareTaken || isLockTimeout(error);
@@ -176,11 +176,11 @@ export async function boundLockWaits(tx: Transaction, atMostMs: number): Promise
 /**
  * Until the transaction ends, each prepared statement uses one generic plan for all values. This plan finds rows by their keys. Use this
  * function for frequent statements on partitioned tables. Without it, Postgres expects that a generic plan reads all partitions, and so
- * makes a new plan for each run. Such a plan takes 1.0 ms, for a record that takes 0.3 ms. In fact, a generic plan excludes at its start
- * all partitions that cannot contain the values.
+ * makes a new plan for each run. Making the plan takes 1.0 ms, and writing the record takes only 0.3 ms. In fact, a generic plan reads few
+ * partitions: at its start, it excludes all partitions that cannot contain the values.
  */
 export async function planOnce(tx: Transaction): Promise<void> {
-  // Postgres may make the plan while the tables are empty, and keep it while they grow. So the plan must not read whole tables.
+  // Postgres may make the plan while the tables are empty, and still use it after they have grown. So the plan must not read whole tables.
   await tx.run(sql`SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
                           set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`);
 }

@@ -1,4 +1,4 @@
-/** Errors of Postgres, whether TypeORM wrapped them or the driver threw them. */
+/** Recognizes errors of Postgres. An error may come from the driver, or TypeORM may have wrapped it. */
 import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
 

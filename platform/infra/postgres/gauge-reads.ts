@@ -13,8 +13,8 @@ export const scrapeMs = 5_000;
 export type GaugeRead = <Row>(statement: Sql) => Promise<Row[]>;
 
 /**
- * @returns a function that reads gauges, one read at a time. Each message to Postgres also sets the time limit of its read, so the limit
- * costs no extra round trip.
+ * @returns a function that reads gauges, one gauge at a time. The message to Postgres sets the time limit together with the query, so the
+ * limit needs no extra round trip.
  */
 export function createGaugeRead(source: DataSource): GaugeRead {
   let before: Promise<unknown> = Promise.resolve();

@@ -13,7 +13,8 @@ import { forAllClubs } from './shared-pool.ts';
 export const relayChannel = 'relay';
 
 /**
- * Sends one NOTIFY at a time. All calls while a NOTIFY is in flight cause only one more NOTIFY. A failure is only reported,
+ * Sends one NOTIFY at a time. All calls that come while a NOTIFY is in flight together cause only one more NOTIFY. A failure is only
+ * reported,
  * because every listener polls as well.
  * @param onError gets the error of a failed NOTIFY
  */
@@ -50,7 +51,7 @@ const heartbeatMs = 10_000;
 const proofMs = 10_000;
 
 export interface Listening {
-  /** A direct address without transaction pooling, because LISTEN needs its own connection. */
+  /** An address of Postgres without transaction pooling, because LISTEN needs its own connection. */
   databaseUrl: string;
   /** A pool like the pools through which other processes send notifications. The listener sends a test notification through it. */
   source: Pick<DataSource, 'query'>;

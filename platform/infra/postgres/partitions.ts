@@ -1,7 +1,7 @@
 /**
- * Partitions of tables by time. They are created in advance. If a partition was missing, its rows are in the default partition. They are
- * moved when the partition is created. A partition is dropped when the retention of its rows has ended. No change waits long for a lock. If
- * a change gives up, the next round tries again.
+ * Creates and drops the partitions of tables by time. Partitions are created in advance. While a partition is missing, its rows are stored
+ * in the default partition, and are moved when the partition is created. A partition is dropped when the retention time of its rows has
+ * ended. A change never waits long for a lock. If it does not get the lock, the next round tries again.
  */
 import { leastIdOf, timeOfId } from '../../core/ids.ts';
 import { boundLockWaits, isLockTimeout, type Database, type Queries, type Transaction } from './database.ts';
@@ -17,7 +17,7 @@ export const spans = {
 
 export interface PartitionedTable {
   name: string;
-  /** The partition column. It holds ids, which begin with their time, or times. */
+  /** The column by which the table is partitioned. It contains times, or ids that begin with their time. */
   key: { column: string; of: 'ids' | 'times' };
   span: keyof typeof spans;
 }
@@ -25,12 +25,12 @@ export interface PartitionedTable {
 /** A partition, except the default partition. Its bounds are in ms since 1970; the upper bound is exclusive. */
 export interface Partition {
   name: string;
-  /** -Infinity for the oldest partition. */
+  /** The lower bound; -Infinity for the oldest partition. */
   from: number;
   to: number;
 }
 
-/** Partitions exist at least this far ahead. */
+/** The minimum time into the future for which partitions exist. */
 export const aheadMs = 28 * dayMs;
 /** The time in ms for which a change of partitions waits for a lock. During this wait, other transactions wait behind the change. */
 const lockWaitMs = 100;
@@ -59,7 +59,7 @@ function timeOfBound(bound: string): number {
     : Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
 }
 
-/** @returns the name of the default partition, which gets the rows of missing partitions and is normally empty */
+/** @returns the name of the default partition. It gets the rows for which a partition is missing, and is normally empty */
 const defaultPartitionOf = ({ name }: PartitionedTable): string => `${name}_default`;
 
 /** @returns a statement that counts the rows of the default partitions: `value`, counted up to `most` for each table */
@@ -70,7 +70,7 @@ export function countingUnplaced(tables: readonly PartitionedTable[], most: numb
   return raw(`SELECT (${counts.join(' + ')})::int AS value`);
 }
 
-/** @returns the beginning of the span that contains a time */
+/** @returns the beginning of the week or day that contains a time */
 export function beginningOf(atMs: number, span: keyof typeof spans): number {
   const { ms, from } = spans[span];
   return Math.floor((atMs - from) / ms) * ms + from;
@@ -80,7 +80,8 @@ export function beginningOf(atMs: number, span: keyof typeof spans): number {
  * Creates the missing partitions from `now` to four weeks ahead. If the default partition contains rows, also creates the partitions for
  * these rows, and moves the rows into them. Rows more than four weeks ahead stay, because their time comes from a wrong clock.
  * @param now Unix milliseconds
- * @returns the numbers of created partitions and of moved rows; both 0 if another process does it, or another transaction locks the table
+ * @returns the numbers of created partitions and of moved rows. Both are 0 if another process is making this change, or if another
+ * transaction locks the table
  */
 export async function preparePartitions(
   db: Database,
@@ -165,12 +166,12 @@ export async function dropPartitions(db: Database, names: readonly string[]): Pr
   return dropped === true;
 }
 
-/** The advisory lock for changes of partitions: one process at a time. */
+/** The key of the advisory lock. Because of this lock, only one process at a time changes partitions. */
 const changing = 4_281_965;
 
 /**
- * @returns the result of `change`. Undefined if another process is changing partitions, or if a lock was not free in time. Nothing was
- * changed then
+ * @returns the result of `change`. Undefined if another process is changing partitions, or if a lock was not free in time; in these cases
+ * nothing was changed
  */
 async function unlessHeld<T>(db: Database, change: (tx: Transaction) => Promise<T>): Promise<T | undefined> {
   try {

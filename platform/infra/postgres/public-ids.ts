@@ -10,7 +10,7 @@ const publicIdTaken = (kind: string) =>
 /**
  * Inserts a record with the requested `public_id`. If no `public_id` is requested, the function tries ids that it derives from the title,
  * until it finds a free id.
- * @param insert writes the row unless its `public_id` is taken, and returns whether it did
+ * @param insert writes the row unless its `public_id` is taken, and returns whether the row was written
  * @throws DomainError public_id_taken
  */
 export async function insertWithPublicId(

@@ -1,8 +1,7 @@
 /**
- * Postgres for one request that changes something. The handler of the request calls `transaction` as usual. In this class, `transaction`
+ * Gives one changing request its access to Postgres. The handler of the request calls `transaction` as usual. In this class, `transaction`
  * runs the work, but leaves the transaction open. The API later commits the transaction together with the answer, by {@link
- * RequestDatabase.commit}. So a
- * request commits only once (ADR 69).
+ * RequestDatabase.commit}. So each request has only one commit (ADR 69).
  */
 import type { QueryRunner } from 'typeorm';
 import { againAfterConflicts, Database, inSavepoint, Transaction } from './database.ts';
@@ -94,8 +93,8 @@ export class RequestDatabase extends Database {
 }
 
 /**
- * Ends the transaction of a connection, and returns the connection to the pool in any case. After an error, the function sends a further
- * ROLLBACK. If the connection no longer works, this statement fails, and the pool drops the connection.
+ * Ends the transaction of a connection, and returns the connection to the pool in any case. After an error, the function also sends a
+ * ROLLBACK. If the connection no longer works, this ROLLBACK fails, and the pool drops the connection.
  */
 async function end(runner: QueryRunner, ending: () => Promise<void>): Promise<void> {
   try {

@@ -1,5 +1,6 @@
 /**
- * The connections of a process to Postgres, shared by purpose. One slow club must not block the others (ENG-17). External effects, such as
+ * Divides the connections of a process to Postgres among several purposes. One slow club must not block the others (ENG-17). External
+ * effects, such as
  * a sent webhook, must be recorded even while all other work waits (ENG-18).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -7,8 +8,8 @@ import pg, { type PoolClient, type PoolConfig } from 'pg';
 import type { Id } from '../../core/ids.ts';
 
 /**
- * The purpose of the connections that the current work uses. It is a club's request or step (`clubId`), the writing of records (`record`),
- * or any other work (undefined).
+ * The purpose for which the current work uses connections: a request or a step of a club (`clubId`), the writing of records (`record`), or
+ * any other purpose (undefined).
  */
 const purpose = new AsyncLocalStorage<{ clubId: Id } | 'record' | undefined>();
 
@@ -40,7 +41,7 @@ export class PoolShareTaken extends Error {
 const share = 1 / 2;
 /**
  * The time for which a statement waits for a connection of its share. This time is shorter than the limit for locks. So waiting statements
- * leave the queue even while locks hold up the connections.
+ * give up and leave the queue, even while all connections wait for locks.
  */
 const patienceMs = 3_000;
 
@@ -100,7 +101,7 @@ type Connected = (
 type Connect = (callback: Connected) => void;
 
 /**
- * @returns a version of `connect` that first takes a permit of the holder's share. The permit is given back together with the connection
+ * @returns a version of `connect` that first takes a permit of the holder's share. The permit is released when the connection is released
  */
 function within(shares: Shares, holder: string, connect: Connect): Connect {
   return (callback) => {
@@ -126,7 +127,7 @@ interface SharedPoolConfig extends PoolConfig {
   reserved?: number;
 }
 
-/** If connections are reserved for records, all other work uses permits under this name. */
+/** If connections are reserved for records, all other work shares the permits of a holder with this name. */
 const others = 'others';
 
 export class SharedPool extends pg.Pool {

@@ -28,7 +28,7 @@ export const sql = (strings: TemplateStringsArray, ...parts: unknown[]): Sql => 
 /** Text that is inserted unchanged: names from our own code, never text from outside. */
 export const raw = (text: string): Sql => new Sql([text], []);
 
-/** Joins conditions by AND. `undefined` means an absent filter, and is left out. At least one condition must remain. */
+/** Joins conditions by AND. An `undefined` condition stands for an absent filter, and is left out. At least one condition must remain. */
 export function all(conditions: readonly (Sql | undefined)[]): Sql {
   return conditions.filter((one) => one !== undefined).reduce((left, right) => sql`${left} AND ${right}`);
 }
@@ -80,7 +80,7 @@ export type RowOf<C extends Columns<unknown>> = C['row'];
 type Named<E> = Readonly<Record<string, Column<E>>>;
 
 /**
- * The columns of an entity's table, named like its properties or as the caller names them.
+ * Returns the columns of an entity's table. Their names are the names of the properties, or names that the caller chooses.
  * @param alias the alias of the table in the statement, if the table has an alias
  */
 export function columns<E extends object, K extends Column<E>>(
@@ -110,7 +110,7 @@ export function columns<E extends object>(
 }
 
 /**
- * The values that a change sets: the given values without undefined ones.
+ * Returns the values that a change sets. These are the given values that are not undefined.
  * @param values the values, such as `{ title: input.title, updatedAt: now }`
  */
 export function given<V extends object>(values: V): { [Name in keyof V]?: Exclude<V[Name], undefined> } {

@@ -6,7 +6,7 @@ import { raw, sql, tableOf, type Entity } from './sql.ts';
  * A table is analyzed if at least this fraction of its rows is new. Autovacuum uses the same fraction (`autovacuum_analyze_scale_factor`).
  */
 const newPart = 0.1;
-/** The smallest number of new rows after which a table is analyzed. Postgres reads fewer rows quickly with any query plan. */
+/** The minimum number of new rows after which a table is analyzed. If there are fewer new rows, every query plan is fast. */
 const least = 1_000;
 
 /**

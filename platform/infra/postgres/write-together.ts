@@ -1,7 +1,7 @@
-/** Writes rows of several callers in one statement. A row that Postgres refuses must not harm the other rows. */
+/** Writes rows of several callers in one statement. If Postgres refuses a row, the other rows are still written. */
 import { isRefusal } from './errors.ts';
 
-/** The outcome of an item: the statement's result for it, or the reason of Postgres's refusal. */
+/** The outcome of an item: the result of the statement for this item, or the reason why Postgres refused the item. */
 export type Written<Result> = { result: Result } | { error: unknown };
 
 /**

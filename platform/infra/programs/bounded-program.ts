@@ -12,7 +12,7 @@ export interface ProgramBounds {
   memoryMb: number;
   /** The largest file that a process may write. */
   fileBytes: number;
-  /** CPU seconds of each process. This also ends a child that has left the process group of its parent. */
+  /** The limit of CPU seconds of each process. The limit also ends a child process that has left the process group of its parent. */
   cpuSeconds?: number;
   /** The maximum size of all files below a directory together, measured every second. */
   directory?: { path: string; bytes: number };
@@ -32,7 +32,8 @@ export interface BoundedRun {
 
 /**
  * Starts the program in its own process group, with limits that its children inherit. A guard, which is a second process, reads a pipe from
- * this process. When this process closes the pipe, the guard ends the whole group. The kernel closes the pipe if this process dies. If the
+ * this process. When the pipe is closed, the guard ends the whole group. This process closes the pipe, or the kernel does if this process
+ * dies. If the
  * memory limit cannot be set, the script skips it, because a stricter limit already exists. The shell waits for the program and for the
  * guard. Otherwise they would remain as zombies in a container whose first process does not reap them.
  */
@@ -59,9 +60,9 @@ const everyMs = 1_000;
 const drain = { ms: 1_000, stepMs: 20 } as const;
 
 /**
- * The result does not say why a program failed, because an exit code does not distinguish a limit from an error of the program.
+ * The result does not say why a program failed. The exit code does not show whether the program exceeded a limit or had an error.
  * @param file an absolute path
- * @returns `failed` if the program ended with another code than 0, or exceeded a limit
+ * @returns `failed` if the exit code of the program is not 0, or if the program exceeded a limit
  * @throws the signal's reason; Error if no process can be started
  */
 export async function runBounded(
@@ -123,7 +124,8 @@ function signalGroup(pid: number, signal: 'SIGKILL' | 0): boolean {
 }
 
 /**
- * Ends children that have outlived the program, and waits for their end. Otherwise they could write into the directory during its removal.
+ * Ends child processes that still run after the program, and waits for their end. Otherwise they could write into the directory while it is
+ * removed.
  */
 async function endGroup(pid: number): Promise<void> {
   if (!signalGroup(pid, 'SIGKILL')) return;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { findProgram, runCommand } from './placeholder-command.ts';
 import { inWorkDirectory } from './work-directory.ts';
 
-/** The values of the command's placeholders: paths, languages by tesseract's names, and pages such as `1-3,7`. */
+/** The values of the command's placeholders: paths, the languages by their names in tesseract, and the pages, such as `1-3,7`. */
 export interface OcrTask {
   input: string;
   output: string;
@@ -15,10 +15,10 @@ export interface OcrTask {
 export const ocrPlaceholders = ['input', 'output', 'languages', 'pages'] as const satisfies (keyof OcrTask)[];
 
 export interface OcrProgram {
-  /** Whether the command takes pages; otherwise it processes the whole file. */
+  /** Whether the command has a placeholder for pages. If not, it processes the whole file. */
   readonly takesPages: boolean;
   /**
-   * @param directory the only working directory of the program, whose files have a common size limit
+   * @param directory the only working directory of the program; its files together have a size limit
    * @returns `absent` if there is no such executable file. `failed` if the program failed or exceeded a bound
    * @throws the signal's reason
    */
@@ -27,8 +27,8 @@ export interface OcrProgram {
     options: { directory: string; timeMs: number; signal: AbortSignal },
   ): Promise<'done' | 'failed' | 'absent'>;
   /**
-   * Makes the program read a test page within its limits. Skips this test if the program file has already passed it with these languages
-   * and has not changed since.
+   * Makes the program read a test page within its limits. Skips this test if the same program file has already passed the test with these
+   * languages, and has not changed since then.
    * @param options.anew if true, never skips the test, for example after a failure
    * @returns a text that says what is wrong, and what to do; undefined if nothing is wrong
    */
@@ -52,7 +52,7 @@ export const ocrBounds = {
  */
 export function ocrProgramAt(command: readonly string[], workDirectory: string): OcrProgram {
   const [executable = '', ...template] = command;
-  /** For each set of languages, the identity of the program file that has passed the test. */
+  /** For each set of languages, the program file that has passed the test, as a text that changes with the file. */
   const right = new Map<string, string>();
 
   const run: OcrProgram['run'] = (task, { directory, timeMs, signal }) => {
@@ -93,7 +93,7 @@ export function ocrProgramAt(command: readonly string[], workDirectory: string):
   };
 }
 
-/** @returns a text that changes when the file changes. If `file` is a link, the text changes when the file behind the link changes */
+/** @returns a text that changes when the file changes. If `file` is a link, the file is the target of the link */
 async function identityOf(file: string): Promise<string> {
   const found = await stat(file).catch(() => undefined);
   return [file, found?.dev, found?.ino, found?.size, found?.mtimeMs].join(' ');
@@ -110,7 +110,7 @@ async function isPdf(file: string): Promise<boolean> {
   }
 }
 
-/** A page with a picture of bars, 400 by 200 pixels in grey, and no letters. */
+/** The test page. It shows grey bars in a picture of 400 by 200 pixels, and has no letters. */
 function trialPdf(): Buffer {
   const [width, height] = [400, 200];
   const dots = Buffer.alloc(width * height, 0xff);

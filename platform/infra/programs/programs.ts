@@ -5,15 +5,15 @@ import { access, lstat, stat } from 'node:fs/promises';
 import path from 'node:path';
 
 export interface Lookup {
-  /** Absolute paths of executable files of this name, in the order of the PATH. */
+  /** The absolute paths of the executable files with this name, in the order of the PATH. */
   readonly files: readonly string[];
   /** A clause for each file of this name that cannot be executed. The clause contains the path and the reason. */
   readonly unusable: readonly string[];
 }
 
 /**
- * The time within which a program must print its version. It is long, because programs of Linux distributions load hundreds of libraries
- * from a cold disk.
+ * The time limit for a program to print its version. It is long, because programs of Linux distributions load hundreds of libraries,
+ * perhaps from a disk without a warm cache.
  */
 export const answerTimeoutMs = 15_000;
 const mostOutputBytes = 4 * 1_048_576;
@@ -40,7 +40,10 @@ export async function lookUp(program: string, searchPath: string): Promise<Looku
   return { files, unusable };
 }
 
-/** @returns undefined if the file is executable, `absent` if it does not exist, otherwise the reason why it is not executable */
+/**
+ * @returns undefined if the file is executable, `absent` if the file does not exist, and otherwise the reason why the file is not
+ * executable
+ */
 async function whyNotExecutable(file: string): Promise<string | undefined> {
   try {
     if (!(await stat(file)).isFile()) return 'is no file';
@@ -85,7 +88,7 @@ export function askProgram(
       try {
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
       } catch {
-        // All processes of the group have ended.
+        // The error means that all processes of the group have already ended.
       }
     };
     const fail = (why: string) => {

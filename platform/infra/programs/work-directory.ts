@@ -1,4 +1,7 @@
-/** Directories for the working files of a process. Each is removed after its work, or at the start of the next process. */
+/**
+ * Creates directories for the working files of a process. Each directory is removed after its work. If the process was killed, the next
+ * process removes the directory at its start.
+ */
 import { lstat, mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 

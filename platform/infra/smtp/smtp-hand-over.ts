@@ -17,7 +17,7 @@ export interface HandedMessage {
   text: string;
   html: string;
   messageId: string;
-  /** Further headers, each on one line, because mail programs with one-click unsubscribe read no folded headers. */
+  /** Further headers. Each header stays on one line, because mail programs that offer one-click unsubscribe do not read folded headers. */
   headers: Readonly<Record<string, string>>;
   /** The DKIM key of the sender's domain; without a key the message is not signed here. */
   signWith?: SigningKey;
@@ -47,19 +47,19 @@ export type HandOver =
   | { kind: 'unknown' };
 
 export interface SmtpHandOver {
-  /** The number of connections, which limits the messages that are sent at the same time. */
+  /** The number of connections. It is also the maximum number of messages that are sent at the same time. */
   connections: number;
   /** Runs the work when a connection is idle, and reserves the connection for it. The work may make one `handOver`. */
   onConnection: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Works like `onConnection`. If no connection becomes idle in time, this method does nothing and returns undefined. */
+  /** Works like `onConnection`, but if no connection becomes idle in time, it does nothing and returns undefined. */
   onConnectionWithin: <T>(limitMs: number, work: () => Promise<T>) => Promise<T | undefined>;
   handOver: (message: HandedMessage) => Promise<HandOver>;
   close(): void;
 }
 
 /**
- * The connections for campaigns in one process. A distant server takes a tenth of a second for a message. So ten connections send the 100
- * e-mails per second that a club may send. A killed worker leaves at most this many e-mails with an unknown outcome.
+ * The connections for campaigns in one process. A distant server takes a tenth of a second for each message. So ten connections send 100
+ * e-mails a second, which is the maximum rate of a club. A killed worker leaves at most this many e-mails with an unknown outcome.
  */
 export const campaignConnections = 10;
 
@@ -89,7 +89,7 @@ export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSett
   });
   let idle = connections;
   const waiting = new Set<() => void>();
-  /** @returns whether the caller has a connection now */
+  /** @returns whether the caller has got a connection */
   const takeConnection = (limitMs?: number) => {
     if (idle > 0) {
       idle -= 1;
@@ -132,7 +132,7 @@ export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSett
       const onWritten = () => {
         isWritten = true;
       };
-      // Closes the connection, and so aborts the message. So a message that is reported as not sent cannot be sent later.
+      // Closes the connection to abort the message. Otherwise a message that was reported as not sent could still be sent later.
       const tooLate = new AbortController();
       let timer: NodeJS.Timeout | undefined;
       try {

@@ -7,7 +7,7 @@ import { describeError } from '../describe-error.ts';
 
 /** The timeouts for connecting, for the greeting, and for each silence on the connection. */
 export const smtpTimeLimits = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 25_000 };
-/** The pool does not try again after a broken connection, because the row of the e-mail schedules the next try. */
+/** After a broken connection, the pool does not send the message again. The e-mail has a row in Postgres, which schedules the next try. */
 const maxRequeues = 0;
 
 /** The number of messages that are sent at the same time. */
@@ -75,7 +75,7 @@ export function createSmtpSender({ smtpUrl, from }: SmtpSettings): SmtpSender {
           tooSlow(),
         ]);
       } catch (error) {
-        // The connection is still busy with the message. A slow server must not block the whole pool.
+        // The connection is still busy with the message. It is closed, because a slow server must not block the whole pool.
         if (error instanceof TooSlow && transport === own) {
           transport = open();
           own.close();
@@ -97,7 +97,7 @@ async function tooSlow(): Promise<never> {
 }
 
 /**
- * Connects, and signs in if the address has a user; sends nothing.
+ * Connects to the server, and signs in if the address contains a user. Sends no message.
  * @returns a sentence for a mistake, which says what to do
  */
 export async function smtpMistakes(smtpUrl: Secret, variable: string): Promise<string[]> {

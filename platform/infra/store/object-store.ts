@@ -31,7 +31,7 @@ import { completeUpload, joinParts, withTimeToJoin, type Joining } from './part-
 import { sendFile, type SentFile } from './send-file.ts';
 import { createAddressSigner } from './signed-addresses.ts';
 
-/** An upload keeps one part in memory. This is the size of a part in bytes, the smallest size that S3 accepts. */
+/** The size of a part of an upload, in bytes. It is the smallest size that S3 accepts, because an upload keeps one part in memory. */
 const partBytes = 5 * 1_024 * 1_024;
 /** The longest wait for an answer of S3. */
 const answerMs = 20_000;
@@ -46,7 +46,7 @@ const copiesAtOnce = 4;
 /** The lifetime of an address that is used immediately. The store's clock may be slow. */
 const sendSeconds = 15 * 60;
 
-/** The number of times that a removal is tried if other removals of the same file run at the same time. */
+/** The maximum number of tries of a removal, if other removals of the same file run at the same time. */
 const removalRounds = 5;
 
 /** A signed request. Everyone who has it can send the request until it expires. */
@@ -72,7 +72,7 @@ export interface ObjectStore {
   /** The base address of public files in links of the API, without a trailing slash. */
   linksUrl: string;
   /**
-   * Stores the stream. If the stream fails, nothing is stored, as long as the store is reachable.
+   * Stores the stream as a file. If the stream fails while the store is reachable, nothing is stored.
    * @throws the error of the stream or of the store
    */
   put(key: string, contentType: string, body: Readable): Promise<void>;
@@ -91,9 +91,8 @@ export interface ObjectStore {
   /** @returns the size of the file in bytes; undefined if it does not exist */
   size(key: string): Promise<number | undefined>;
   /**
-   * Signs the upload of one file with this type and exactly this length. The upload works only while no such file exists, so an
-   * inspected file cannot be replaced. The store refuses every other request. If two requests arrive at the same time, it accepts only one
-   * of them.
+   * Signs a request that uploads one file with this type and exactly this length. The store accepts the request only while the file does
+   * not exist, so an inspected file cannot be replaced. If two such requests arrive at the same time, the store accepts only one of them.
    * @param length the length of the file in bytes
    * @param seconds the lifetime of the address by the store's clock; an upload that began in time may end later
    */
@@ -101,7 +100,7 @@ export interface ObjectStore {
   /**
    * Streams the body of a request with exactly this length into a file, only while no such file exists.
    * @param signal cancels the upload. Nothing is then stored, unless the last byte had already been sent
-   * @returns `exists` if the file already exists, whatever was sent
+   * @returns `exists` if the file already exists, whatever the body contains
    * @throws the signal's reason; Error if the body ends early, or the store refuses it
    */
   putOnce(key: string, contentType: string, length: number, body: Readable, signal: AbortSignal): Promise<SentFile>;
@@ -116,7 +115,7 @@ export interface ObjectStore {
   publicAddress(key: string): string;
   /**
    * Copies a file inside the store, also into the other bucket. The target appears only when it is complete.
-   * @param headers the headers of the copy; none of the original's headers are kept
+   * @param headers all headers of the copy, which gets no header of the original
    * @param signal cancels the copy. Parts of the canceled copy may then remain in the store. A removal of the target also removes these
    * parts
    * @returns whether the source exists
@@ -157,7 +156,7 @@ export interface ObjectStoreSettings {
 
 /**
  * @param withinMs the longest wait for an answer; tests use another limit
- * @returns the configuration of a store client; clients with an equal configuration share its connections
+ * @returns the configuration of a client for the store. Clients that use one such configuration share its connections
  */
 export function clientConfig(storage: ObjectStoreSettings, withinMs = answerMs): S3ClientConfig {
   return {
@@ -168,7 +167,7 @@ export function clientConfig(storage: ObjectStoreSettings, withinMs = answerMs):
       accessKeyId: storage.accessKeyId.reveal(),
       secretAccessKey: storage.secretAccessKey.reveal(),
     },
-    requestChecksumCalculation: 'WHEN_REQUIRED', // Otherwise the client would add trailers, which servers other than Amazon's refuse.
+    requestChecksumCalculation: 'WHEN_REQUIRED', // Otherwise the client adds trailers, which servers other than Amazon's refuse.
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: 5_000, requestTimeout: withinMs, throwOnRequestTimeout: true },
   };

@@ -1,5 +1,5 @@
 /**
- * Resumable uploads as multipart uploads of S3. The class extends the store of @tus/s3-store, with these differences:
+ * Stores resumable uploads as multipart uploads of S3. The class extends the store of @tus/s3-store, with these differences:
  * - The caller stores the id of an upload, so no object `.info` exists. The holder of the upload's lock writes the id once.
  * - All parts except the last have the same size. A part counts only if all parts before it exist.
  * - Bytes that are too few for a part are called a remainder. A remainder is stored as a separate object `<key>.part-<n>`, and
@@ -37,11 +37,14 @@ export interface UploadRecord {
   length: number;
   /** The store's id of the upload; undefined if the upload has not begun. */
   multipartId: () => string | undefined;
-  /** Stores the store's id. @param multipartId undefined if the upload is abandoned @returns false if the record can no longer change */
+  /**
+   * Stores the store's id. @param multipartId the store's id of the upload; undefined if the upload is abandoned @returns false if the
+   * record can no longer change
+   */
   note: (multipartId: string | undefined) => Promise<boolean>;
 }
 
-/** @returns the parts up to the first gap */
+/** @returns the stored parts before the first missing part */
 function withoutGap(parts: readonly Part[], length: number): Part[] {
   const sorted = parts.toSorted((one, other) => (one.PartNumber ?? 0) - (other.PartNumber ?? 0));
   const end = sorted.findIndex(({ PartNumber, Size }, at) => {
@@ -51,7 +54,7 @@ function withoutGap(parts: readonly Part[], length: number): Part[] {
   return end < 0 ? sorted : sorted.slice(0, end);
 }
 
-/** `gone`: the upload no longer exists, because another request is joining its parts, has joined them, or has erased them. */
+/** `gone` means that the upload no longer exists. Another request has erased its parts, or has joined them, or is joining them now. */
 export type Joining = 'joined' | 'incomplete' | 'gone';
 
 /** Completes the file of an upload whose parts are all stored. */
@@ -91,8 +94,8 @@ export async function completeUpload(
 }
 
 /**
- * Makes a client for lib-storage, which gives all its requests the timeout of an ordinary request.
- * @returns the client, with the same timeout for the completion of an upload as `completeUpload`
+ * Makes a client of the store for the package lib-storage. This package gives all its requests the timeout of an ordinary request.
+ * @returns the client. Its timeout for the completion of an upload is the same as in `completeUpload`
  */
 export function withTimeToJoin(client: S3Client): S3Client {
   const send = (command: object, options?: object) => {
@@ -105,7 +108,7 @@ export function withTimeToJoin(client: S3Client): S3Client {
 /** The store for one upload during one request. */
 export class PartStore extends S3Store {
   readonly #record: UploadRecord;
-  /** The number of parts up to the first gap in the last listing. A remainder continues after these parts. */
+  /** The number of parts before the first missing part, by the last listing. A remainder follows after these parts. */
   #whole = 0;
 
   constructor(s3ClientConfig: Options['s3ClientConfig'], record: UploadRecord) {
@@ -134,7 +137,7 @@ export class PartStore extends S3Store {
 
   protected override async retrieveParts(id: string, partNumberMarker?: string): Promise<Part[]> {
     const parts = await super.retrieveParts(id, partNumberMarker);
-    if (partNumberMarker !== undefined) return parts; // The base class calls this for each later page. Only the first call looks for gaps.
+    if (partNumberMarker !== undefined) return parts; // The base class calls this again for each further page.
     const whole = withoutGap(parts, this.#record.length);
     this.#whole = whole.length;
     return whole;
@@ -144,7 +147,7 @@ export class PartStore extends S3Store {
     return isIncomplete ? `${incompletePrefix(id)}${this.#whole}` : id;
   }
 
-  /** @returns the new offset of the upload @throws the stream's error, after the received bytes are stored */
+  /** @returns the new offset of the upload @throws the error of the stream; the bytes that arrived before it are stored first */
   override async write(source: Readable, id: string, offset: number): Promise<number> {
     const metadata = await this.getMetadata(id);
     const { length } = this.#record;
@@ -187,7 +190,7 @@ export class PartStore extends S3Store {
     for await (const piece of (await this.getIncompletePart(id)) ?? []) {
       bytes += (piece as Buffer).copy(buffer, bytes);
     }
-    if (from + bytes !== offset) throw ERRORS.INVALID_OFFSET; // Another request has written since this request read the offset.
+    if (from + bytes !== offset) throw ERRORS.INVALID_OFFSET; // Another request has written bytes since this request read the offset.
     return { buffer, bytes };
   }
 

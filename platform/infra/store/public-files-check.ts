@@ -1,4 +1,4 @@
-/** Checks that everyone can read the files of the public bucket, by a request for one file. */
+/** Requests one file of the public bucket, to check that everyone can read its files. */
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { describeError } from '../describe-error.ts';

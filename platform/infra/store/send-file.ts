@@ -7,11 +7,11 @@ import type { SignedRequest } from './object-store.ts';
 /** The maximum silence of the sender or the store. The file listener disconnects a silent sender earlier. */
 const silenceMs = 150_000;
 
-/** `exists`: the file already exists, and stays unchanged. */
+/** `exists` means that the file already existed and was not changed. */
 export type SentFile = 'stored' | 'exists';
 
 /**
- * Sends exactly the length that the address states. The body stays open, so the caller can still answer its sender.
+ * Sends exactly as many bytes as the address states. The connection of the body's sender stays open, so that the caller can still answer.
  * @throws the signal's reason; Error if the body breaks off, or the store refuses it
  */
 export async function sendFile(to: SignedRequest, body: Readable, signal: AbortSignal): Promise<SentFile> {

@@ -5,13 +5,13 @@
 import { LRUCache } from 'lru-cache';
 import { S3RequestPresigner, type S3RequestPresignerOptions } from '@aws-sdk/s3-request-presigner';
 
-/** The remaining lifetime of an address that the API returns (MED-6). */
+/** The minimum remaining lifetime of an address that the API returns (MED-6). */
 const goodMs = 15 * 60_000;
 /** The time for which the API returns an unchanged address. A repeated read costs little, and a browser can show its cached file. */
 const keptMs = 5 * 60_000;
 /** Only the cache of the caller may store the file, and only as long as the address is valid. */
 const cacheControl = `private, max-age=${goodMs / 1_000}`;
-/** Each entry takes about 1.5 KB with its cache key. */
+/** The maximum number of cached addresses. Each entry takes about 1.5 KB, including its cache key. */
 const keptAtMost = 10_000;
 
 /** The request of a signed address. */
@@ -21,7 +21,8 @@ export interface SignedRead {
   /** Headers of the answer that replace the stored headers. */
   answer?: { disposition: string; contentType: string } | undefined;
   /**
-   * The lifetime of the address by the store's clock. If absent, at least 15 minutes, and other callers may have got the same address.
+   * The lifetime of the address by the store's clock. If absent, the lifetime is at least 15 minutes, and other callers may have got the
+   * same address.
    */
   seconds?: number | undefined;
 }

@@ -1,19 +1,19 @@
 /**
- * Only the attributes below leave the service with a span. Instrumentations also record URLs, network addresses, statements and error
- * messages; later versions may record more.
+ * Lists the only attributes of spans that leave the service. Instrumentations also record URLs, network addresses, statements and error
+ * messages, and later versions may record more.
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 
 /** A code or a name of this program. */
 const word = /^[\w.:-]{1,80}$/;
-/** An id of a record or of a run: `webhook-delivery/<id>`. */
+/** Matches the id of a record, or the id of a run such as `webhook-delivery/<id>`. */
 const id = /^[\w/-]{1,120}$/;
 /** A path pattern of the contract: `/v1/clubs/{clubId}/courses`. */
 const pattern = /^[\w/{}.-]{1,200}$/;
 const digits = /^-?\d+$/;
 
-/** The pattern that a value must match to be exported, by attribute name. */
+/** For each attribute name, the pattern that a value must match to be exported. */
 const allowed: Readonly<Record<string, RegExp>> = {
   'http.request.method': word,
   'http.response.status_code': digits,

@@ -1,6 +1,6 @@
 /**
- * Creates the spans of incoming requests. The package instrumentation would compute URLs and addresses for every request, which must not
- * leave the service, and would wrap request and response. Both would slow down unsampled requests.
+ * Creates the spans of incoming requests. The usual instrumentation package is not used. It would compute URLs and addresses for every
+ * request, which must not leave the service, and would wrap each request and response. Both would slow down unsampled requests.
  */
 import { Server, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Server as SecureServer } from 'node:https';
@@ -26,7 +26,7 @@ type Emit = (this: Server, event: string, ...args: unknown[]) => boolean;
 const ofRequest = createContextKey('club-learning request');
 
 export interface Incoming {
-  /** After this call, the servers of this process trace their requests. */
+  /** Makes the servers of this process trace their requests from now on. */
   attach(): void;
   /** @returns the parent context of a request; undefined for a request without a span */
   parentOf(
@@ -36,8 +36,8 @@ export interface Incoming {
 }
 
 /**
- * Only a trusted peer may set a traceparent. No peer is trusted until `trust` is called.
- * @param keeps whether a request with this parent gets a span
+ * Accepts a traceparent only from a trusted peer. Until `trust` is called, no peer is trusted.
+ * @param keeps returns whether a request with this parent gets a span
  */
 export function createIncoming(keeps: (parent: Context) => boolean): Incoming {
   let trusted: Trusts = () => false;
@@ -80,7 +80,7 @@ function begin(parent: Context, { method = 'GET' }: IncomingMessage, response: S
   response.once('close', () => {
     const { headersSent, statusCode } = response;
     if (headersSent) span.setAttribute('http.response.status_code', statusCode);
-    else span.setAttribute('error.type', 'aborted'); // The caller has disconnected, so the status was never sent.
+    else span.setAttribute('error.type', 'aborted'); // The caller disconnected before the status was sent.
     if (headersSent && statusCode >= 500) {
       span.setStatus({ code: SpanStatusCode.ERROR });
       span.setAttribute('error.type', String(statusCode));

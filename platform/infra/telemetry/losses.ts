@@ -1,4 +1,4 @@
-/** Counts and reports spans that their receiver refuses, because OpenTelemetry reports nothing itself. */
+/** Counts and reports the spans that the receiver refuses, because OpenTelemetry itself does not report them. */
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import { describeError } from '../describe-error.ts';
 import type { LostSpans } from '../tracing.ts';
@@ -7,7 +7,7 @@ import type { LostSpans } from '../tracing.ts';
 const tellEveryMs = 60_000;
 
 export interface Losses {
-  /** @returns an exporter that passes spans on and counts failures */
+  /** @returns an exporter that passes spans on to another exporter, and counts the failures */
   counting(exporter: SpanExporter): SpanExporter;
   /** @param tell a function that receives the losses since the last report. It is called when a loss occurs, but at most once a minute */
   report(tell: (countLoss: LostSpans) => void): void;

@@ -1,4 +1,4 @@
-/** Decides which spans are sampled, by the standard variables. A span below an ended span is never sampled. */
+/** Decides which spans are sampled, according to the standard environment variables. A span below an ended span is never sampled. */
 import { SpanKind, trace, TraceFlags, type Context } from '@opentelemetry/api';
 import {
   AlwaysOffSampler,
@@ -28,13 +28,13 @@ const roots: Readonly<Record<Settings['sampler'], (share: number) => Sampler>> =
 
 export interface RequestSampler extends Sampler {
   /**
-   * Whether this sampler keeps only a share of the traces that begin in this service. Such traces are many, so the cost of each span
-   * matters.
+   * Whether this sampler stores only a share of the traces that begin in this service. It is used when there are many traces, so the cost
+   * of each span matters.
    */
   readonly isShare: boolean;
   /**
    * @param parent the parent context of the request
-   * @returns whether the request gets a span; nothing is computed for an unsampled request
+   * @returns whether the request gets a span
    */
   keepsRequest(parent: Context): boolean;
 }

@@ -1,5 +1,7 @@
-/** The variables of tracing, with their standard names. They have their own file, because their reader must not load modules that it will
- * trace. */
+/**
+ * The environment variables of tracing, with their standard names. They have their own file, because the code that reads them must not load
+ * modules that will be traced.
+ */
 import { oneOf, optional, secret, text, url } from '../variables.ts';
 
 export const telemetryVariables = {
@@ -29,7 +31,7 @@ export const telemetryVariables = {
   ),
   sampler: oneOf(
     'OTEL_TRACES_SAMPLER',
-    'The rule that chooses the stored traces. In production use `parentbased_traceidratio` with a share of 0.05.',
+    'The rule by which traces are chosen to be stored. In production use `parentbased_traceidratio` with a share of 0.05.',
     {
       of: ['parentbased_always_on', 'parentbased_traceidratio', 'parentbased_always_off', 'always_on', 'always_off'],
       default: 'parentbased_always_on',

@@ -1,4 +1,4 @@
-/** Starts OpenTelemetry. It runs before the traced modules are loaded, so it imports little. */
+/** Starts OpenTelemetry. This file runs before the traced modules are loaded, so it imports only a few modules. */
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { register, supportsSyncHooks } from 'import-in-the-middle/register-hooks.mjs';
 import { trace } from '@opentelemetry/api';
@@ -24,10 +24,15 @@ import { createTracer } from './tracer.ts';
 /** The time limit for the last spans, in milliseconds. An unreachable receiver must not delay a stop. */
 const lastSpansMs = 3_000;
 
-/** Returns whether no span is active. If no span is active, or if the trace is not sampled, instrumentations must do no work. */
+/**
+ * Returns true if no span is active. No span is active without a trace, and also in a trace that is not sampled; in both cases
+ * instrumentations must do no work.
+ */
 const isOutside = (): boolean => trace.getActiveSpan() === undefined;
 
-/** The packages that are wrapped when they are loaded. All other modules stay unwrapped, including the service's own. */
+/**
+ * The packages that are wrapped for tracing when they are loaded. All other modules stay unwrapped, and so do the modules of the service.
+ */
 const wrapped = ['koa', 'pg', 'pg-pool'];
 
 /**
@@ -51,8 +56,8 @@ export function startTelemetry(env: Environment, name: string): void {
 }
 
 /**
- * Makes packages traceable that are loaded from now on. Without this hook, Koa is silently not traced, because we import it as an ES
- * module.
+ * Makes it possible to trace packages that are loaded from now on. Without this hook, Koa would not be traced, and without any message,
+ * because we import it as an ES module.
  */
 export function hookPackages(): void {
   register({ include: [...wrapped] });
@@ -78,9 +83,9 @@ export function traceWith(
     sampler,
     resource: defaultResource().merge(resource),
     resourceDetectors: [envDetector], // reads only OTEL_RESOURCE_ATTRIBUTES, because the other detectors reveal users and command lines
-    metricReaders: [], // Prometheus has the metrics, and logs are lines of output.
+    metricReaders: [], // OpenTelemetry exports no metrics and no logs, because Prometheus gets the metrics, and logs are lines of output.
     logRecordProcessors: [],
-    textMapPropagator: null, // Receivers, the model, the payment processor and S3 get no trace ids.
+    textMapPropagator: null, // Requests to webhook receivers, the model, the payment processor and S3 contain no trace ids.
     instrumentations: [
       new HttpInstrumentation({
         disableIncomingRequestInstrumentation: true,
@@ -119,7 +124,7 @@ function wrapHttp(): void {
   syncBuiltinESMExports();
 }
 
-/** Parses `api-key=secret,tenant=club`, percent-encoded, the format of the standard variable. */
+/** Parses the format of the standard variable, such as `api-key=secret,tenant=club`, with percent-encoded values. */
 function pairsOf(text: string): Record<string, string> {
   const pairs = text.split(',').map((pair) => {
     const [key = '', ...value] = pair.split('=');

@@ -17,7 +17,8 @@ import type { SpanOptions, Tracer } from '../tracing.ts';
 
 /**
  * The context key for an unsampled trace. The value is its traceparent, or `true` if it has no ids. Such a context has no span, so
- * instrumentations do no work. At a sampling share of one in twenty, their work would be most of the cost.
+ * instrumentations do no work. If one of twenty traces is sampled, the instrumentations' work for unsampled traces would be most of the
+ * cost.
  */
 const unkept = createContextKey('club-learning unkept trace');
 
@@ -36,13 +37,13 @@ export function createTracer(
     const active = context.active();
     const span = trace.getSpan(active);
     if (span === undefined) return active.getValue(unkept);
-    // Work that outlives its span does not belong to the trace.
+    // Work that continues after the end of its span does not belong to the trace.
     return span.isRecording() ? written(span.spanContext()) : undefined;
   };
   return {
     current() {
       const known = here();
-      // This request is not sampled, and has no ids. The work that it causes must not be sampled either.
+      // This request is not sampled and has no ids. The work that the request causes must not be sampled either.
       return known === true
         ? traceparentOf({ traceId: ids.generateTraceId(), spanId: ids.generateSpanId(), isSampled: false })
         : (known as string | undefined);

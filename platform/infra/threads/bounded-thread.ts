@@ -20,13 +20,16 @@ export type BoundReached = 'too_large' | 'took_too_long';
 
 interface Work {
   data: unknown;
-  /** Parts of the data that are transferred instead of copied. */
+  /** The parts of the data that are transferred to the thread and not copied. */
   transfer?: Transferable[];
   /** Ends the thread. */
   signal: AbortSignal;
   /** Receives the messages of the work. */
   onTold?: (message: unknown) => void;
-  /** Answers questions of the work; the answer is transferred. If it rejects, the thread ends and `run` throws its error. */
+  /**
+   * Answers questions of the work. The answer is transferred to the thread. If the promise rejects, the thread ends and `run` throws the
+   * error.
+   */
   answer?: (question: unknown) => Promise<Uint8Array<ArrayBuffer>>;
 }
 
@@ -41,7 +44,7 @@ export interface Threads {
 
 interface Thread {
   worker: Worker;
-  /** Whether its modules are loaded. */
+  /** Whether the modules of the thread are loaded. */
   isReady: boolean;
   /** The number of pieces of work that the thread has done. */
   done: number;
@@ -49,7 +52,7 @@ interface Thread {
   expiry?: NodeJS.Timeout;
 }
 
-/** The loader caches compiled modules for all threads, which halves the CPU time of a thread's start. */
+/** The loader caches compiled modules for all threads. This cache halves the CPU time of a thread's start. */
 const loader = new URL(isBuilt ? '../../start.mjs' : '../../load.mjs', import.meta.url).href;
 
 /** The interval at which the memory of a thread is measured, in milliseconds. */
@@ -57,7 +60,10 @@ const watchMs = 200;
 const clockFactor = 4;
 /** The time limit for loading the modules, in wall-clock milliseconds. Any machine that makes progress needs far less time. */
 const startWithinMs = 20_000;
-/** The time that an idle thread is kept, because starting another one takes 100 ms of CPU. It never keeps the process alive. */
+/**
+ * The time for which an idle thread is kept, because the start of a new thread takes 100 ms of CPU. An idle thread does not keep the
+ * process alive.
+ */
 const keptMs = 60_000;
 
 /**
@@ -66,7 +72,7 @@ const keptMs = 60_000;
  * @param options.uses the number of pieces of work that a thread does before it is replaced
  */
 export function createThreads(module: URL, bounds: ThreadBounds, { uses }: { uses: number }): Threads {
-  /** The idle threads as a stack: the newest idle thread is used first, so surplus threads stay idle and expire. */
+  /** The idle threads, as a stack. The thread that became idle last is used first, so threads that are not needed stay idle and expire. */
   const idle: Thread[] = [];
 
   function keep(thread: Thread): void {
@@ -95,7 +101,7 @@ export function createThreads(module: URL, bounds: ThreadBounds, { uses }: { use
 
   function start(): Thread {
     const worker = new Worker(module, {
-      execArgv: ['--import', loader], // The thread ignores the flags of this process.
+      execArgv: ['--import', loader], // The thread does not get the command-line flags of this process.
       resourceLimits: { maxOldGenerationSizeMb: bounds.maxHeapMb, maxYoungGenerationSizeMb: 48, stackSizeMb: 4 },
     });
     const thread: Thread = { worker, isReady: false, done: 0 };
@@ -153,7 +159,7 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
       let startedAt = 0;
       const endLate = async () => {
         if (!thread.isReady) return reject(new Error(`The thread did not start within ${startWithinMs} ms`));
-        const used = await measure(); // The thread answers in the middle of its work, as soon as it gets CPU time.
+        const used = await measure(); // The thread answers even in the middle of its work, as soon as it gets CPU time.
         if (used >= workMs) return resolve('took_too_long');
         return reject(new Error(`The thread has had ${Math.round(used)} ms of CPU in ${clockMs} ms`));
       };
@@ -187,7 +193,7 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
         if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') resolve('too_large');
         else reject(error);
       });
-      on('exit', () => reject(new Error('The thread ended without a result'))); // This has no effect if the thread has already sent a result.
+      on('exit', () => reject(new Error('The thread ended without a result'))); // No effect if the thread has already sent a result.
       const order = async () => {
         beforeMs = await cpuMs(worker);
         if (isOver) return;

@@ -1,4 +1,7 @@
-/** The thread's side of bounded-thread.ts. A module serves one piece of work after another, each over its own port. */
+/**
+ * The code of bounded-thread.ts that runs inside the thread. A module does one piece of work after another, and uses a separate port for
+ * each.
+ */
 import { parentPort, type MessagePort } from 'node:worker_threads';
 
 /** The message that begins a piece of work. */
@@ -7,7 +10,7 @@ export interface Order {
   port: MessagePort;
 }
 
-/** The messages of the thread over the port of a piece of work. */
+/** The messages that the thread sends over the port of a piece of work. */
 export type Word = { tells: unknown } | { asks: unknown; number: number } | { ends: object };
 
 /** The answer to a question of the thread. */
@@ -28,7 +31,7 @@ export interface Orderer {
 
 /**
  * Serves a module's thread. An error of `work` ends the thread.
- * @param work the work, which uses only its arguments. The module must keep no state of the work
+ * @param work the function that does a piece of work. It uses only its arguments, and the module must store no state of the work
  */
 export function serveThread(work: (data: unknown, orderer: Orderer) => Promise<object>): void {
   const parent = parentPort;

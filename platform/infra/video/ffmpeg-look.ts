@@ -6,13 +6,13 @@ import type { FfmpegBounds, runFfmpeg } from './ffmpeg.ts';
 export interface FfmpegFinding {
   /** The absolute path; absent if there is no such program. */
   readonly file?: string;
-  /** The version that it prints, such as `7.1.5-0+deb13u1`. */
+  /** The version that the program prints, such as `7.1.5-0+deb13u1`. */
   readonly version?: string;
   /** A clause about the flaw of the program, which follows the program's name in a message. Absent if the program works. */
   readonly flaw?: string;
   /** A sentence for each reason why it cannot create renditions at all, and what to do. */
   readonly mistakes: readonly string[];
-  /** A sentence for each program of that name that is skipped. */
+  /** A sentence for each program with the name ffmpeg that is skipped. */
   readonly notes: readonly string[];
   /** A text that changes when the file changes. */
   readonly identity?: string;
@@ -24,7 +24,7 @@ interface Need {
   readonly name: string;
 }
 
-/** The parts of ffmpeg that renditions of a video need (MED-24, MED-31). `rawvideo` is for the test picture. */
+/** The parts of ffmpeg that the renditions of a video need (MED-24, MED-31). Only the test picture needs `rawvideo`. */
 const needs: readonly Need[] = [
   { part: 'encoder', name: 'libx264' },
   { part: 'encoder', name: 'aac' },

@@ -1,4 +1,7 @@
-/** Runs ffmpeg as a child process. It has limits of time, memory and disk, has no network access, and ends with this process. */
+/**
+ * Runs ffmpeg as a child process. The child process has limits of time, memory and disk, has no network access, and ends when this process
+ * ends.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { runBounded, type ProgramBounds } from '../programs/bounded-program.ts';
 import { lookUp } from '../programs/programs.ts';
@@ -9,15 +12,15 @@ export type FfmpegBounds = Pick<ProgramBounds, 'timeMs' | 'memoryMb' | 'fileByte
 /** `failed`: ffmpeg failed or exceeded a bound. `absent`: there is no such executable file. */
 export type FfmpegOutcome = 'done' | 'failed' | 'absent';
 
-/** The name of ffmpeg, which is found on the PATH unless a deployment names another file. */
+/** The default name of ffmpeg, which is searched on the PATH. A deployment can name a different file. */
 export const usualFfmpeg = 'ffmpeg';
 
 /** The part of our environment that ffmpeg inherits. It contains no secret. */
 const ffmpegEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env['PATH'] });
 
 /**
- * To find out whether ffmpeg is installed, the function only looks for its file. An exit code would not help, because it does not
- * distinguish an error of the program from a limit.
+ * Runs ffmpeg. To know whether ffmpeg is installed, the function looks for its file. The exit code cannot show this, because an error and
+ * an exceeded limit can have the same code.
  * @param executable the path of ffmpeg, or its name on the PATH
  * @param args the arguments of ffmpeg; `-progress` is added
  * @param options.onProgress receives the milliseconds of the output so far
@@ -54,10 +57,11 @@ export interface Ffmpeg {
   run(args: readonly string[], options: Parameters<typeof runFfmpeg>[2]): Promise<FfmpegOutcome>;
   /** The result of the last check; undefined before the first check. */
   readonly finding: FfmpegFinding | undefined;
-  /** Whether the last check found an ffmpeg that creates renditions; undefined before the first check. */
+  /** Whether the last check found an ffmpeg that can create renditions; undefined before the first check. */
   readonly isThere: boolean | undefined;
   /**
-   * Checks whether an ffmpeg here can create renditions. A working program is checked again only after its file has changed.
+   * Checks whether an ffmpeg here can create renditions. A program that worked in an earlier check is checked again only if its file has
+   * changed.
    * @param options.anew ignores the result of an earlier check, for example after a failure
    */
   look(options?: { anew: boolean }): Promise<boolean>;
@@ -69,7 +73,7 @@ export function ffmpegAt(executable: string, onFinding: (finding: FfmpegFinding)
   let running: Promise<FfmpegFinding> | undefined;
   const isRight = () => finding && finding.mistakes.length === 0;
   const look: Ffmpeg['look'] = async ({ anew } = { anew: false }) => {
-    // Videos that are processed at the same time share one check.
+    // If several videos are processed at the same time, they share one check.
     running ??= lookAtFfmpeg(executable, {
       run: runFfmpeg,
       env: ffmpegEnvironment(),

@@ -9,10 +9,10 @@ import { raw } from '../sql.ts';
 
 /**
  * The maximum difference between the clocks. It is far below the 5 minutes at which receivers of webhooks refuse a timestamp. It also keeps
- * the order of records safe.
+ * the order of records correct.
  */
 const toleratedMs = 60_000;
-/** The interval at which the process asks Postgres. */
+/** The interval at which the process compares its clock with the clock of Postgres. */
 const askEveryMs = 30_000;
 
 /** The gauge of API and worker. */
@@ -22,7 +22,7 @@ export const clockOffset = new Gauge({
 });
 
 export interface ClockWatch {
-  /** Whether the last answer was within 60 s of this process's clock. True before the first answer. */
+  /** Whether the two clocks differed by at most 60 s at the last comparison. True before the first comparison. */
   isRight(): boolean;
   /** Asks Postgres now. */
   ask(): Promise<void>;

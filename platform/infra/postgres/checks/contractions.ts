@@ -37,8 +37,8 @@ export async function untilMayContract(source: DataSource, withinMs: number): Pr
           sql`INSERT INTO schema_contractions (migration, needs) VALUES (${constructor.name}, ${least}) ON CONFLICT DO NOTHING`,
         );
       if ((await runningBefore(db, needs)).length === 0) return;
-      // An old process started just before the contraction was recorded, and must also end. Until its end it may restart, so this function
-      // deletes the records again.
+      // An old process started just before the contraction was recorded. The migration must wait for the end of this process, too. Until
+      // then, old processes may still start, so this function deletes the records again.
       for (const { constructor } of pending)
         await db.run(sql`DELETE FROM schema_contractions WHERE migration = ${constructor.name}`);
     } else if (performance.now() > deadline) {

@@ -5,7 +5,8 @@ import { limitsOfTime } from '../../../../entities/data-source.ts';
 const names = Object.keys(limitsOfTime) as (keyof typeof limitsOfTime)[];
 
 /**
- * Sets our limits for the role of this address. Postgres lets each role set its own limits. Existing connections keep their old limits.
+ * Sets our time limits for the role in this address. Postgres lets each role change its own limits. Connections that are already open keep
+ * their old limits.
  * @param where `here`: the limits apply in this database. `everywhere`: the limits apply on the whole server, because tests use many
  * databases
  */
@@ -24,7 +25,7 @@ async function statementsFor(client: pg.Client, where: 'here' | 'everywhere'): P
   return names.map((name) => `ALTER ROLE ${of} SET ${name} = '${limitsOfTime[name]}ms'`);
 }
 
-/** @returns the limits that a connection lacks or exceeds, each with the statement to run */
+/** @returns the limits that are missing on a connection or are longer than ours, each with the statement that sets it */
 export async function missingLimits(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: keyof typeof limitsOfTime; setting: string }>(
     'SELECT name, setting FROM pg_settings WHERE name = ANY ($1)',

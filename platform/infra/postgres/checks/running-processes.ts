@@ -1,11 +1,14 @@
-/** Processes of builds write heartbeats in Postgres, so that `migrate` removes nothing that an older version still reads. */
+/**
+ * Every process of a build writes heartbeats into Postgres. So `migrate` can wait before it removes a column that an older version still
+ * reads.
+ */
 import type { Build } from '../../build.ts';
 import { newId } from '../../../core/ids.ts';
 import type { Queries } from '../database.ts';
 import { sql } from '../sql.ts';
 
 const beatEveryMs = 10_000;
-/** If a process sends no heartbeat for this time, it counts as ended. Six of its heartbeats are then missing. */
+/** If a process writes no heartbeat for this time, it counts as ended. Six of its heartbeats are then missing. */
 const goneAfterSeconds = 60;
 
 /** A process with a heartbeat within the last minute. */
@@ -53,7 +56,7 @@ export async function runningBefore(db: Queries, version: string): Promise<Runni
   return running.filter((one) => isBefore(one.version, version));
 }
 
-/** Compares whole numbers between dots; a part after a hyphen does not count. */
+/** Compares two versions by the whole numbers between the dots. The part after a hyphen does not count. */
 export function isBefore(version: string, other: string): boolean {
   const [own, its] = [numbersOf(version), numbersOf(other)];
   const place = own.findIndex((number, index) => number !== (its[index] ?? 0));

@@ -1,4 +1,4 @@
-/** The requirements on Postgres, and on a pooler in front of it, that a process checks at its start. */
+/** Checks the requirements for Postgres, and for a pooler in front of Postgres, when a process starts. */
 import type pg from 'pg';
 import { directUrlOf, limitsOfTime, migrations, type DatabaseSettings } from '../../../../entities/data-source.ts';
 import { commandLine } from '../../../core/modules.ts';
@@ -10,15 +10,18 @@ import { contractionMistake } from './contractions.ts';
 import { proveListening } from '../notifications.ts';
 import { missingLimits, withClient } from './role-limits.ts';
 
-/** The time that the NOTIFY of the check may take to arrive. */
+/** The time limit for the arrival of the check's NOTIFY. */
 const hearWithinMs = 3_000;
 /**
- * The number of times that the check of poolers is made. One time is not enough, because other clients of the pooler may hide the fault
- * that time.
+ * The number of times that the check of the pooler runs. One run is not enough, because other clients of the pooler may hide the fault
+ * during this run.
  */
 const tries = 3;
 
-/** SQLSTATEs of Postgres. The first says that a prepared statement already exists. The second says that it does not exist. */
+/**
+ * Error codes (SQLSTATE) of Postgres. The first code says that a prepared statement already exists. The second code says that it does not
+ * exist.
+ */
 const preparedTwice = ['42P05', '26000'];
 const noSuchTable = '42P01';
 const noRight = '42501';

@@ -8,14 +8,17 @@ import { isKnownHere } from '../../../core/time/time-zones.ts';
 import type { DatabaseSettings } from '../../../../entities/data-source.ts';
 
 const dayMs = 86_400_000;
-/** The number of days for which zones are compared. It includes the longest waits of automations and the end of the next year. */
+/**
+ * The number of days for which zones are compared. The period includes the end of the longest wait of an automation, and the end of the
+ * next year.
+ */
 const comparedDays = 730;
 /** The maximum number of zones to compare, more than the IANA database has. */
 const mostZones = 1_000;
 /** The maximum number of zones that a message names. The message only counts the other zones. */
 const namedZones = 20;
 
-/** An instant for the comparison, with Node's UTC offset in seconds. */
+/** An instant of the comparison, with the zone's UTC offset by Node, in seconds. */
 interface Sample {
   zone: string;
   at: Date;
@@ -102,7 +105,7 @@ export function mistakesIn({ unknownHere }: ZoneReport): string[] {
   ];
 }
 
-/** @returns a sentence for each difference that an operator should know, and that changes no result */
+/** @returns a sentence for each difference that changes no result, but that an operator should know */
 export function remarksOn({ unknownThere, differing }: ZoneReport): string[] {
   const remarks = differing
     .slice(0, namedZones)

@@ -8,7 +8,7 @@ import type { Id } from '../../../core/ids.ts';
 export interface Tallied {
   list: TalliedList;
   clubId: Id;
-  /** Limits the count to one subject. The subject is a delivery if the list has enrollments, and a course if the list has certificates. */
+  /** Limits the count to one subject. The subject is a delivery in a list of enrollments, and a course in a list of certificates. */
   subjectId?: Id | undefined;
   /**
    * Limits the count to records with the mark (true) or without the mark (false). Students can be marked as verified. Enrollments and
@@ -37,7 +37,7 @@ type Counted = Required<Pick<Tallied, 'list' | 'subjectId' | 'marked'>>;
 
 /**
  * Reads many tallies of a club in one statement.
- * @returns looks up a count; 0 for a subject without a tally
+ * @returns a function that returns the count of a subject; 0 for a subject without a tally
  */
 export async function countEach(
   db: Queries,

@@ -10,13 +10,13 @@ import { raw, sql, type Sql } from '../sql.ts';
 const ascii = /^[\u0000-\u007F]*$/;
 
 /**
- * The condition that a name contains a text, as typed or in its usual spelling.
+ * Returns the SQL condition that a name contains a text, either as it was typed or in its usual spelling.
  * @param column the column with its alias, such as `student.name`; `student.name_folded` must exist too
  * @param typed the searched text, normalized like names before they are written
  */
 export function nameMatches(column: string, typed: string): Sql {
   const asTyped = sql`${raw(column)} ILIKE ${likePattern(typed)} OR ${raw(column)}_folded LIKE searched_pattern(${typed})`;
-  // A name that equals its usual spelling has no folded value.
+  // If a name is already in its usual spelling, its folded value is null.
   return ascii.test(typed) ? sql`(${asTyped})` : sql`(${asTyped} OR ${raw(column)} ILIKE searched_pattern(${typed}))`;
 }
 

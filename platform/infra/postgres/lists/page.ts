@@ -1,4 +1,4 @@
-/** The only way to list: a page of rows, and the total number of rows. */
+/** Reads lists. All lists are read in this way: one page of rows, and the total number of rows. */
 import type { Queries } from '../database.ts';
 import { sql, Sql, type Columns } from '../sql.ts';
 import type { ListPosition } from './cursor.ts';
@@ -69,7 +69,7 @@ export interface PagedList<Row> {
   columns: Columns<Row>;
   /** FROM and WHERE. A cursor adds its condition by AND. */
   from: Sql;
-  /** The order. It must be total: two different rows never have the same position. A list that is ordered by SQL instead of keys has no cursors. */
+  /** The order of the rows. It must be total, so that no two rows have the same place. A list that is ordered by SQL has no cursors. */
   orderBy: OrderKeys | Sql;
   /** FROM and WHERE of the count, if the page joins tables that do not change the number of rows. */
   counted?: Sql;

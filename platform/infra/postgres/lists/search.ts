@@ -7,14 +7,14 @@ import { listPage, windowOf, type Page, type PagedList, type PageRequest } from 
 export interface SearchRules {
   /** A search finds at most this number of records, and prefers the newest. Its total counts only the found records. */
   readonly max: number;
-  /** A search first reads this number of the newest records. */
+  /** The number of the newest records that a search reads first. */
   readonly probe: number;
   /**
    * If at least this number of the newest records match, the text is common. It is then faster to read more of the newest records than to
    * use the index.
    */
   readonly common: number;
-  /** The number of records that are read for a common text. */
+  /** The number of records that a search reads if the text is common. */
   readonly walk: number;
   /** The number of records that are read for a text without a trigram. */
   readonly walkWithoutIndex: number;
@@ -70,11 +70,14 @@ export async function search(
 
 const newestFirst = ({ alias, orderedBy }: SearchedList) => raw(`${alias}.${orderedBy} DESC, ${alias}.id DESC`);
 
-/** The newest records of the list, as a subquery. It has the list's alias, so that the list's conditions can be used on it. */
+/**
+ * The newest records of the list, as a subquery. The subquery has the list's alias, so that the list's conditions also work on the
+ * subquery.
+ */
 const newest = (list: SearchedList, length: number) =>
   sql`(SELECT * FROM ${raw(list.from)} WHERE ${list.conditions} ORDER BY ${newestFirst(list)} LIMIT ${length}) AS ${raw(list.alias)}`;
 
-/** @returns the matches among the newest records, and whether the search is complete */
+/** @returns the matches among the newest records, and whether these are all matches that the search must find */
 async function probe(db: Queries, list: SearchedList, rules: SearchRules): Promise<{ ids: Id[]; complete: boolean }> {
   const id = raw(`${list.alias}.id`);
   const probed = await db.one<{ readCount: number; ids: Id[] }>(
@@ -96,7 +99,7 @@ async function walk(db: Queries, list: SearchedList, length: number, max: number
 }
 
 /**
- * An outer query sorts the matches. Without it, Postgres may expect an early match, and choose a plan that reads the whole list in the
+ * An outer query sorts the matches. Without the outer query, Postgres may expect to find a match early, and then read the whole list in the
  * requested order.
  */
 async function findByIndex(db: Queries, list: SearchedList, max: number): Promise<Id[]> {

@@ -7,8 +7,8 @@ import { Client, isGrpcDeadlineError, type Connection, type WorkflowHandle } fro
 
 /**
  * The numbers of started runs: first `before` runs with the first key, then `after` runs with the second key. Each partition of a queue
- * first dispatches about ten tasks that it has already read. So 40 runs with the first key would be too few. With 300 runs, the tasks of
- * the second key came at positions 13 to 56 with fairness, and at positions 261 to 295 without.
+ * first dispatches about ten tasks that it has already read. So 40 runs with the first key would be too few. In a measurement of 300 runs
+ * with fairness, the tasks of the second key came at positions 13 to 56. Without fairness they came at positions 261 to 295.
  */
 const runs = { before: 300, after: 4 } as const;
 /** The number of runs that are started at the same time. It is small because a shared server limits the starts. */

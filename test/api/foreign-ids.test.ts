@@ -166,12 +166,13 @@ describe('ids of another club', () => {
 
           const answer = await send(foreign.records[record]);
           expect(withoutTimes(visible(answer))).to.equal(withoutTimes(visible(await send(newId()))));
+          const isOfAuditLog = operation.path.includes('/audit-log'); // the furnished club has no entries
           const isFilter = operation.method === 'get' && operation.operationId !== 'previewCampaign';
           expect(answer.status >= 400, answer.text).to.equal(!isFilter);
           expect(await rowsOfClubs(own.id, foreign.id)).to.deep.equal(before);
 
           const known = await expectOwn(own, operation, ...requestFor(own.records[record]));
-          expect(known, 'for the own record').not.to.contain(answer.text);
+          if (!isOfAuditLog) expect(known, 'for the own record').not.to.contain(answer.text);
         });
       }
     }
@@ -207,8 +208,11 @@ describe('ids of another club', () => {
   });
 
   describe('a request that names no record', () => {
+    /** The audit log grows with reads, so its answers differ. */
+    const ofAuditLog: readonly string[] = ['listAuditLog', 'exportAuditLog'];
     const readings = clubOperations.filter(
-      ({ method, pathParameters }) => method === 'get' && pathParameters.length === 1,
+      ({ method, pathParameters, operationId }) =>
+        method === 'get' && pathParameters.length === 1 && !ofAuditLog.includes(operationId),
     );
     const read = (operation: ContractOperation) =>
       look(operation, pathOf(operation, { clubId: reader.id }), carriedBy(operation, operation.auth[0], reader));

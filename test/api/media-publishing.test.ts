@@ -170,8 +170,8 @@ describe('publishing of files (MED-25)', () => {
         expectError(await unpublish(id), 'media_not_ready');
       });
       expectError(await publish(archived), 'media_archived');
-      expect((await unpublish(archived)).status).to.equal(202);
       expect(await rowCounts()).to.deep.equal(before);
+      expect((await unpublish(archived)).status).to.equal(202);
       const id = await published(await file());
       await call('PATCH', `/media/${id}`, { archived: true });
       expect((await unpublish(id)).status).to.equal(202);

@@ -21,6 +21,8 @@ import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 /** The bytea columns that contain no sealed (encrypted) values, with a description of their content. */
 const notSealed: Readonly<Record<string, string>> = {
   'administrator_sessions.token_hash': 'hash',
+  'api_keys.previous_secret_hash': 'hash',
+  'api_keys.secret_hash': 'hash',
   'code_failure_counts.address_key': 'hash of an address',
   'idempotency_keys.fingerprint': 'hash',
   'idempotency_keys.key_hash': 'hash',

@@ -18,6 +18,11 @@ const forProgrammers: ReadonlySet<string> = new Set<ErrorCode>([
   'role_not_permitted',
   'message_exists',
   'post_exists',
+  'scope_not_granted',
+  'invalid_cursor',
+  'idempotency_key_reused',
+  'request_in_progress',
+  'result_removed',
 ]);
 /** The error mapper chooses the texts of these codes, so the layers that throw the codes need no texts. */
 const byCode: ReadonlySet<string> = new Set<ErrorCode>(['unauthenticated', 'not_found', 'busy']);

@@ -127,7 +127,7 @@ const rules: Readonly<Record<string, Rule>> = {
       [
         answer.bytes.length > 0,
         'content-type',
-        /^(application\/json; charset=utf-8|text\/html; charset=utf-8|application\/pdf|image\/gif|text\/event-stream)$/,
+        /^(application\/json; charset=utf-8|text\/(?:html|csv); charset=utf-8|application\/pdf|image\/gif|text\/event-stream)$/,
       ],
     ];
     const missing = expectedHeaders.find(([applies, name, form]) => applies && !form.test(headers.get(name) ?? ''));
@@ -198,7 +198,7 @@ const otherThan = (club: ClubName): ClubName => (club === 'own' ? 'other' : 'own
  */
 function lookedUp(body: Json | undefined): Json | undefined {
   if (!isRecord(body)) return body;
-  const { content: _content, audience: _audience, draft: _draft, student_ids: _students, ...rest } = body;
+  const { content: _content, audience: _audience, draft: _draft, student_ids: _ids, students: _students, ...rest } = body;
   return rest;
 }
 

@@ -3,8 +3,9 @@ import type { EntityMetadata } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** Tables with counts of other tables' rows. A background job updates the counts. */
+/** Tables with counts of other tables' rows, which a background job updates, and the audit log, which also records reads (AUD-2). */
 const counts: readonly string[] = [
+  'audit_entries',
   'list_tallies',
   'list_tally_changes',
   'club_student_counts',

@@ -74,6 +74,7 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
 const byName: Readonly<Record<string, RecordName>> = {
   student_id: 'student',
   administrator_id: 'member',
+  actor_id: 'member',
   course_id: 'course',
   course_ids: 'course',
   'modules.id': 'module',

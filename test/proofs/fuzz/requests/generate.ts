@@ -222,7 +222,9 @@ function queryFor(draw: Draw, operation: ContractOperation, suggest: Suggest): P
   const query = operation.parameters
     .filter(({ in: location, required, name }) => location === 'query' && (required || draw.chance(shareOf(name))))
     .map(({ name, schema }) => [name, textOfScalar(valueOf(draw, schema, suggest, [name]))] as const);
-  return query.length === 0 ? {} : { query };
+  const hasCursor = query.some(([name]) => name === 'cursor');
+  const possible = query.filter(([name]) => !(hasCursor && name === 'page')); // a request has either a cursor or a page
+  return possible.length === 0 ? {} : { query: possible };
 }
 
 function textOfScalar(value: Json): string {

@@ -35,6 +35,12 @@ export function dispatch(
       ...accepted(validators.params(params)),
       ...(params['clubId'] && { clubId: params['clubId'].toLowerCase() }),
     };
+    const checkedQuery = positioned(deps.vault, operation, {
+      params: checkedParams,
+      query: accepted(validators.query(query)),
+      namesPage: query['page'] !== undefined,
+      caller: context.state.caller,
+    });
     let repetition: Repetition | undefined;
     const checkedBody = operation.readsBodyLate ? undefined : accepted(validators.body(body));
     const audit = auditOf(operation, {
@@ -52,12 +58,7 @@ export function dispatch(
     const answerHeaders: Record<string, string> = {};
     const request = {
       params: checkedParams,
-      query: positioned(deps.vault, operation, {
-        params: checkedParams,
-        query: accepted(validators.query(query)),
-        namesPage: query['page'] !== undefined,
-        caller: context.state.caller,
-      }),
+      query: checkedQuery,
       body: checkedBody,
       receiveBody: async () => {
         const raw = await context.state.readBody?.();

@@ -2,7 +2,7 @@
 import cors from '@koa/cors';
 import Koa from 'koa';
 import { compileValidators, contractOperations, type ContractOperation } from '../contract/contract.ts';
-import { createKeyFinder } from '../domain/idempotency/repetitions.ts';
+import { createAnswerFinder } from '../domain/idempotency/repetitions.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { nameRequest } from '../platform/infra/tracing.ts';
 import { readJsonBody } from './middleware/body.ts';
@@ -36,7 +36,7 @@ import { referenceRoutes } from './reference-routes.ts';
 export function createApp(deps: ApiDeps): Koa<RequestState> {
   const contract = contractOperations();
   const router = createOperationRouter();
-  const findKey = createKeyFinder(deps.deps);
+  const findAnswer = createAnswerFinder(deps.deps);
   const unmatched = answerUnmatched(contract) as never;
   for (const { koaPath, methods } of methodsOfOthers(contract))
     router.register(koaPath, methods, [chargeRateLimit(deps) as never, unmatched]);
@@ -59,7 +59,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
         : []),
       ...(operation.koaPath.startsWith('/v1/auth/') ? [countAsClubOfBody] : []),
       ...steadyAnswer(deps, operation.operationId),
-      dispatch(deps, binding, handlerOf(operation), findKey),
+      dispatch(deps, binding, handlerOf(operation), findAnswer),
     ];
     router.register(operation.koaPath, [operation.method], chain as never);
   }

@@ -1,6 +1,6 @@
 /** The last step: checks the request against the contract, calls the handler, and answers with its result. */
 import { Binary, EventStream, keyHeader, Redirect, type Checked } from '../../contract/contract.ts';
-import type { KeyFinder } from '../../domain/idempotency/repetitions.ts';
+import type { AnswerFinder } from '../../domain/idempotency/repetitions.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { noticeBounds, readJson } from '../../platform/core/json.ts';
 import { newId } from '../../platform/core/ids.ts';
@@ -24,9 +24,9 @@ export function dispatch(
   { deps, limiter, streams, settings, onSecondTransaction }: ApiDeps,
   { operation, validators }: BoundOperation,
   handler: AnyOperation,
-  findKey: KeyFinder,
+  findAnswer: AnswerFinder,
 ): Middleware {
-  const describeRepetition = repetitionsOf({ deps }, findKey, operation);
+  const describeRepetition = repetitionsOf({ deps }, findAnswer, operation);
   return async (context) => {
     const { params, query } = context as Context & { params: Record<string, string> };
     const { body } = context.request as Context['request'] & { body: unknown };

@@ -6,7 +6,7 @@ import {
   keepAnswer,
   RequestRepeated,
   type KeptAnswer,
-  type KeyFinder,
+  type AnswerFinder,
   type KeyedRequest,
 } from '../../domain/idempotency/repetitions.ts';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -68,12 +68,12 @@ export interface RequestWithKey {
 }
 
 /**
- * @param findKey the key finder of the process
+ * @param findAnswer the finder of kept answers of the process
  * @returns a function that describes a request of the operation with a key; undefined if the answers of the operation are not kept
  */
 export function repetitionsOf(
   { deps }: Pick<ApiDeps, 'deps'>,
-  findKey: KeyFinder,
+  findAnswer: AnswerFinder,
   operation: ContractOperation,
 ): ((request: RequestWithKey) => Repetition) | undefined {
   if (operation.idempotency !== 'kept') return undefined;
@@ -90,7 +90,7 @@ export function repetitionsOf(
     let erasures = 0;
     let claimed: Id | undefined;
     const find = async () => {
-      const state = await findKey(request, now);
+      const state = await findAnswer(request, now);
       erasures = state.erasures;
       return state.answer;
     };

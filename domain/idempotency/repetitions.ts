@@ -59,7 +59,7 @@ export const studentCaller = (studentId: Id): string => `student:${studentId}`;
  * Finds the answer of an earlier request with the key.
  * @throws DomainError idempotency_key_reused (another request had the key), result_removed (the answer is not kept any more)
  */
-export type KeyFinder = (request: KeyedRequest, now: Date) => Promise<KeyState>;
+export type AnswerFinder = (request: KeyedRequest, now: Date) => Promise<KeyState>;
 
 interface LookUp extends Pick<KeyedRequest, 'caller' | 'keyHash' | 'clubId'> {
   now: Date;
@@ -87,8 +87,8 @@ const selectKeys = prepared<KeyRow, { callers: string[]; keyHashes: Buffer[]; ti
 /** The maximum number of look-ups of a process at the same time, and of keys in one look-up. */
 const lookUpBounds = { atOnce: 4, most: 100 } as const;
 
-/** @returns the key finder of a process. It looks up the keys of concurrent requests together, because each request looks up its key first */
-export function createKeyFinder({ db, vault }: { db: Database; vault: Vault }): KeyFinder {
+/** @returns the finder of kept answers of a process. It looks up the keys of concurrent requests together, because each request looks up its key first */
+export function createAnswerFinder({ db, vault }: { db: Database; vault: Vault }): AnswerFinder {
   const lookUp = gathered(
     (lookUps: readonly LookUp[]) =>
       forAllClubs(async () => {

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { fingerprintOf, repetitionsOf } from '../../api/middleware/repetitions.ts';
 import { Draw } from '../proofs/fuzz/requests/draw.ts';
 import { valueOf } from '../proofs/fuzz/requests/values.ts';
-import { createKeyFinder, removeExpiredAnswers } from '../../domain/idempotency/repetitions.ts';
+import { createAnswerFinder, removeExpiredAnswers } from '../../domain/idempotency/repetitions.ts';
 import { repetitionRules } from '../../domain/idempotency/repetitions.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -212,7 +212,7 @@ describe('a request with an Idempotency-Key', () => {
       const deps = await testDeps();
       const describeRepetition = repetitionsOf(
         { deps: deps as never },
-        createKeyFinder(deps),
+        createAnswerFinder(deps),
         operationOf('createTag'),
       );
       const repetition = describeRepetition?.({

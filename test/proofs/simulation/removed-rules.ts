@@ -51,7 +51,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     rule: 'ENG-1: the flag is cleared before the step',
     file: 'workflows/step-workflow.ts',
     changes: [
-      ['signaled = false; // before the step', '// before the step'],
+      ['signaled = false; // set before the step', '// set before the step'],
       ['const next = await step(Date.now());', 'const next = await step(Date.now()); signaled = false;'],
     ],
     engine: 'webhooks',

@@ -5,7 +5,7 @@ import { buildAccessDelivery } from '../toolkit/builders/access.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { expectError } from '../toolkit/drive/api.ts';
 import { callsOf, type ClubCalls } from '../toolkit/drive/club-calls.ts';
-import { rowCounts } from '../toolkit/stack/database.ts';
+import { rowCounts, withAuditEntries } from '../toolkit/stack/database.ts';
 
 describe('products of sales platforms', () => {
   let club: TestClub;
@@ -117,7 +117,7 @@ describe('products of sales platforms', () => {
     const before = await rowCounts();
     const { id } = (await create({ delivery_ids: [deliveryId] })).body.data;
     expect((await send('DELETE', `/products/${id}`)).status).to.equal(204);
-    expect(await rowCounts()).to.deep.equal(before);
+    expect(await rowCounts()).to.deep.equal(withAuditEntries(before, 2));
     expectError(await send('GET', `/products/${id}`), 'not_found');
   });
 

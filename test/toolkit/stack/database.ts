@@ -76,6 +76,12 @@ export async function rowCounts(): Promise<Record<string, number>> {
   return counts ?? {};
 }
 
+/** @returns the counts after a number of accepted writes of administrators, which add entries to the audit log (AUD-1) */
+export const withAuditEntries = (counts: Readonly<Record<string, number>>, added: number): Record<string, number> => ({
+  ...counts,
+  audit_entries: (counts['audit_entries'] ?? 0) + added,
+});
+
 /**
  * Searches for a text in all columns of all tables, even in bytes, and in any letter case. @returns the columns that contain the text, as
  * `table.column`. For a partition, the name is the name of the main table

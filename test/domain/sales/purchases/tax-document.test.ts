@@ -38,7 +38,7 @@ describe('tax document of a buyer', () => {
         );
         for (const fact of facts) await fanOut(db, fact, new Date());
         const events = await db.source.query<{ body: string }[]>(
-          `SELECT body FROM webhook_bodies JOIN webhook_events event ON event.id = event_id WHERE club_id = $1`,
+          `SELECT body FROM webhook_bodies JOIN webhook_events event ON event.id = event_id WHERE event.club_id = $1`,
           [shop.club.id],
         );
         expect(events).to.have.length(5); // the facts are created, paid, granted, refunded and revoked

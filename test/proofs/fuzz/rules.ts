@@ -198,7 +198,14 @@ const otherThan = (club: ClubName): ClubName => (club === 'own' ? 'other' : 'own
  */
 function lookedUp(body: Json | undefined): Json | undefined {
   if (!isRecord(body)) return body;
-  const { content: _content, audience: _audience, draft: _draft, student_ids: _ids, students: _students, ...rest } = body;
+  const {
+    content: _content,
+    audience: _audience,
+    draft: _draft,
+    student_ids: _ids,
+    students: _students,
+    ...rest
+  } = body;
   return rest;
 }
 

@@ -106,7 +106,11 @@ async function ocrOf(ocr: OcrDeps, scanned: Scanned, work: Work): Promise<Outcom
 
 const input = 'input.pdf';
 
-async function isRight({ program, onFlaw }: OcrDeps, languages: string, options?: { anew: boolean }): Promise<boolean> {
+async function isRight(
+  { program, onFlaw }: OcrDeps,
+  languages: string,
+  options?: { force: boolean },
+): Promise<boolean> {
   const flaw = await program.flawFor(languages, options);
   if (flaw !== undefined) onFlaw(flaw);
   return flaw === undefined;
@@ -140,7 +144,7 @@ async function runs(ocr: OcrDeps, scanned: Scanned, work: Work, place: Place): P
       failed.push(...pages);
       // An update may have removed or broken the OCR program. So the code checks the program after a failure. If the program does not work,
       // the file did not cause the failure.
-      isUnavailable = !(await isRight(ocr, languages, { anew: true }));
+      isUnavailable = !(await isRight(ocr, languages, { force: true }));
     }
     readTo += pages.length;
   }

@@ -74,7 +74,7 @@ export async function makeVideo(
       // Another process may have filled the disk. In this case the file did not cause the failure.
       if (renditions.length < 2 && (await freeBytes(workDirectory)) < videoRules.reserveBytes) return 'disk';
       // A software update may have removed or broken ffmpeg. In this case, too, the file did not cause the failure.
-      return renditions.length < 2 && !(await ffmpeg.look({ anew: true })) ? 'ffmpeg' : renditions;
+      return renditions.length < 2 && !(await ffmpeg.look({ force: true })) ? 'ffmpeg' : renditions;
     });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return 'disk';

@@ -117,7 +117,7 @@ async function fromCopy(
   });
   if (conversion === 'absent') return { waitsFor: 'program' };
   if (conversion === 'failed' || (await stat(sound).catch(() => undefined)) === undefined)
-    return (await ffmpeg.look({ anew: true })) ? { error: 'no_sound' } : { waitsFor: 'program' };
+    return (await ffmpeg.look({ force: true })) ? { error: 'no_sound' } : { waitsFor: 'program' };
   tell('the command works');
   const outputPath = path.join(directory, 'subtitles');
   const timeMs = commandTime(file.durationMs);

@@ -29,10 +29,10 @@ export interface OcrProgram {
   /**
    * Makes the program read a test page within its limits. Skips this test if the same program file has already passed the test with these
    * languages, and has not changed since then.
-   * @param options.anew if true, never skips the test, for example after a failure
+   * @param options.force if true, never skips the test, for example after a failure
    * @returns a text that says what is wrong, and what to do; undefined if nothing is wrong
    */
-  flawFor(languages: string, options?: { anew: boolean }): Promise<string | undefined>;
+  flawFor(languages: string, options?: { force: boolean }): Promise<string | undefined>;
 }
 
 /**
@@ -80,11 +80,11 @@ export function ocrProgramAt(command: readonly string[], workDirectory: string):
   return {
     takesPages: template.some((word) => word.includes('{pages}')),
     run,
-    async flawFor(languages, { anew } = { anew: false }) {
+    async flawFor(languages, { force } = { force: false }) {
       const file = await findProgram(command);
       if (file === undefined) return `There is no program ${executable}: install it, or name another in OCR_COMMAND.`;
       const identity = await identityOf(file);
-      if (!anew && right.get(languages) === identity) return undefined;
+      if (!force && right.get(languages) === identity) return undefined;
       const flaw = await trialFlaw(languages);
       if (flaw === undefined) right.set(languages, identity);
       else right.delete(languages);

@@ -62,9 +62,9 @@ export interface Ffmpeg {
   /**
    * Checks whether an ffmpeg here can create renditions. A program that worked in an earlier check is checked again only if its file has
    * changed.
-   * @param options.anew ignores the result of an earlier check, for example after a failure
+   * @param options.force ignores the result of an earlier check, for example after a failure
    */
-  look(options?: { anew: boolean }): Promise<boolean>;
+  look(options?: { force: boolean }): Promise<boolean>;
 }
 
 /** @param onFinding receives each result that differs from the previous result */
@@ -72,12 +72,12 @@ export function ffmpegAt(executable: string, onFinding: (finding: FfmpegFinding)
   let finding: FfmpegFinding | undefined;
   let running: Promise<FfmpegFinding> | undefined;
   const isRight = () => finding && finding.mistakes.length === 0;
-  const look: Ffmpeg['look'] = async ({ anew } = { anew: false }) => {
+  const look: Ffmpeg['look'] = async ({ force } = { force: false }) => {
     // If several videos are processed at the same time, they share one check.
     running ??= lookAtFfmpeg(executable, {
       run: runFfmpeg,
       env: ffmpegEnvironment(),
-      before: anew ? undefined : finding,
+      before: force ? undefined : finding,
     }).finally(() => (running = undefined));
     const found = await running;
     if (!isDeepStrictEqual(found, finding)) onFinding(found);

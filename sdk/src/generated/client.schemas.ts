@@ -8183,7 +8183,7 @@ export type CommunitySpace = {
      */
     description?: string;
     /**
-     * Address of its picture, signed for some minutes; absent where there is none.
+     * Address of its picture, signed for some minutes; absent without a picture.
      */
     cover_url?: string;
 };

@@ -120,7 +120,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     await wrapped(`[ -e ${callLog} ] && exit 1`);
     expect(await ffmpeg.look()).to.equal(true);
     await writeFile(callLog, ''); // only ffmpeg stops working, not its file, as after an update of its libraries
-    expect([await ffmpeg.look(), await ffmpeg.look({ anew: true })]).to.deep.equal([true, false]);
+    expect([await ffmpeg.look(), await ffmpeg.look({ force: true })]).to.deep.equal([true, false]);
     expect(reports).to.deep.equal([
       [],
       [`${file} ends with exit code 1: it prints nothing: ${ending}`],

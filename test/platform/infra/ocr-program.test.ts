@@ -79,7 +79,7 @@ describe('platform/infra/ocr-program', function () {
     const looked = await program(noting);
     for (const languages of ['eng', 'eng', 'por', 'ara', 'ara']) await looked.flawFor(languages);
     expect(await trials()).to.deep.equal(['eng', 'por', 'ara', 'ara']);
-    await looked.flawFor('eng', { anew: true });
+    await looked.flawFor('eng', { force: true });
     await writeFile(file, `#!/bin/sh\n${noting} # changed\n`, { mode: 0o755 });
     await looked.flawFor('por');
     expect((await trials()).slice(4)).to.deep.equal(['eng', 'por']);

@@ -46,7 +46,7 @@ describe('the response head that reaches the HTTP parser', () => {
     );
   });
 
-  it('is filtered anew for each response on a connection', () => {
+  it('is filtered separately for each response on a connection', () => {
     const head = new ResponseHead(rules);
     for (let count = 0; count < 5; count++)
       expect(parsed('HTTP/1.1 100 X\r\n\r\nHTTP/1.1 204 X\r\n\r\n', [], head)).to.equal('HTTP/1.1 204 X\r\n\r\n');

@@ -382,6 +382,7 @@ const table: Record<OperationId, Row> = {
   getClassroomAgent: { sessions: student, answer: 'not_found' },
   listConversations: { sessions: student, answer: 'not_found' },
   getConversation: { sessions: student, answer: 'not_found' },
+  getConversationOfAgent: { sessions: student, answer: 'not_found' },
   renameConversation: { sessions: student, answer: 'not_found' },
   removeConversation: { sessions: student, answer: 'not_found' },
   reattachAnswer: { sessions: student, answer: 'not_found' },

@@ -4,11 +4,13 @@ import { lookAtMailDomain } from '../../domain/mail/domains/checking.ts';
 import type { MailDomainSettings } from '../../domain/mail/domains/domains.ts';
 import { fromOf } from '../../domain/mail/domains/from.ts';
 import { MailDomain } from '../../entities/mail/mail-domain.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import { textResolver } from '../../platform/infra/dns-text.ts';
 import { createSmtpHandOver, type HandedMessage } from '../../platform/infra/smtp/smtp-hand-over.ts';
 import { readConfig } from '../../config.ts';
 import { buildClub, buildMember, type TestClub } from '../toolkit/builders/clubs.ts';
 import { callAt, expectError, type Answer } from '../toolkit/drive/api.ts';
+import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';
 import { startNameServer, type NameServer } from '../toolkit/fakes/name-server.ts';
 import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
 import { rowCounts, testDeps } from '../toolkit/stack/database.ts';
@@ -114,6 +116,21 @@ describe('the mail domain of a club (CAMP-40)', () => {
     expect(other.records[0]?.value).not.to.equal(proven.records[0]?.value);
     const { db } = await testDeps();
     expect(await db.manager.countBy(MailDomain, { clubId: club.id })).to.equal(1);
+  });
+
+  it('gets a new key if the club sets it again while a removal commits', async () => {
+    const before = await set();
+    let answering: Promise<Shown> | undefined;
+    await withOpenTransaction(
+      (tx) => tx.run(sql`DELETE FROM mail_domains WHERE club_id = ${club.id}`),
+      async () => {
+        answering = set();
+        await untilWaitingForLocks(1);
+      },
+    );
+    const after = await answering;
+    expect(after?.['domain']).to.equal('knots.example');
+    expect(after?.records).to.not.deep.equal(before.records);
   });
 
   it('is replaced by the platform’s domain after its removal, which also ends its workflow run', async () => {

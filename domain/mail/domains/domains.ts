@@ -88,13 +88,20 @@ export async function setMailDomain(
 ): Promise<Record> {
   const domain = domainName(input, mailDomains.platformAddress.split('@')[1]?.toLowerCase() ?? '');
   const isSet = await db.manager.existsBy(MailDomain, { clubId, domain });
-  const keys = isSet ? undefined : await (mailDomains.makeKeys ?? makeDomainKeys)();
+  const makeKeys = mailDomains.makeKeys ?? makeDomainKeys;
+  const newKeys = isSet ? undefined : await makeKeys();
   return db.transaction(async (tx) => {
     await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
-    const current = await tx.manager.findOneBy(MailDomain, { clubId });
-    if (keys !== undefined && current?.domain !== domain) {
+    const current = await tx.manager.findOne(MailDomain, {
+      select: { id: true, domain: true },
+      where: { clubId },
+      lock: { mode: 'for_no_key_update' },
+    });
+    if (current?.domain === domain) await tx.manager.update(MailDomain, { id: current.id }, { localPart });
+    else {
       await removeFrom(tx, clubId, now);
       const id = newId();
+      const keys = newKeys ?? (await makeKeys()); // the domain was removed after the first read
       await tx.manager.insert(MailDomain, {
         id,
         clubId,
@@ -107,7 +114,7 @@ export async function setMailDomain(
         looksAt: now,
       });
       await wake(tx, 'mailDomain', [{ id, clubId }], now);
-    } else await tx.manager.update(MailDomain, { clubId, domain }, { localPart });
+    }
     return readMailDomain({ db: tx, mailDomains }, clubId);
   });
 }

@@ -9,16 +9,15 @@ export interface TableUse {
   access: 'reads' | 'writes';
 }
 
-/** A table of entities/, with its entity and the context that owns the rows. */
 export interface Table {
   owner: string;
   entity: string;
 }
 
-/** Folders of entities/ that belong to no context: the engine and the infrastructure, which all contexts use. */
+/** The engine and the infrastructure, which belong to no context. */
 export const platformFolders: readonly string[] = ['facts', 'keys', 'limits'];
 
-/** @returns the tables that the entities declare, by name */
+/** The tables that the entities declare, by name. */
 export function declaredTables(): ReadonlyMap<string, Table> {
   const tables = globSync('entities/*/*.ts', { cwd: projectDirectory }).flatMap((file) => {
     const owner = file.split('/')[1] ?? '';
@@ -39,7 +38,7 @@ export function usesInDomain(tables: ReadonlyMap<string, Table>): TableUse[] {
 
 const read = (file: string) => readFileSync(path.join(projectDirectory, file), 'utf8');
 
-/** @returns the uses in one file; a table may occur more than once */
+/** A table may occur more than once. */
 export function usesIn(source: string, tables: ReadonlyMap<string, Table>): Omit<TableUse, 'context'>[] {
   const text = source.replaceAll(/\/\*[^]*?\*\/|(?<=^|\s)\/\/.*/g, '');
   return [...inStatements(text), ...byEntities(text, tables)].filter(({ table }) => tables.has(table));

@@ -22,7 +22,7 @@ const acts = fc.array(
       { weight: 6, arbitrary: fc.constantFrom('withdraw', 'approve', 'return', 'return') },
       { weight: 4, arbitrary: fc.constantFrom('extend', 'take back', 'move') },
     ),
-    /** The hours that pass before the act. */
+    /** Hours that pass before the act. */
     hours: fc.nat({ max: 3 }),
     /** True if a review or a withdrawal names an attempt that is not the last attempt. */
     stale: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),

@@ -140,7 +140,7 @@ describe('concurrent acts on assignments', () => {
   });
 
   for (const closedFirst of [true, false]) {
-    it(`handle a submission and an earlier closing time one after the other: ${closedFirst ? 'after the closing the submission fails' : 'before the closing the submission succeeds'}`, async () => {
+    it(`${closedFirst ? 'refuse a submission after' : 'accept a submission before'} the assignment is closed`, async () => {
       const deps = await depsOfAll();
       const closed = { closes_at: new Date(Date.now() - 1_000).toISOString() };
       const close = () => updateAssignment(deps, club.id, assignment, closed, now());
@@ -174,7 +174,7 @@ describe('concurrent acts on assignments', () => {
   });
 
   for (const sentFirst of [true, false]) {
-    it(`handle a submission and a deletion of its file one after the other: ${sentFirst ? 'the file is then in use' : 'the submission is then refused'}`, async () => {
+    it(`${sentFirst ? 'keep a file that was submitted before its deletion' : 'refuse a submission after its file was deleted'}`, async () => {
       const deps = await depsOfAll();
       const file = await buildAssignmentFile(club.id, learner.id);
       const sending = () => send({ file_ids: [file] });
@@ -197,7 +197,7 @@ describe('concurrent acts on assignments', () => {
     expect(await complete()).to.have.property('completed_at');
   });
 
-  it('answer not_found and write nothing if the student was removed before the student’s submission', async () => {
+  it('answer not_found to the submission of a removed student', async () => {
     const deps = await testDeps();
     const [, refused] = await inThisOrder(
       student(),
@@ -207,7 +207,7 @@ describe('concurrent acts on assignments', () => {
     expect([refused, await attemptsOf()]).to.deep.equal(['not_found', []]);
   });
 
-  it('answer not_found and send no mail if the student was removed before the review', async () => {
+  it('answer not_found to a review after the student was removed, and send no mail', async () => {
     const id = idOf(await send());
     const deps = await testDeps();
     const [, reviewed] = await inThisOrder(

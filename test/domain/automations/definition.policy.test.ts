@@ -67,7 +67,7 @@ describe('the list of a definition’s steps', () => {
     ]);
   });
 
-  it('is searched for all e-mails and conditions, even inside branches', () => {
+  it('contains the e-mails and conditions inside branches', () => {
     expect(emailsOf({ steps: tree })).to.deep.equal([email('first'), email('second')]);
     expect(conditionsOf(definition({ steps: tree }))).to.deep.equal([
       { condition: condition({ match: 'any' }), path: '$.steps[1].condition' },

@@ -52,7 +52,6 @@ describe('a dry run', () => {
       { student_id: studentId, starts_at: start.toISOString(), facts, version: 1, ...more },
       start,
     );
-  /** The comparable parts of a run and of a dry run. */
   const comparable = ({ status, exit_reason, step_id, path, ended_at }: Partial<RecordOf<'AutomationRunPath'>>) => ({
     status,
     exit_reason,
@@ -62,8 +61,8 @@ describe('a dry run', () => {
   });
 
   /**
-   * A change of the rows. After a day, the change makes a rule true (`on`). After another day, the change makes the rule false again
-   * (`off`). A run reads the changed rows. A dry run receives the change as a supposed fact.
+   * A change that makes a rule true (`on`) after a day, and false again (`off`) after another day. A run reads the changed rows. A dry run
+   * receives the change as a supposed fact.
    */
   interface Turn {
     kind: Fact['kind'];
@@ -282,7 +281,7 @@ describe('a dry run', () => {
     );
   });
 
-  it('lists each evaluation of the run with its cause, the results of the rules, and the decision', async () => {
+  it('lists each evaluation with its cause, rule results and decision', async () => {
     const [tag, doneTag] = [await buildTag(club.id), await buildTag(club.id)];
     const has = (one: Id) => ({ kind: 'has_tag' as const, negate: false, tag_ids: [one] });
     const definition: Partial<Definition> = {
@@ -370,7 +369,7 @@ describe('a dry run', () => {
     expect(await outcomes()).to.deep.equal(expectedOutcomes.with(2, 'mail suppressed'));
   });
 
-  it('reports whether the reentry setting would admit the student, and continues in both cases', async () => {
+  it('reports whether `reentry` would admit the student, and continues in any case', async () => {
     const automationId = await buildAutomation(
       club.id,
       { reentry: 'once', steps: [{ id: 'points', kind: 'award_points', points: 1 }] },

@@ -168,7 +168,7 @@ describe('the deadline of a wait', () => {
     expect(deadlineOf({ id: 'a', kind: 'wait' }, zone, now)).to.equal(null);
   });
 
-  it('comes sooner by the factor of the wait speed, and is rounded up to a millisecond', () => {
+  it('is divided by the wait speed, and rounded up to a millisecond', () => {
     expect(deadlineOnEntry(steps.delay, { timeZone: zone }, now)).to.deep.equal(at(2 * day));
     expect(deadlineOnEntry(steps.delay, { timeZone: zone, waitSpeed: 7 }, now)).to.deep.equal(
       at(Math.ceil((2 * day) / 7)),
@@ -187,7 +187,7 @@ describe('the plan for the next evaluation of a run', () => {
   const watching = (rules: Condition['rules'], more: Partial<Definition> = {}) =>
     watchOf({ ...definition, ...more }, placed({ ...steps.until, condition: { match: 'any', rules } }));
 
-  it('lets a run sleep at a delay without an evaluation, and at other steps only after an evaluation', () => {
+  it('lets a run sleep at a delay without an evaluation', () => {
     expect(Object.values(steps).filter((step) => sleepsAt(placed(step)))).to.deep.equal([steps.delay]);
     expect(sleepsAt(placed({ id: 'a', kind: 'wait' }))).to.equal(false);
     expect(sleepsAt(placed({ ...steps.delay, kind: 'exit' }))).to.equal(false);
@@ -206,7 +206,7 @@ describe('the plan for the next evaluation of a run', () => {
     expect(asksCondition(placed({ ...steps.until, kind: 'add_tag' }))).to.equal(undefined);
   });
 
-  it('is earlier if access will change before the end of the wait and the rules need access', () => {
+  it('is earlier if access changes before the end of the wait', () => {
     expect(nextLook({ access: true }, at(9), at(5))).to.deep.equal(at(5));
     expect(nextLook({ access: true }, at(5), at(5))).to.deep.equal(at(5));
     expect(nextLook({ access: true }, at(5), at(9))).to.deep.equal(at(5));

@@ -164,7 +164,7 @@ const conditionOf = ({ mark: which, negate }: { mark: Mark; negate: boolean }, t
   rules: [{ kind: 'has_tag' as const, negate, tag_ids: [tags[which]] }],
 });
 
-/** Interprets a definition from top to bottom, with a clock and a set of tags. @returns status, end, and the outcome of each step */
+/** Interprets a definition from top to bottom, with a clock and a set of tags. */
 function direct(definition: Definition, tags: readonly [string, string], happening: readonly Event[]): unknown[] {
   const open = happening.toSorted((one, other) => one.at - other.at);
   const has = new Set<string>();

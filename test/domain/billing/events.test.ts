@@ -90,7 +90,7 @@ describe('events of the payment processor', () => {
     expect(readEvent(billingEvents.checkout({ clubId }), planOfPrice)?.namedClub).to.equal(clubId);
   });
 
-  it('use the later subscription if two concurrent customers of one club each buy a plan', async () => {
+  it('use the later subscription if two customers of one club each buy a plan', async () => {
     const { db } = await testDeps();
     for (let round = 0; round < 15; round++) {
       const { id: clubId } = await buildClub();
@@ -106,7 +106,7 @@ describe('events of the payment processor', () => {
     }
   });
 
-  it('record the club’s excess as soon as the club has a plan that bills overage (BILL-7)', async () => {
+  it('record the club’s excess when the club gets a plan that bills overage (BILL-7)', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     await buildStudentCount(clubId, plans.business.allowances.students.included + 4);

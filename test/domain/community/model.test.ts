@@ -15,7 +15,7 @@ import { fill } from '../../toolkit/drive/community.ts';
 import { mediaDeps } from '../../toolkit/drive/media.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 
-/** The number of sequences in a run. The environment can set a larger number for a longer search. */
+/** The environment can set a larger number for a longer search. */
 const sequences = Number(process.env['COMMUNITY_MODEL_SEQUENCES'] ?? 40);
 
 const kinds = [
@@ -35,9 +35,9 @@ const acts = fc.array(
   fc.record({
     kind: fc.constantFrom(...kinds),
     who: fc.nat({ max: 1 }),
-    /** The hours that pass before the act. */
+    /** Hours that pass before the act. */
     hours: fc.nat({ max: 2 }),
-    /** The hours for which a grant is valid. */
+    /** Hours for which a grant is valid. */
     lasts: fc.integer({ min: 1, max: 6 }),
     on: fc.boolean(),
   }),

@@ -20,11 +20,10 @@ import { testDeps } from '../../toolkit/stack/database.ts';
 
 const now = new Date('2026-03-02T12:00:00Z');
 const day = 86_400_000;
-/** Times near the current time, and the current time itself, because SQL and the evaluation in memory could differ at the limits. */
+/** Times near the limits, because SQL and the evaluation in memory could differ there. */
 const times = [-2 * day, -1, 0, 1, 2 * day].map((ms) => new Date(now.getTime() + ms));
 const steps = ['welcome', 'later'];
 
-/** The records of a club, and the events of its students. */
 interface World {
   students: Id[];
   deliveries: { id: Id; courseId: Id }[];
@@ -53,7 +52,6 @@ interface World {
 const isOneOf = (ids: readonly string[] | undefined, id: string | null) =>
   ids === undefined || ids.length === 0 || (id !== null && ids.includes(id));
 
-/** Evaluates a rule for a student from the records. */
 function holds(world: World, rule: Rule, student: Id, runId: Id | undefined): boolean {
   const own = <T extends { studentId: Id }>(records: readonly T[]) =>
     records.filter(({ studentId }) => studentId === student);
@@ -144,7 +142,6 @@ describe('conditions', () => {
     world = await build();
   });
 
-  /** A club with some records of each kind and random events. */
   async function build(): Promise<World> {
     const courses = [
       await buildCourse(clubId, { modules: 1, lessons: 3 }),

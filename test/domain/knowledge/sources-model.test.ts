@@ -11,7 +11,7 @@ import { wakesBy } from '../../toolkit/assert/wakes.ts';
 import { anyAct, openIndexedClub, perform, SourceIndexModel, type Act } from '../../toolkit/model/source-index.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 
-/** Each sequence begins with some agents and their material, so that many acts concern this material. */
+/** Begins with agents and material, so that many acts concern this material. */
 const firstLessons = [0, 1, 0].map((course): Act => ({ kind: 'create', details: { course, published: true } }));
 const lengths = { minLength: 4, maxLength: 20, size: 'max' } as const;
 
@@ -23,7 +23,7 @@ async function leftOf(clubId: Id): Promise<Id[]> {
 }
 
 describe('the index of a club', () => {
-  it('contains the required sources after any changes, and raises a source’s version only for new words', async function () {
+  it('contains the required sources after any changes', async function () {
     this.timeout(180_000);
     const { db } = await testDeps();
     await fc.assert(

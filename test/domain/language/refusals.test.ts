@@ -101,7 +101,7 @@ describe('refusals that students read', () => {
     for (const message of messages) expect(message).to.match(/3.*24|24.*3/);
   });
 
-  it('use the first offered language in the reader’s list', () => {
+  it('use the first language in the reader’s list that is offered', () => {
     const refusal = new RefusalToPerson('post_locked', 'refusal.post_locked');
     expect(refusal.messageIn(null, 'fr', 'de-AT', 'es')).to.equal('Der Beitrag nimmt keine Kommentare mehr an.');
     expect(refusal.messageIn(null, null)).to.equal('The post takes no comments any more.');

@@ -25,7 +25,7 @@ const filters: readonly SessionFilter[] = [
   { since: text(90_000) },
 ];
 
-/** The sessions of two mentors, with four hours for each mentor. */
+/** Four sessions for each of two mentors, one hour each. */
 const beginnings = [
   [-100, -80, -28, -20, -4, 0, 10, 24, 38, 60, 100],
   [-8, -3.99, 4, 13],

@@ -131,7 +131,6 @@ const cases: Case[] = [
 /** Values with closed quotes. A row of three values has at most 31 bytes, including its line break. */
 const closedFields = ['a@x.com', 'b@x.com', 'a', '"q,\n""q"', '', 'é', '"a@x.com"'];
 
-/** A file of several lines with one to three of these values each. */
 const fileOf = (field: fc.Arbitrary<string>, maxLines: number): fc.Arbitrary<Buffer> =>
   fc
     .tuple(
@@ -140,14 +139,14 @@ const fileOf = (field: fc.Arbitrary<string>, maxLines: number): fc.Arbitrary<Buf
     )
     .map(([lines, end]) => Buffer.from(['email,name', ...lines.map((fields) => fields.join(','))].join(end)));
 
-describe('rows of an import file', () => {
+describe('the reader of an import file', () => {
   for (const { what, file, report } of cases) {
     it(`reads a file with ${what}`, () => {
       expect(readFile(Buffer.from(file as string)).map(short)).to.deep.equal(report);
     });
   }
 
-  it('stops at a quoted row that is longer than a piece, and reads none of the quoted lines as rows', () => {
+  it('stops at a quoted row that is longer than a piece', () => {
     const values = {
       'short lines': 'y@x.com,y,y\n'.repeat(20_000),
       'a long line, then a short line': `${'y'.repeat(200_000)}\ny@x.com,y,y\n`,

@@ -89,8 +89,7 @@ describe('feed of answers', function () {
   };
 
   /**
-   * Runs the test with a second feed. The second feed does not poll. It reads only after a NOTIFY. @param work receives the index of the
-   * new feed
+   * Runs the test with a second feed that never polls and reads only after a NOTIFY.
    */
   const withoutPolls = (work: (feed: number) => Promise<void>) =>
     withoutTimersOf(1_000, async () => {
@@ -108,7 +107,7 @@ describe('feed of answers', function () {
       }
     });
 
-  it('sends each follower one contiguous piece, even if followers attach and disconnect at any time', async () => {
+  it('sends each follower one contiguous piece, even if followers come and go', async () => {
     await fc.assert(
       fc.asyncProperty(acts, fc.boolean(), async (planned, isDeleted) => {
         const answerId = await buildCharge(asker, 1n, new Date());
@@ -145,7 +144,7 @@ describe('feed of answers', function () {
     );
   });
 
-  it('sends a stored long text in pieces, and does not wait for a poll between the pieces', async () => {
+  it('sends a long stored text in pieces, without a poll between them', async () => {
     const answerId = await buildCharge(asker, 1n, new Date());
     await endAnswer(answerId, { text: 'x'.repeat(400_000) });
     await withoutPolls(async (feed) => {
@@ -201,7 +200,7 @@ describe('feed of answers', function () {
     });
   });
 
-  it('reads at most once in 50 ms, despite many NOTIFYs, for a follower that has received words', async () => {
+  it('reads at most once in 50 ms for a follower that already has words', async () => {
     const source = await testDatabase();
     const answerId = await buildCharge(asker, 1n, new Date());
     await withoutPolls(async (feed) => {
@@ -216,7 +215,7 @@ describe('feed of answers', function () {
     });
   });
 
-  it('sends the first words of an answer immediately, even directly after a read for another follower', async () => {
+  it('sends first words immediately, even right after it read for another follower', async () => {
     const [one, other] = [await buildCharge(asker, 1n, new Date()), await buildCharge(asker, 1n, new Date())];
     await withoutPolls(async (feed) => {
       const reader = follow(feed, one, 0);
@@ -258,7 +257,7 @@ describe('feed of answers', function () {
     expect(payloads).to.have.length(3);
   });
 
-  it('disconnects its followers when the feed stops, and does not tell them that the answer has ended', async () => {
+  it('disconnects its followers when it stops, without an end of the answer', async () => {
     const source = await testDatabase();
     const feed = createAnswerFeed({ source, databaseUrl: readConfig().database.url.reveal(), onFailure() {} });
     feeds.push(feed);
@@ -270,7 +269,7 @@ describe('feed of answers', function () {
     expect(await follower.over).to.equal(false);
   });
 
-  it('ends the stream immediately and sends no words if the answer is unknown', async () => {
+  it('ends the stream immediately if the answer is unknown', async () => {
     const follower = follow(0, 'f0000000-0000-4000-8000-000000000000', 0);
     expect([await follower.over, follower.parts]).to.deep.equal([true, []]);
   });
@@ -282,7 +281,7 @@ function fail(): never {
 
 /**
  * Counts the queries of all feeds that use the connection pool of this database.
- * @returns a function that returns the number of followers in each query
+ * `stop` returns the number of followers in each query.
  */
 function looksAt(source: Awaited<ReturnType<typeof testDatabase>>): { stop: () => number[] } {
   const pool = (source.driver as unknown as { master: { query: (...args: unknown[]) => unknown } }).master;

@@ -46,7 +46,7 @@ describe('the step of an answer during an outage of Postgres', function () {
     const stepping = take();
     await until('first words', { timeoutMs: 20 * second }, async () => (await logOf(question.answerId)) !== '');
     await happening(line, question);
-    // The step records everything and then reads once more. The step may throw if this last read fails. Temporal then repeats the step.
+    // The step reads once more after it has recorded everything. If only this read fails, Temporal repeats the step.
     const step = await stepping.catch(take);
     log.close();
     await source.destroy();

@@ -10,7 +10,6 @@ import { useStoppedClock } from '../../../toolkit/fakes/timers.ts';
 const second = 1_000;
 const yes: Script = { answer: ['Yes.'] };
 
-/** The time at which the next step is due. @throws Error if the answer has ended */
 function dueAt(waiting: AnswerStep): number {
   if (waiting.done) throw new Error('The answer has ended');
   return waiting.at;
@@ -31,7 +30,7 @@ describe('the step of an answer whose stream has not begun', function () {
     ['a response that ends after the status', { endAfter: 0 }, 'model_unavailable'],
     ['an overload error as the first event', { errorAfter: 0 }, 'model_overloaded'],
   ] as const)
-    it(`calls again after 1 s and 4 s, then fails with ${code} and without a charge, after ${what}`, async () => {
+    it(`calls again after 1 s and 4 s, then fails with ${code} and no charge: ${what}`, async () => {
       let now = Date.now();
       let { question, step: waiting } = await answer([script, script, script], { now });
       for (const [call, wait] of [
@@ -91,7 +90,7 @@ describe('the step of an answer whose stream has not begun', function () {
     expect(waiting).to.include({ done: false, waitingFor: 'call', call: 2 });
   });
 
-  it('abandons a call without a response, does not charge the club for this call, and calls again', async () => {
+  it('abandons and does not charge a call that gets no response, and calls again', async () => {
     const patience = { silenceMs: 150 };
     const { question, step: waiting } = await answer([{ neverAnswer: true }, yes], { patience });
     await step(question.questionId, { now: dueAt(waiting) });
@@ -112,7 +111,7 @@ describe('the step of an answer whose stream has not begun', function () {
     await expectSettled(old, 0);
   });
 
-  it('calls again one second before the limit of two minutes, and fails at that limit', async () => {
+  it('calls again one second before two minutes have passed, and fails after two minutes', async () => {
     const now = Date.now();
     const old = await buildQuestion({ acceptedAt: new Date(now - 119 * second) });
     const { step: ended } = await answer({ neverAnswer: true }, { question: old, now });
@@ -121,7 +120,7 @@ describe('the step of an answer whose stream has not begun', function () {
     expect(model().closedByClient()).to.equal(1);
   });
 
-  it('releases the answer when the worker stops, so that another worker calls the model', async () => {
+  it('releases the answer when the worker stops, so that another worker can call', async () => {
     const question = await buildQuestion();
     const stopping = new AbortController();
     const stopped = answer({ neverAnswer: true }, { question, signal: stopping.signal });

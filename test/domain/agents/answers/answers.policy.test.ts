@@ -11,7 +11,7 @@ import { retryAfterMsOf } from '../../../../platform/infra/model/model.ts';
 const second = 1_000;
 
 describe('rules of a generated answer', () => {
-  it('end a silent stream with the error model_silent, and any other broken stream with interrupted', () => {
+  it('give model_silent for a silent stream, and interrupted for other broken streams', () => {
     expect(errorAfterBegin('silent')).to.equal('model_silent');
     expect(errorAfterBegin('overloaded')).to.equal('interrupted');
   });

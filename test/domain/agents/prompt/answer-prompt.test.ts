@@ -60,7 +60,7 @@ describe('prompt of an answer', function () {
     });
   });
 
-  it('contains at most 12 passages, which a search for the question found in the agent’s material', async () => {
+  it('contains at most 12 passages, found by a search of the agent’s material', async () => {
     const question = await buildQuestion({ content: 'What is a pause?' });
     const deps = await answering.deps();
     const requests: unknown[] = [];
@@ -98,7 +98,7 @@ describe('prompt of an answer', function () {
     expect(await callRows(question.answerId)).to.deep.equal([]);
   });
 
-  it('is read from the model’s cache from the second question on, and the cached tokens are counted', async () => {
+  it('comes from the model’s cache from the second question on', async () => {
     const conversation = await buildConversation({ agent: { instructions: 'Be kind. '.repeat(600) } });
     const uses = [];
     for (const [place, content] of ['one?', 'two?'].entries()) {
@@ -149,7 +149,7 @@ describe('prompt of an answer', function () {
       expect(citation).to.include({ citedText: 'One. ', sourceId: null });
     });
 
-    it('copy their text from the prompt, and are dropped if the prompt does not contain the cited blocks', async () => {
+    it('copy their text from the prompt, and are dropped if the prompt lacks the block', async () => {
       const conversation = await buildConversation();
       const { passages: found } = await passages(conversation);
       const question = await buildQuestion({}, conversation);

@@ -56,7 +56,7 @@ describe('blocks of a prompt', () => {
     ]);
   });
 
-  it('mark where the system blocks and the history end, so that the model’s service caches them', () => {
+  it('mark where the system blocks and the history end, for the model’s cache', () => {
     const turn = (name: string) => ({ question: `${name}?`, answer: name });
     const first = of({ history: [turn('one')] });
     const second = of({ history: [turn('one'), turn('two')], question: 'Three?' });
@@ -102,7 +102,7 @@ describe('blocks of a prompt', () => {
   });
 
   describe('passages', () => {
-    it('become separate search results if their headings differ, each with its headings in the title', () => {
+    it('become separate search results if their headings differ', () => {
       const [first, second] = foundPassages({ title: 'Handbook' }, [['One.'], ['Two.']]);
       if (!first || !second) throw new Error('The passages are missing');
       const passages = [
@@ -199,7 +199,7 @@ describe('blocks of a prompt', () => {
       'claude-opus-5-5': { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
       'claude-fable-5-1': { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
     })) {
-      it(`are equal to the settings that this test lists: ${model}`, () => {
+      it(`are pinned for: ${model}`, () => {
         const { messages: _, system: __, ...rest } = of({ model }).request;
         expect(rest).to.deep.equal({ model, max_tokens: maxOutputTokens(model, 1_000), ...asked });
       });

@@ -62,7 +62,6 @@ describe('cutting sections into passages', () => {
       return builder.end();
     });
 
-  /** Assigns each passage to its section, and returns the passages by section in order. */
   function bySection(sections: readonly Section[]): { original: Section; passages: Passage[] }[] {
     return sections.map((original) => ({ original, passages: cut([original]) }));
   }
@@ -99,7 +98,7 @@ describe('cutting sections into passages', () => {
     );
   });
 
-  it('makes non-empty blocks of one line, and all blocks together equal the trimmed text', () => {
+  it('makes non-empty blocks of one line that together equal the trimmed text', () => {
     fc.assert(
       fc.property(builtSections, (sections) => {
         for (const { blocks, text: whole } of cut(sections)) {
@@ -162,7 +161,7 @@ describe('cutting sections into passages', () => {
     expect(cut([section(blocks.join(''))])[0]?.blocks).to.deep.equal(blocks);
   });
 
-  it('keeps a number of at most three digits together with the first sentence of its list item', () => {
+  it('keeps the number of a list item together with its first sentence', () => {
     for (const [prose, blocks] of [
       ['3. Tie it. Pull.', ['3. Tie it. ', 'Pull.']],
       ['123. Tie it. Pull.', ['123. Tie it. ', 'Pull.']],
@@ -260,7 +259,7 @@ describe('cutting sections into passages', () => {
     expect(cut([section(first, second)]).map((passage) => passage.text)).to.deep.equal([first, second]);
   });
 
-  it('joins a short rest to the previous passage, or divides the two texts evenly', () => {
+  it('joins a short rest to the previous passage, or divides both evenly', () => {
     const joined = cut([section(sentences(8, 1), 'So it is.')]);
     expect(joined.map((passage) => passage.text)).to.deep.equal([`${sentences(8, 1)}\n\nSo it is.`]);
     const shared = cut([section(sentences(13, 1))]);

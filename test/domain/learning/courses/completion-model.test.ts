@@ -72,7 +72,7 @@ class Model {
     return this.#lessons.filter(({ state }) => state === 'published');
   }
 
-  /** The progress in the student's list of courses. It is undefined while the student has no access to the course. */
+  /** Undefined while the student has no access to the course. */
   get progress() {
     const { published } = this;
     if (!this.#open) return [];
@@ -83,7 +83,7 @@ class Model {
 describe('a course that is completed and edited at the same time', function () {
   this.timeout(120_000);
 
-  it('has the same facts and progress as the model after any sequence of acts', async () => {
+  it('matches the model in facts and progress after any acts', async () => {
     const deps = await testDeps();
     const { db } = deps;
     const { manager } = db.source;

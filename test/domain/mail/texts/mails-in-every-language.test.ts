@@ -47,7 +47,6 @@ const unescaped = (html: string) =>
 const cases = offeredLanguages.flatMap((language) =>
   mailTemplateNames.map((template) => [language, template] as const),
 );
-/** Returns the names of the elements of a mail, in order. */
 const structureOf = (html: string) => [...html.matchAll(/<(\/?[a-z]\w*)/g)].map(([, tag]) => tag).join(' ');
 const hasLink = (template: MailTemplate) => !('withCode' in mailTemplates[template]);
 

@@ -8,7 +8,7 @@ import { buildOpenAgent } from '../../../toolkit/builders/agents.ts';
 import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 
-/** A conversation of a new student, in a new club, with this many questions that each show a separate image. */
+/** A conversation of a new student and club. Each question shows another image. */
 async function buildShowing(db: Queries, images: number): Promise<Id> {
   const { id: clubId } = await buildClub();
   const { id: studentId } = await buildStudent(clubId);

@@ -1,6 +1,6 @@
 /**
- * Tests the colours of videos (MED-31). For any coding of the camera, the MP4 and the picture are BT.709 with 8 bits. Every screen shows
- * these colours correctly.
+ * Tests the colours of videos (MED-31). For any camera, the MP4 and the picture are BT.709 with 8 bits, the format that every screen can
+ * show.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -134,7 +134,7 @@ describe('colours of a video (MED-31)', function () {
     },
   };
   for (const [title, { coding, color, shows }] of Object.entries(cases))
-    it(title, async () => expectColor(await videoOf(color, coding), shows));
+    it(`are correct for ${title}`, async () => expectColor(await videoOf(color, coding), shows));
 
   it('are black in transparent areas', async () => {
     const half = ['-f', 'lavfi', '-i', 'color=c=white@0.5:s=320x180:r=5:d=1,format=argb', '-c:v', 'qtrle'];

@@ -8,7 +8,7 @@ import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const mebibyte = 1_048_576;
 
-/** The CPU time of this thread for a body, in milliseconds: the shortest of three runs. CPU time excludes other processes. */
+/** The shortest CPU time of three runs, in milliseconds. CPU time excludes other processes. */
 function millisecondsFor(body: unknown): number {
   const took = Array.from({ length: 3 }, () => {
     const before = process.threadCpuUsage();
@@ -39,7 +39,7 @@ describe('addresses in a notice', () => {
     expect(addressesIn({ a: 'ada@', b: '@example.com', c: 'a@b', d: 3, e: null, f: 'no' })).to.deep.equal([]);
   });
 
-  it('contain only the whole address, and no part of it, if the address fills its field', () => {
+  it('contain only the whole address if it fills its field', () => {
     expect(addressesIn({ email: "o'malley@example.com" })).not.to.include('malley@example.com');
   });
 
@@ -95,7 +95,7 @@ describe('the reading of a notice', () => {
     expect(refused).to.have.property('code', 'not_found');
   });
 
-  it('refuses an address with the Kelvin sign, because the check precedes the change to lower case', () => {
+  it('refuses an address with the Kelvin sign', () => {
     expect(readAddress('\u212Aay@example.com')).to.equal(undefined);
     expect(readAddress('ada@\u212Anots.example')).to.equal(undefined);
     expect(readAddress(' Kay@Example.com ')).to.equal('kay@example.com');

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 
 const gigabyte = 2 ** 30;
-/** The maximum number of unread bytes in the buffers at the two ends of a loopback connection. */
+/** The buffers of a loopback connection hold at most this many unread bytes. */
 const unreadBytes = 2 ** 23;
 
 const ok = (length: number) => `HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n`;
@@ -87,7 +87,7 @@ describe('the response to a webhook attempt', () => {
           floods.push(flood(socket, bytes));
         });
         const before = process.memoryUsage().rss;
-        // The attempts end at 2 KB and not at the time limit, because no timer runs in this test.
+        // No timer runs in this test, so the attempts end at 2 KB and not at the time limit.
         const answers = await withoutTimersOf(1_000, () =>
           Promise.all(Array.from({ length: 10 }, () => resultOf(receiver.port))),
         );

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { projectDirectory, typescriptArguments } from '../../dev/project.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
-describe('platform/load', () => {
+describe('the import platform/load', () => {
   it('is the first import in every script of package.json that runs TypeScript', () => {
     const { scripts } = JSON.parse(readFileSync(path.join(projectDirectory, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>;

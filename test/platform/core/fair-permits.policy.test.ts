@@ -20,7 +20,7 @@ describe('permits that clubs share', () => {
     expect(greedy(2_000, 4)).to.deep.equal([1_000, 500, 250, 125]);
   });
 
-  it('cannot all be used by one or two clubs if there are at least four permits', () => {
+  it('cannot all be used by one or two clubs, if at least four permits exist', () => {
     fc.assert(
       fc.property(fc.integer({ min: 4, max: 10_000 }), (all) => {
         const [first = 0, second = 0, third = 0] = greedy(all, 3);
@@ -30,7 +30,7 @@ describe('permits that clubs share', () => {
     );
   });
 
-  it('are refused with the name of the reached limit: the limit of the club or of the process', () => {
+  it('are refused with the name of the reached limit: club or process', () => {
     expect(exhaustedLimit(4, { all: 2, club: 2 })).to.equal('club');
     expect(exhaustedLimit(4, { all: 4, club: 0 })).to.equal('process');
     expect(exhaustedLimit(1, { all: 0, club: 0 })).to.equal(undefined);

@@ -93,7 +93,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     );
   });
 
-  it('writes the same output wherever the stream is split, and never changes output that it has written', () => {
+  it('writes equal output wherever the stream is split', () => {
     fc.assert(
       fc.property(nasty, fc.array(fc.nat({ max: 9 })), (text, cuts) => {
         const chunks: string[] = [];
@@ -143,7 +143,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     for (const text of texts) expect(stripped(text)).to.equal(text);
   });
 
-  it('filters a text as normal text if renderers may disagree whether the text is code', () => {
+  it('filters code as normal text if renderers may not treat it as code', () => {
     const image = '![x](https://e.example)';
     const texts = [
       ' ```\n```\n' + image,
@@ -306,7 +306,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
       expect(stripped(...text.split(''))).to.equal(expected);
     });
 
-  it('delays an address until its first characters show whether the address is allowed', () => {
+  it('delays an address until it is clear whether the address is allowed', () => {
     const stripper = createMarkdownStripper();
     expect(stripper.push('see [x](')).to.equal('see [x');
     expect(stripper.push('https:')).to.equal('');
@@ -338,7 +338,7 @@ describe('the filter for the Markdown of an answer (DEC-55)', () => {
     expect(pushed('a <')).to.deep.equal(['a ', '<']);
   });
 
-  it('ends all lines with the same character, however the stream splits them', () => {
+  it('ends all lines with one character, however the stream splits them', () => {
     expect(stripped('a\r\nb\rc\n\rd\r\n')).to.equal('a\nb\nc\n\nd\n');
     expect(stripped('a\r', '', '\nb', '\nc')).to.equal('a\nb\nc');
     expect(stripped('\n', 'a')).to.equal('\na');

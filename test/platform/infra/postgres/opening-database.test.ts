@@ -24,7 +24,7 @@ describe('OpeningDatabase', () => {
   const currentName = async () =>
     (await pool.one<{ name: string }>(sql`SELECT name FROM clubs WHERE id = ${clubId}`))?.name;
 
-  it('runs the opening before the work of the first transaction, and not in later transactions', async () => {
+  it('runs the opening only in the first transaction', async () => {
     const club = await db.transaction((tx) =>
       tx.one<{ name: string }>(sql`SELECT name FROM clubs WHERE id = ${clubId}`),
     );

@@ -12,7 +12,7 @@ import { buildMaterial, buildAgent } from '../toolkit/builders/agents.ts';
 
 const second = 1_000;
 
-/** Creates a club with an agent whose material is a course. */
+/** The agent's material is a course. */
 async function buildClubWithAgent(): Promise<{ club: Awaited<ReturnType<typeof buildClub>>; moduleId: string }> {
   const club = await buildClub();
   const { id: courseId, moduleIds } = await buildCourse(club.id, { modules: 1, lessons: 0 });
@@ -43,16 +43,12 @@ async function publishLesson(content: string): Promise<PublishedLesson> {
   return { id: row.id, clubId: club.id, lessonId, mediaId: null, change };
 }
 
-/**
- * Three workers are killed, one after the other, at three failpoints during the indexing of one source. A fourth worker completes the
- * indexing.
- */
+/** Three workers are killed at three failpoints during the indexing of one source. A fourth completes it. */
 describe('the indexing of a published lesson after three workers were killed', function () {
   this.timeout(300 * second);
   const startWorker = useWorkerProcesses('indexing');
   const temporal = useTemporal();
   const places = ['source_claimed', 'source_read', 'source_recorded'] as const;
-  /** The state after each kill. */
   const statesAfterKill = new Map<
     string,
     { signal: NodeJS.Signals | null; status: string; texts: string[]; fence: number }
@@ -92,7 +88,7 @@ describe('the indexing of a published lesson after three workers were killed', f
     expect(await sourceRow(killed)).to.include(ended);
   });
 
-  it('makes a new lesson available to agents soon, and later also its changed text', async () => {
+  it('makes a new lesson and later its changed text available to agents', async () => {
     await until(
       'its passages',
       { timeoutMs: 20 * second },

@@ -19,8 +19,8 @@ import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 /**
- * The failpoints, one for each worker. Their order matters, because a later worker must not continue the mail of an earlier worker. In this
- * order, the earlier mail is finished or still leased when the later worker starts.
+ * One for each worker. A later worker must not continue an earlier mail. In this order, that mail is finished or still leased when the
+ * later worker starts.
  */
 const places = ['mail_recorded', 'mail_handed_over', 'mail_claimed'] as const;
 type Place = (typeof places)[number];
@@ -78,7 +78,7 @@ describe('a mail of a campaign or digest after its worker was killed', function 
     const space = await buildSpace(clubId);
     await buildSpaceMembership(space, student.id, { digest: true, at: new Date(now.getTime() - 3_600_000) });
     await buildPost(space, { at: new Date(now.getTime() - 600_000) });
-    // Returns a time zone in which it is now about noon.
+    // A time zone in which it is now about noon.
     const hour = now.getUTCHours();
     const zone = hour <= 12 ? `Etc/GMT-${12 - hour}` : `Etc/GMT+${hour - 12}`;
     await db.run(sql`UPDATE clubs SET time_zone = ${zone} WHERE id = ${clubId}`);
@@ -106,7 +106,7 @@ describe('a mail of a campaign or digest after its worker was killed', function 
     });
   }
 
-  it('has an unknown outcome after a kill at mail_handed_over of a digest, and arrives once', async () => {
+  it('has an unknown outcome after a kill at mail_handed_over of a digest', async () => {
     const { id, student, signal } = digest;
     const row = await (await testDeps()).db.manager.findOneByOrFail(Mail, { digestId: id });
     expect([signal, row.status, row.lastError, row.fence]).to.deep.equal(['SIGKILL', 'failed', 'outcome_unknown', 1]);

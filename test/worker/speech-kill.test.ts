@@ -61,7 +61,7 @@ describe('the death of a worker while its program makes subtitles', function () 
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
-  it('ends the program and the child process of the program', () =>
+  it('ends the program and its child process', () =>
     until('their end', { timeoutMs: 10 * second }, async () => (await running()) === 0));
 
   it('leaves the work directory and a counted attempt, but no track', async () => {

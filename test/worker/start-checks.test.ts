@@ -27,7 +27,7 @@ describe('the checks of Temporal at the start of a worker', function () {
   const tooOld = (version: string) =>
     `The Temporal server is ${version}. This service needs 1.29.1 or later: upgrade the server, one minor version after another.`;
 
-  /** @returns the mistakes that the checks report if the server gives these answers */
+  /** The mistakes that the checks report for these answers. */
   async function mistakesBehind(answers: Pick<TerminatorOptions, 'serverVersion' | 'statuses'>) {
     const authority = await makeAuthority();
     const file = path.join(directory, 'authority');
@@ -101,7 +101,7 @@ describe('the checks of Temporal at the start of a worker', function () {
     ]);
   });
 
-  it('report every unreadable file, and that the server is unreachable', async () => {
+  it('report every unreadable file and an unreachable server', async () => {
     const missing = { TEMPORAL_TLS_SERVER_CA_CERT_PATH: '/nowhere/ca', TEMPORAL_TLS_CLIENT_CERT_PATH: '/nowhere/cert' };
     const reported = await engineMistakes(settings({ ...missing, TEMPORAL_TLS_CLIENT_KEY_PATH: '/nowhere/key' }));
     expect(reported).to.deep.equal(

@@ -15,7 +15,7 @@ const accepted: AttemptAnswer = { outcome: 'succeeded', responseStatus: 200, dur
 interface Scene {
   lane: ReturnType<typeof createDirectLane>;
   permits: ReturnType<typeof createAttemptPermits>;
-  /** By event id. The test resolves each answer. */
+  /** The keys are event ids. The test resolves each answer. */
   posted: Map<string, PromiseWithResolvers<AttemptAnswer>>;
   /** The ids of deliveries that succeeded. */
   recorded: string[];

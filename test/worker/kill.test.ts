@@ -14,7 +14,6 @@ import type { WorkerProcess } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 
-/** What a killed worker leaves. */
 interface Remains {
   signal: NodeJS.Signals | null;
   delivery: { status: string; attemptCount: number; fence: number; leased: boolean };

@@ -26,7 +26,7 @@ describe('the run of an add-on', function () {
   const environment = useTimeSkipping();
   let stripe: StripeServer;
   let processor: PaymentProcessor;
-  /** By the clock of the time-skipping server. */
+  /** Times on the clock of the time-skipping server. */
   let steps: number[] = [];
 
   let beforeStep: (step: number) => void = () => {};

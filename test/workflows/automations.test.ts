@@ -30,7 +30,7 @@ const hasTag = (tag: Id, negate: boolean) => ({
 });
 
 /**
- * Two local times in the year after `from`: one that the clocks skip, and one that occurs twice. Each has its minute of the day, the days
+ * A local time that the clocks skip, and a local time that occurs twice, in the year after `from`. Each has its minute of the day, the days
  * until its date, and the instant that a run must choose.
  */
 function nextChangesOfClocks(zone: string, from: Date): { zone: string; minute: number; days: number; at: Date }[] {

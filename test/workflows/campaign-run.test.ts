@@ -39,7 +39,7 @@ describe('the run of a campaign or digest', function () {
   let campaignId: Id;
   let ada: TestStudent;
   let now: Date;
-  /** By the clock of the time-skipping server. */
+  /** Times on the clock of the time-skipping server. */
   let handedOver: number[];
 
   before('start the worker', async () => {

@@ -49,7 +49,7 @@ describe('the run of a transactional mail', function () {
   let mailbox: Mailbox;
   let smtp: SmtpSender;
   let deps: Awaited<ReturnType<typeof testDeps>>;
-  /** By the clock of the time-skipping server. */
+  /** `at` is a time on the clock of the time-skipping server. */
   let sendings: { mail: OutgoingMail; at: number }[] = [];
   let outcomes: MailOutcome[] = [];
   let mailDeps: MailDeps;

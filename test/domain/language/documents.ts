@@ -168,7 +168,7 @@ async function certificatePreview(language: OfferedLanguage): Promise<Document> 
 
 type Answers = { readonly [Op in OperationId]?: readonly (readonly [state: string, answer: object])[] };
 
-/** By operation. The walk test fails for a page without answers in this function. */
+/** The walk test fails for a page without answers in this function. */
 function answersOf(language: OfferedLanguage): Answers {
   const branding = { accent_color: '#1f4fd8', links: [] };
   const verified = {

@@ -10,7 +10,7 @@ const keys = Object.keys(en) as MessageKey[];
 /** The languages have different plural forms for these counts. */
 const counts = [1, 2, 3, 11, 100] as const;
 
-/** With `yes`, the sentences have their optional parts. */
+/** The choice `yes` includes the optional parts of sentences. */
 const valuesWith = (language: OfferedLanguage, choice: 'yes' | 'no', count: number, kind: string) => {
   const at = new Date('2026-03-02T08:00:00Z');
   const { day, moment, zone } = wordingIn(language);

@@ -26,7 +26,7 @@ describe('facts (ENG-9)', () => {
     expect((await everyFact(2)).map(({ id }) => id)).to.have.members(ids.slice(2, 4));
   });
 
-  it('are claimed from one club after another, even if one has 1,000 facts', async () => {
+  it('are claimed from one club after another, even if a club has 1,000 facts', async () => {
     await recordMany(clubA, 1_000);
     const [late, later] = [await record(clubB), await record(clubC)];
     const claimed = await everyFact(4);

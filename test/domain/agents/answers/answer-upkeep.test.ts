@@ -133,7 +133,7 @@ describe('upkeep of answers', function () {
       it('charges the tokens that the model’s first event reported', async () => {
         const question = await buildQuestion();
         expect(await deletedAtFirstEvent(question)).to.have.nested.property('outcome.error_code', 'student_removed');
-        // For comparison: this answer's stream also ends after the first event, but nobody deletes its conversation.
+        // For comparison: this answer's stream also ends after the first event, but its conversation is not deleted.
         const { question: cut } = await answering.answer({ cutAfter: 1 });
         const [expectedCall] = await callRows(cut.answerId);
         const [call, ...others] = await callRows(question.answerId);

@@ -322,7 +322,7 @@ function sealedWith(key: Secret<Buffer>, nonce: Buffer, context: string): Buffer
   return Buffer.concat([nonce, cipher.getAuthTag(), text]);
 }
 
-/** An old release wrote no key ids. With `seemsNamed`, the nonces begin like a key id. */
+/** An old release wrote no key ids. If `seemsNamed` is true, the nonces begin like a key id. */
 function sealingUnnamed(key: Secret<Buffer>, { seemsNamed }: { seemsNamed: boolean }): Vault {
   const vault = createVault(key);
   return {

@@ -280,7 +280,7 @@ describe('the direct lane of webhook deliveries (HOOK-18)', function () {
       });
     });
 
-    describe('before the answer, and of the next worker during the hand-over (handed_over)', () => {
+    describe('before the answer, and then during the hand-over (handed_over)', () => {
       it('leaves the claimed delivery, and after the second kill also a wake', () => {
         expect(cut).to.deep.include({ ...cutOff, requestsThen: 1 });
         expect(handedOver).to.deep.include({
@@ -291,7 +291,7 @@ describe('the direct lane of webhook deliveries (HOOK-18)', function () {
         });
       });
 
-      it('makes the last worker send the wake, so that a run repeats the attempt', async () => {
+      it('makes the last worker send the wake', async () => {
         expect(await outcomesOf(cut)).to.deep.equal(interruptedThenSucceeded);
         expect(idsOf(cut.receiver.requests)).to.deep.equal([cut.eventId, cut.eventId]);
       });

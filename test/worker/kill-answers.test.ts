@@ -97,7 +97,7 @@ describe('an answer after its worker was killed', function () {
     ['answer_claimed', 0],
     ['answer_called', 1],
   ] as const) {
-    it(`comes from a second call after a kill at ${place}; the lost call is not charged`, async () => {
+    it(`comes from a second call after a kill at ${place}, without a charge for the lost call`, async () => {
       const { question, signal, remains } = sceneOf(place);
       expect(signal).to.equal('SIGKILL');
       expect(remains).to.include({ log: '', requestCount });

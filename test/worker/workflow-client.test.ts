@@ -120,7 +120,7 @@ describe('the workflow client', () => {
         [1, 3],
         [2, 5],
       ] as const)
-        it(`is sent by ${way} together with priority key ${priorityKey} if the run has priority ${priority}`, async () => {
+        it(`is sent by ${way} with priority key ${priorityKey} for a run of priority ${priority}`, async () => {
           const run = { ...runFor('transactionalMail', newId()), priority };
           await begin(run);
           const { priority: sentPriority, taskQueue } = await handleOf(run).describe();

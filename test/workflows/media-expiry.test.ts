@@ -169,8 +169,8 @@ describe('the expiry of videos (MED-10) and the move of files', function () {
     });
   });
 
-  describe('media-expiry', () => {
-    it('warns the owner and admins 7 days before the expiry, and then removes the file and its bytes', async () => {
+  describe('the run of an expiry', () => {
+    it('warns the owner and admins 7 days before, and then removes the file', async () => {
       const id = await recordingWithExpiry();
       await relay.carry();
       await environment().sleep(23 * day - 60_000);

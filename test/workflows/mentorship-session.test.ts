@@ -20,7 +20,7 @@ import { runWorkerHere } from '../toolkit/stack/worker.ts';
 
 const hour = 3_600_000;
 
-describe('mentorship-session', function () {
+describe('the run of a mentorship session', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));

@@ -120,7 +120,7 @@ describe('the run of a sale', function () {
     await relay.carry();
   }
 
-  describe('sales-notice', () => {
+  describe('a notice', () => {
     it('processes a notice, and returns its status', async () => {
       const shop = await shopHere();
       const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
@@ -169,7 +169,7 @@ describe('the run of a sale', function () {
     });
   });
 
-  describe('subscription-end', () => {
+  describe('the end of a subscription', () => {
     it('waits until the end of the access, and then records the end', async () => {
       const { id, end, handle } = await canceledIn(40);
       expect(await handle.result()).to.equal('ended');

@@ -40,7 +40,7 @@ const tree: readonly Step[] = [
 ];
 
 describe('the list of a definition’s steps', () => {
-  it('is in reading order, and gives each step its path, its parent and the step that follows', () => {
+  it('gives each step its path, its parent and the next step, in reading order', () => {
     const steps = placedSteps({ steps: tree }).map(({ step, ...place }) => ({ id: step.id, ...place }));
     expect(steps).to.deep.equal([
       { id: 'a', path: '$.steps[0]', number: 1, following: 'b' },
@@ -222,7 +222,7 @@ describe('a draft (AUTO-7)', () => {
 });
 
 describe('the minutes of a delay', () => {
-  it('are 0 for a delay without an amount, and equal the amount for a delay without a unit', () => {
+  it('are 0 without an amount, and equal the amount without a unit', () => {
     expect([minutesOf({ kind: 'delay' }), minutesOf({ kind: 'delay', amount: 3 })]).to.deep.equal([0, 3]);
     expect(
       (['minutes', 'hours', 'days', 'weeks'] as const).map((unit) => minutesOf({ kind: 'delay', amount: 2, unit })),

@@ -193,13 +193,13 @@ describe('the plan for the next evaluation of a run', () => {
     expect(sleepsAt(placed({ ...steps.delay, kind: 'exit' }))).to.equal(false);
   });
 
-  it('neither sleeps nor evaluates rules at a wait step that defines no wait', () => {
+  it('ignores a wait step that defines no wait', () => {
     const bare = placed({ id: 'a', kind: 'wait', condition: completed });
     expect([sleepsAt(bare), asksCondition(bare)]).to.deep.equal([false, undefined]);
     expect(decide(bare, facts)).to.deep.equal({ kind: 'pass', outcome: 'time_over', to: 'last' });
   });
 
-  it('evaluates the condition of a step only if the step is a condition or a wait for a condition', () => {
+  it('evaluates only the condition of a condition step or of a wait for it', () => {
     expect(Object.values(steps).filter((step) => asksCondition(placed(step)))).to.deep.equal([steps.until, steps.asks]);
     expect(asksCondition(placed({ ...steps.delay, condition: completed }))).to.equal(undefined);
     expect(asksCondition(placed({ ...steps.tag, condition: completed }))).to.equal(undefined);
@@ -228,7 +228,7 @@ describe('the plan for the next evaluation of a run', () => {
 
   const access = ['granted', 'revoked', 'extended', 'shortened', 'restored', 'moved'].map((one) => `access.${one}`);
 
-  it('watches facts and times of access if a rule is has_access or the run ends when access is lost', () => {
+  it('watches facts and times of access if a rule or the run needs access', () => {
     expect(watching([{ kind: 'has_access', negate: true }])).to.deep.equal({
       types: access,
       courses: [],
@@ -258,7 +258,7 @@ describe('the plan for the next evaluation of a run', () => {
     });
   });
 
-  it('watches nothing for a rule of an unknown kind, and no course for a rule that names no course', () => {
+  it('watches nothing for a rule of an unknown kind', () => {
     const nothing = { types: [], courses: [], access: false };
     expect(watching([{ kind: 'has_wings' as 'has_tag', negate: false }])).to.deep.equal(nothing);
     expect(watching([{ kind: 'course_progress', negate: false }])).to.deep.equal({
@@ -278,7 +278,7 @@ describe('a condition', () => {
   const of = (match: 'all' | 'any', answers: readonly boolean[]) =>
     combine({ match, rules: answers.map(() => rule) }, answers);
 
-  it('is true if all rules or any rule is true, as the match setting says', () => {
+  it('is true if all rules or any rule is true, depending on `match`', () => {
     expect([
       of('all', [true, true]),
       of('all', [true, false]),

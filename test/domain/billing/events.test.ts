@@ -79,7 +79,7 @@ describe('events of the payment processor', () => {
     );
   });
 
-  it('name their club only in the metadata, because a buyer can set client_reference_id in a link', async () => {
+  it('name their club only in the metadata, because buyers can set client_reference_id', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const stripeEvent = billingEvents.checkout({ customer: newId(), at: start });

@@ -283,7 +283,7 @@ describe('the row of a campaign’s recipient', () => {
     }
 
     for (const name of ['a cancellation', 'the removal of the student'] as const) {
-      it(`is not claimed while ${name} is uncommitted, and no mail is sent`, async () => {
+      it(`is not claimed while ${name} is uncommitted`, async () => {
         await schedule();
         await step();
         let passing: Promise<unknown> | undefined;
@@ -347,7 +347,7 @@ describe('the row of a campaign’s recipient', () => {
       ['paused', pauseCampaign, 'paused'],
       ['canceled', cancelCampaign, 'canceled'],
     ] as const) {
-      it(`does not stay in the status sending if the campaign was ${name}`, async () => {
+      it(`does not keep the status \`sending\` if the campaign was ${name}`, async () => {
         await schedule();
         await step();
         const leaseUntil = new Date(Date.now() + minute);

@@ -11,7 +11,7 @@ const messagesOf = (language: (typeof offeredLanguages)[number]): Catalogue => c
 
 describe('message catalogues', () => {
   for (const language of offeredLanguages)
-    it(`${language} has every message, with the arguments and plural forms that it needs`, () => {
+    it(`have every message in ${language}, with its arguments and plural forms`, () => {
       expect(catalogueProblems(language, messagesOf(language))).to.deep.equal([]);
     });
 
@@ -33,7 +33,7 @@ describe('message catalogues', () => {
     ar: [],
   };
   for (const language of offeredLanguages.filter((each) => each !== 'en'))
-    it(`${language} translates every message, except the listed messages`, () => {
+    it(`translate every message to ${language}, except the listed messages`, () => {
       const untranslated = keys.filter((key) => messagesOf(language)[key] === en[key]);
       expect(untranslated).to.deep.equal(same[language]);
     });
@@ -41,7 +41,7 @@ describe('message catalogues', () => {
   /** English words that are spelled differently in every other language. */
   const englishWords = /\b(?:the|your|you|of|with|were|have|this|that|please|nothing|waiting)\b/i;
   for (const language of offeredLanguages.filter((each) => each !== 'en'))
-    it(`${language} has no English word inside its sentences`, () => {
+    it(`have no English word inside sentences in ${language}`, () => {
       const found = keys.filter((key) => englishWords.test(messagesOf(language)[key].replaceAll(/\{[a-z_]+,?/g, '')));
       expect(found).to.deep.equal([]);
     });

@@ -114,7 +114,7 @@ describe('refusals that students read', () => {
     expect(refusal.headers).to.deep.equal({});
   });
 
-  it('state a wait in whole minutes, which is at least one minute', () => {
+  it('state a wait of at least one minute, in whole minutes', () => {
     expect([1, 60, 61, 3_600].map(minutesOf)).to.deep.equal([1, 1, 2, 60]);
   });
 });

@@ -86,7 +86,7 @@ describe('writing directions', () => {
     ['😀 123', undefined],
     ['', undefined],
   ] as const)
-    it(`of ${JSON.stringify(text)} is ${direction ?? 'none'}`, () => {
+    it(`are ${direction ?? 'none'} for ${JSON.stringify(text)}`, () => {
       expect(directionOfText(text)).to.equal(direction);
     });
 

@@ -220,7 +220,7 @@ describe('pictures of files (MED-22, MED-28)', () => {
 });
 
 describe('renditions of videos (MED-24)', () => {
-  it('have these limits', () => {
+  it('have fixed limits', () => {
     expect(videoRules).to.deep.equal({
       longSide: 1_280,
       shortSide: 720,
@@ -249,7 +249,7 @@ describe('renditions of videos (MED-24)', () => {
     ['64x1', '64x2'],
     ['1x1', '2x2'],
   ] as const)
-    it(`make ${made} of ${given}`, () => {
+    it(`have the size ${made} for ${given}`, () => {
       const [width = 0, height = 0] = given.split('x').map(Number);
       const size = videoSize({ width, height });
       expect(`${size.width}x${size.height}`).to.equal(made);

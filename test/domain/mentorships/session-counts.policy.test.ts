@@ -15,7 +15,7 @@ const time = fc.oneof(
 );
 const session = fc.record({ startsAt: time, minutes: fc.oneof(fc.integer({ min: 15, max: 240 }), fc.constant(240)) });
 
-describe('the whole days and parts of days of a count', () => {
+describe('the time ranges of a session count', () => {
   it('contain each matching session once', () => {
     const statuses = [undefined, 'booked', 'completed', 'canceled'] as const;
     const filters = fc.record({

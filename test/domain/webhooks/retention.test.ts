@@ -385,7 +385,7 @@ describe('retention (DEL-8)', () => {
     expect((await endpointRow(id)).previousSecret).to.equal(null);
   });
 
-  it('ends each delivery once in three concurrent rounds, without a deadlock', async () => {
+  it('ends each delivery once in three concurrent rounds', async () => {
     const { db } = await testDeps();
     const other = await buildEndpoint(subscription.clubId, url);
     await addHistory(subscription, [subscription.endpoint.id, other.id], 300, created);

@@ -30,7 +30,7 @@ describe('permits that clubs share', () => {
     );
   });
 
-  it('are refused with the name of the reached limit: club or process', () => {
+  it('are refused with the limit that was reached: club or process', () => {
     expect(exhaustedLimit(4, { all: 2, club: 2 })).to.equal('club');
     expect(exhaustedLimit(4, { all: 4, club: 0 })).to.equal('process');
     expect(exhaustedLimit(1, { all: 0, club: 0 })).to.equal(undefined);

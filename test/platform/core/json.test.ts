@@ -53,7 +53,7 @@ describe('parsing untrusted JSON', () => {
     });
   });
 
-  it('uses the last of two properties with one name, and sets no prototype', () => {
+  it('uses the last of two properties with one name', () => {
     expect(readJson('{"a":1,"a":2}')).to.deep.equal({ a: 2 });
     const value = readJson('{"__proto__":{"polluted":true}}') as Record<string, unknown>;
     expect(Object.getPrototypeOf(value)).to.equal(Object.prototype);
@@ -88,7 +88,7 @@ describe('parsing untrusted JSON', () => {
     expect(refusalOf('{"email":"ada@example.com",}')).to.equal('The body is not valid JSON.');
   });
 
-  it('stops as soon as a limit is exceeded: 1 MB of brackets takes less than 20 ms', () => {
+  it('stops as soon as a limit is exceeded', () => {
     const sources = ['['.repeat(1_048_576), '{"a":'.repeat(200_000), `[${'[],'.repeat(349_000)}1]`].map(bytes);
     for (const source of sources) refusalOf(source);
     const startedAt = performance.now();

@@ -102,7 +102,7 @@ describe('due queries', function () {
   );
   for (const { type, at, position } of queries) {
     const isPartial = !alwaysWaiting.has(type);
-    it(`find ${type} rows that are overdue by ${at} in ${isPartial ? 'a partial' : 'an'} index`, async () => {
+    it(`find overdue ${type} rows by ${at} in ${isPartial ? 'a partial' : 'an'} index`, async () => {
       const query = overdueQueries(source, now).filter(({ workflowType }) => workflowType === type)[position];
       const statement = query?.statement ?? sql``;
       const explained = await db.one<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`EXPLAIN (FORMAT JSON) ${statement}`);

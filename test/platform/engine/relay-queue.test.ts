@@ -52,7 +52,7 @@ describe('facts (ENG-4)', () => {
     expect(notifications()).to.equal(0);
   });
 
-  it('that a relay claimed before it died are claimed again after the lease of 30 s has expired', async () => {
+  it('of a dead relay are claimed again after the lease of 30 s', async () => {
     const id = await record(clubA);
     await expectEnd('lease_until', 'facts', 30, async () => expect(await everyFact()).to.have.length(1));
     expect(await everyFact()).to.deep.equal([]);

@@ -257,7 +257,7 @@ describe('feed of answers', function () {
     expect(payloads).to.have.length(3);
   });
 
-  it('disconnects its followers when it stops, without an end of the answer', async () => {
+  it('disconnects its followers when it stops, without an end event', async () => {
     const source = await testDatabase();
     const feed = createAnswerFeed({ source, databaseUrl: readConfig().database.url.reveal(), onFailure() {} });
     feeds.push(feed);

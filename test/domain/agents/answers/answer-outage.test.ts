@@ -65,7 +65,7 @@ describe('the step of an answer during an outage of Postgres', function () {
   };
   const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-  it('loses no word, and calls and charges once, when Postgres does not reply for 5 s', async () => {
+  it('loses no word, and charges once, if Postgres does not reply for 5 s', async () => {
     const { question, step } = await during(async (line) => {
       line.fallSilent();
       await pause(5 * second);
@@ -75,7 +75,7 @@ describe('the step of an answer during an outage of Postgres', function () {
     await expectWhole(question);
   });
 
-  it('loses no word, and calls and charges once, when Postgres terminates connections for 5 s', async () => {
+  it('loses no word, and charges once, if Postgres ends connections for 5 s', async () => {
     const { question, step } = await during(async () => {
       const source = await testDatabase();
       for (const endsAt = Date.now() + 5 * second; Date.now() < endsAt; await pause(50))

@@ -69,14 +69,14 @@ describe('the step of an answer whose stream has not begun', function () {
     expect(dueAt(waiting) - now).to.equal(30 * second);
   });
 
-  it('fails immediately if the time of Retry-After is later than the limit of two minutes', async () => {
+  it('fails immediately if Retry-After exceeds the limit of two minutes', async () => {
     const { question, step: ended } = await answer({ refuse: 429, retryAfterS: 121 });
     expect(ended).to.have.nested.property('outcome.error_code', 'model_overloaded');
     await expectSettled(question, 0);
   });
 
   for (const refuse of [400, 401, 403, 404, 413] as const)
-    it(`fails immediately with model_rejected and without a charge after the status ${refuse}`, async () => {
+    it(`fails immediately with model_rejected, without a charge, after the status ${refuse}`, async () => {
       const { question, step: ended } = await answer({ refuse });
       expect(ended).to.have.nested.property('outcome.error_code', 'model_rejected');
       expect(model().requests).to.have.length(1);
@@ -90,7 +90,7 @@ describe('the step of an answer whose stream has not begun', function () {
     expect(waiting).to.include({ done: false, waitingFor: 'call', call: 2 });
   });
 
-  it('abandons and does not charge a call that gets no response, and calls again', async () => {
+  it('calls again, without a charge, if a call gets no response', async () => {
     const patience = { silenceMs: 150 };
     const { question, step: waiting } = await answer([{ neverAnswer: true }, yes], { patience });
     await step(question.questionId, { now: dueAt(waiting) });
@@ -111,7 +111,7 @@ describe('the step of an answer whose stream has not begun', function () {
     await expectSettled(old, 0);
   });
 
-  it('calls again one second before two minutes have passed, and fails after two minutes', async () => {
+  it('calls again until two minutes have passed, and then fails', async () => {
     const now = Date.now();
     const old = await buildQuestion({ acceptedAt: new Date(now - 119 * second) });
     const { step: ended } = await answer({ neverAnswer: true }, { question: old, now });

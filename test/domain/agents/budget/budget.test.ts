@@ -92,7 +92,7 @@ describe('AI budget of a club and month', () => {
     expect(await outcomeOf(buildCharge(asker, 0n, now))).to.equal('club_budget_exhausted');
   });
 
-  it('rejects concurrent questions whose reserves exceed the rest of the budget', async () => {
+  it('rejects concurrent questions if their reserves exceed the rest of the budget', async () => {
     await endAnswer(await buildCharge(asker, budget - 3n, now), { status: 'complete', cost: budget - 3n, at: now });
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => outcomeOf(buildCharge(asker, 1n, now))));
     expect(outcomes).to.have.members([

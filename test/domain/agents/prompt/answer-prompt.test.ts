@@ -24,7 +24,7 @@ describe('prompt of an answer', function () {
   };
   const wordsAsked = () => lastRequest().messages.map(({ content }) => content.at(-1)?.text);
 
-  it('contains earlier complete and truncated turns, oldest first, but no refused, failed or empty turns', async () => {
+  it('contains earlier complete and truncated turns, oldest first', async () => {
     const conversation = await buildConversation();
     await buildTurn(conversation, 'q1', 'a1', 'complete', ago(50));
     await buildTurn(conversation, 'q2', 'a refusal', 'refused', ago(40));
@@ -77,7 +77,7 @@ describe('prompt of an answer', function () {
     expect(requests).to.deep.equal([{ clubId, agentId, question: 'What is a pause?', limit: 12 }]);
   });
 
-  it('is not sent if an image cannot be read, and a later try can send the prompt', async () => {
+  it('is not sent if an image cannot be read, but can be sent later', async () => {
     const question = await buildQuestion();
     const deps = await answering.deps();
     const { stepAnswer } = await import('../../../../domain/agents/answers/answer-step.ts');

@@ -99,7 +99,7 @@ describe('estimated tokens of a prompt', () => {
     );
   });
 
-  it('count one token for three ASCII characters or two other bytes, and the maximum for unknown text', () => {
+  it('count one token for three ASCII characters or two other bytes', () => {
     const nothing = likelyPromptTokens(parts);
     expect(nothing).to.equal(1_500 + 20 + 12 * 600);
     expect(likelyPromptTokens({ ...parts, question: 'abcdef' }) - nothing).to.equal(2);

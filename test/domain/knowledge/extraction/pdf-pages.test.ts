@@ -193,7 +193,7 @@ describe('the visible content of a PDF page', function () {
     expect(await linesOf(written(['Bold words', 50, 700], ['Bold words', 50.3, 700]))).to.deep.equal(['Bold words']);
   });
 
-  it('joins widely spaced letters into words, because the gaps between words are even wider', async () => {
+  it('joins widely spaced letters into words', async () => {
     const spaced = Array.from('SAFE BOATS').flatMap((letter, at): [string, number, number][] => letter === ' ' ? [] : [[letter, 50 + 14 * at, 700]]); // prettier-ignore
     expect(await linesOf(written(...spaced))).to.deep.equal(['SAFE BOATS']);
     expect(await linesOf('BT /F1 12 Tf 6 Tc 50 700 Td (SAFE BOATS) Tj ET')).to.deep.equal(['SAFE BOATS']);
@@ -243,7 +243,7 @@ describe('the visible content of a PDF page', function () {
       });
     });
 
-    it('is listed for OCR with the number of its page if the page is only a picture', async () => {
+    it('is listed for OCR if the page is only a picture', async () => {
       const pictures = Array.from({ length: 102 }, (_, at) => at + 1).filter((page) => page !== 50);
       const { scanned, warnings } = await readFrom(await scannedPdf(pictures, 102));
       expect([scanned?.pageCount, scanned?.pages.length, scanned?.pages.at(-1)]).to.deep.equal([102, 101, 102]);

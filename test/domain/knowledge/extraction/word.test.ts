@@ -88,7 +88,7 @@ describe('reading a Word file', function () {
       }
     });
 
-    it('are refused as file_corrupt if the main part is cut or closes an element that is not open', async () => {
+    it('are refused as file_corrupt if the main part is cut', async () => {
       const whole = documentXml(['Tides', 'Knots']);
       for (const end of [20, 40, 100]) expect(await refusalOf(bareDocx(whole.slice(0, -end)))).to.equal('file_corrupt');
       expect(await refusalOf(bareDocx(documentXml(['a</w:r>'])))).to.equal('file_corrupt');
@@ -368,7 +368,7 @@ describe('reading a Word file', function () {
       ]);
     });
 
-    it('have marks in the format and with the first number that the document sets', async () => {
+    it('have marks in the format that the document sets', async () => {
       const settings = '<w:footnotePr><w:numFmt w:val="lowerLetter"/><w:numStart w:val="3"/></w:footnotePr>';
       expect(await blocksOf(p(run('a') + refer('footnote', 1)), { ...parts, settings })).to.deep.equal([
         'a [c]',
@@ -406,7 +406,7 @@ describe('reading a Word file', function () {
       expect(await warningsOf(p(vml('')))).to.deep.equal(['picture_without_text 1']);
     });
 
-    it('include each text box once, after its paragraph, in every form that Word stores', async () => {
+    it('include each text box once, after its paragraph', async () => {
       const shapes: Record<string, string> = {
         'with fallback': `<mc:AlternateContent><mc:Choice Requires="wps">${drawing(box(para('Never.')))}</mc:Choice><mc:Fallback>${old(para('Never.'))}</mc:Fallback></mc:AlternateContent>`,
         'without fallback': `<mc:AlternateContent><mc:Choice Requires="wps">${drawing(box(para('Never.')))}</mc:Choice></mc:AlternateContent>`,

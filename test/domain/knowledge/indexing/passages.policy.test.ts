@@ -222,7 +222,7 @@ describe('cutting sections into passages', () => {
     expect(cut([section(), section('')])).to.deep.equal([]);
   });
 
-  it('cuts a sentence that is longer than a passage between words, if possible after a comma', () => {
+  it('cuts a sentence that is too long between words, if possible after a comma', () => {
     const clause = 'when the wind turns and the boat swings round its anchor in the dark bay,';
     const passages = cut([section(`${Array.from({ length: 12 }, () => clause).join(' ')} we row.`)]);
     expect(passages.length).to.equal(2);

@@ -81,7 +81,7 @@ describe('reading of old sources again', () => {
       expect(await withOcr()).to.equal(0);
     });
 
-    it('become pending, at most a hundred together with other sources', async () => {
+    it('become pending up to a total of a hundred sources', async () => {
       await oldSources(70);
       for (let at = 0; at < 40; at++) await waiting('2027-03-01T11:59:00Z');
       expect(await withOcr()).to.equal(100);

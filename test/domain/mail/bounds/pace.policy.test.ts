@@ -93,7 +93,7 @@ describe('the retries of bulk mail (CAMP-6)', () => {
     ['a@b@c.example', false],
     ['a@b.c.example', true],
   ] as const)
-    it(`${mailable ? 'are allowed' : 'are refused'} for the address ${address.length > 40 ? `of ${address.length} characters` : JSON.stringify(address)} (@ at ${address.indexOf('@')})`, () => {
+    it(`${mailable ? 'are allowed' : 'are refused'} for mails to the address ${address.length > 40 ? `of ${address.length} characters` : JSON.stringify(address)} (@ at ${address.indexOf('@')})`, () => {
       expect(isMailable(address)).to.equal(mailable);
     });
 });

@@ -65,7 +65,7 @@ describe('tokenText', () => {
 
 describe('spendToken', () => {
   for (const purpose of mailed) {
-    it(`${purpose}: accepts a token once, until the lifetime of the token ends`, async () => {
+    it(`accepts a token of ${purpose} once, until its lifetime ends`, async () => {
       const late = await issued(purpose);
       expect(await late.spend(late.text, after(tokenLifetimeMs[purpose]))).to.equal('token_gone');
       const { studentId, text, spend } = await issued(purpose);

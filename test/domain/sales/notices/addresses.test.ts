@@ -77,7 +77,7 @@ describe('addresses in a notice', () => {
     });
   }
 
-  it('are found within 2 s in 1 MiB of short texts, and in half a million numbers', () => {
+  it('are found within 2 s in 1 MiB of short texts', () => {
     const little = Array.from({ length: mebibyte / 8 }, () => 'a@b');
     expect(millisecondsFor(little)).to.be.below(2_000);
     expect(millisecondsFor(Array.from({ length: mebibyte / 2 }, () => 1))).to.be.below(2_000);

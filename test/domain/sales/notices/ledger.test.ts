@@ -294,7 +294,7 @@ describe('a sale', () => {
     expect((await accessOf(shop))[0]?.revokedReason).to.equal(null);
   });
 
-  it('has one purchase for each charge of a subscription, but one enrollment', async () => {
+  it('has one purchase for each charge, but only one enrollment', async () => {
     const shop = await buildShop();
     const charge = (id: string) =>
       purchaseNotice(shop, 'paid', { purchase: { id, amount: 900, currency: 'EUR' }, ...subscribed });

@@ -61,7 +61,7 @@ describe('hotmart notices, 2.0.0', () => {
     });
   }
 
-  it('read PURCHASE_DELAYED as a late payment if it has a subscription, and otherwise ignore it', () => {
+  it('read PURCHASE_DELAYED as a late payment if it has a subscription', () => {
     const delayed = changed(hotmartPurchase('PURCHASE_DELAYED'), 'data.purchase.recurrence_number', 3);
     expect(only(parse(delayed))).to.include({ kind: 'late', subscriptionId: 'I9OT62C3', key: 'recurrence 3' });
     expect(only(parse(hotmartPurchase('PURCHASE_DELAYED')))).to.include({ key: 'HP16015479281022' });

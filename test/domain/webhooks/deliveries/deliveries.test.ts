@@ -127,7 +127,7 @@ describe('the delivery history of an endpoint', () => {
     expect(recordFaults('WebhookDeliveryDetail', detail)).to.deep.equal([]);
   });
 
-  it('shows a removed student’s delivery as canceled and purged, without body and excerpt', async () => {
+  it('shows a removed student’s delivery as canceled, without body and excerpt', async () => {
     const { url } = await delivering().receiver(() => ({ status: 500, body: 'Stella' }));
     const delivery = await buildWebhookDelivery(await buildSubscription(url));
     await attempt(delivery);

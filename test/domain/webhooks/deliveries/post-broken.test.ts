@@ -7,7 +7,7 @@ const nothing = 'content-length: 0\r\n\r\n';
 const fine = `HTTP/1.1 200 OK\r\n${nothing}`;
 const connectionError = (errorCode: string) => ({ outcome: 'connection_error', errorCode });
 
-describe('a webhook attempt with a broken connection or an invalid answer', () => {
+describe('a webhook attempt at a faulty receiver', () => {
   const { receiverThat, post, postTo, resultOf, tracked } = usePosting();
 
   describe('a broken connection', () => {
@@ -175,7 +175,7 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
       });
     }
 
-    it('cause a connection_error immediately, after less than 8 MB, if they never end', async () => {
+    it('cause a connection_error after less than 8 MB if they never end', async () => {
       const floods: { written: number }[] = [];
       const receiver = await receiverThat((socket) => {
         socket.write('HTTP/1.1 200 OK\r\n');

@@ -230,7 +230,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
       { what: 'success', record: succeeds, status: 'succeeded' },
       { what: 'failure', record: fails, status: 'pending' },
     ] as const) {
-      it(`allows the record of a late ${what} after the hand-over of the delivery, with only one wake`, async () => {
+      it(`allows the record of a late ${what} after the hand-over`, async () => {
         await inOrder(
           (db) => handOverLost(db, now),
           () => record(),
@@ -239,7 +239,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
         expect(await woken()).to.equal(status === 'pending' ? 'raised' : 'once');
       });
 
-      it(`prevents the record of a late ${what} after a run has claimed the delivery`, async () => {
+      it(`prevents the record of a late ${what} after a run’s claim`, async () => {
         await inOrder(
           (db) => claimAttempt(db.source, delivery.id, now.getTime()),
           () => record(),

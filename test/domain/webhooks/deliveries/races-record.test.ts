@@ -37,7 +37,7 @@ describe('a concurrent change during an attempt’s record', () => {
 
   describe('a 2xx answer during a disable of the endpoint', () => {
     for (const endpoint of ['healthy', 'failing'] as const) {
-      it(`waits for that transaction, and then ends the delivery as succeeded (${endpoint} endpoint)`, async () => {
+      it(`waits, and then ends the delivery as succeeded (${endpoint} endpoint)`, async () => {
         if (endpoint === 'failing') {
           await alter('webhook_endpoints', delivery.endpoint.id, {
             consecutive_failures: 1,
@@ -228,13 +228,13 @@ describe('a concurrent change during an attempt’s record', () => {
     const twice = (call: number) => (call <= 2 ? 'before' : undefined);
     const thenLost = (call: number) => (call === 1 ? 'after' : undefined);
 
-    it('is written once for a success, and the request is not sent again', async () => {
+    it('is written once for a success, without a second request', async () => {
       const { step, posted } = await stepThrough(accepted, twice);
       expect({ step, posted }).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
       expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, fence: 1, leaseUntil: null });
     });
 
-    it('is written once for a failure, and the request is not sent again', async () => {
+    it('is written once for a failure, without a second request', async () => {
       const { step, posted } = await stepThrough(refused, twice);
       expect(posted).to.equal(1);
       expect(step).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });

@@ -60,7 +60,7 @@ describe('concurrent changes of an endpoint’s queue', () => {
     expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', requested: null });
   });
 
-  it('make a recovery skip a canceled delivery whose body an uncommitted removal deletes', async () => {
+  it('make a recovery skip a delivery that an uncommitted removal changes', async () => {
     const delivery = await buildWebhookDelivery(subscription, now);
     await alter('webhook_deliveries', delivery.id, { status: 'canceled', completed_at: now });
     const since = new Date(now.getTime() - 60_000);

@@ -33,7 +33,7 @@ describe('the clock of a process compared with the clock of Postgres (DEC-99)', 
     ['behind', { askedAt: 5_000, postgres: 6_020, answeredAt: 5_020, offset: -1_000 }],
   ];
   for (const [name, { askedAt, postgres: ms, answeredAt, offset }] of offsets) {
-    it(`${name}: ${offset} ms`, async () => {
+    it(`differs by ${offset} ms: ${name}`, async () => {
       const times = [askedAt, answeredAt];
       const clock = () => times.shift() ?? Number.NaN;
       expect(await clockOffsetMs(() => Promise.resolve({ ms }), clock)).to.equal(offset);

@@ -99,7 +99,7 @@ describe('RequestDatabase', () => {
     expect([openings, opened.transactions, await nameSeenBy(pool)]).to.deep.equal([1, 0, 'ended']);
   });
 
-  it('repeats work that a deadlock ended, with five tries in total', async () => {
+  it('repeats work that a deadlock ended, up to five tries', async () => {
     let tries = 0;
     const outcome = await db
       .transaction(async (tx) => {

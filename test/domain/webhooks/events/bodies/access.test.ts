@@ -66,7 +66,7 @@ describe('the bodies of access events', () => {
     'access.shortened',
     'access.moved',
   ] as const)
-    it(`contain the current state of the enrollment, the delivery and the student (${type})`, async () => {
+    it(`contain the current enrollment, delivery and student (${type})`, async () => {
       const cohort = await buildCohort(clubId, delivery.courseId);
       const attributes = { deliveryId: delivery.id, cohortId: cohort.id, startsAt, endsAt, source: 'invite' as const };
       const enrollment = await buildEnrollment(clubId, attributes);

@@ -1,4 +1,4 @@
-/** Finds the tables that each context reads and writes, from the SQL texts and the entities in the context's folder of domain/. */
+/** Finds the tables that each context reads and writes. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
@@ -44,7 +44,7 @@ export function usesIn(source: string, tables: ReadonlyMap<string, Table>): Omit
   return [...inStatements(text), ...byEntities(text, tables)].filter(({ table }) => tables.has(table));
 }
 
-/** Matches a table after a keyword, and more tables after commas. `from: '…'` names the table that a search reads. */
+/** `from: '…'` names the table that a search reads. */
 const named =
   /\b(INSERT INTO|(?<!FOR |KEY )UPDATE|DELETE FROM|FROM|JOIN|USING|from: ')\s*(?:ONLY\s+)?([a-z_]+)((?:\s+(?:AS\s+)?[a-z_]+)?(?:\s*,\s*[a-z_]+(?:\s+(?:AS\s+)?[a-z_]+)?)*)/g;
 
@@ -58,7 +58,7 @@ function inStatements(text: string): Omit<TableUse, 'context'>[] {
   });
 }
 
-/** Matches the beginning of a call that changes rows of the entity whose name follows. */
+/** Calls that change rows. The entity's name follows. */
 const changing = /\b(?:insert|update|upsert|save|delete|remove|increment|decrement|defineLease|holdLease)\((?:\w+, )?$/;
 
 function byEntities(text: string, tables: ReadonlyMap<string, Table>): Omit<TableUse, 'context'>[] {

@@ -1,4 +1,4 @@
-/** Checks that each table belongs to one context. Another context needs a line with the reason in foreign-tables.ts to use the table. */
+/** Checks that each table belongs to one context, and that foreign-tables.ts lists all other uses. */
 import { expect } from 'chai';
 import { topLevelOf } from '../../dev/generators/import-graph.ts';
 import { foreignUses, type ForeignUses } from './foreign-tables.ts';

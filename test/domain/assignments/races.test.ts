@@ -1,4 +1,4 @@
-/** Tests students and administrators who act on one submission, one file or one deadline at the same time. Real locks force each order. */
+/** Tests people who act on one submission, file or deadline at the same time. */
 import { expect } from 'chai';
 import { updateAssignment } from '../../../domain/assignments/assignments.ts';
 import { completeLesson } from '../../../domain/assignments/completion.ts';
@@ -25,7 +25,6 @@ let learner: Learner;
 let assignment: Id;
 
 const now = () => new Date();
-/** Another assignment of the lesson, which the later tests use. */
 const assign = async () => {
   assignment = (await buildAssignment({ clubId: club.id, id: course.lessons[0]?.id ?? '' }, { maxFiles: 2 })).id;
 };
@@ -33,7 +32,6 @@ const depsOfAll = async () => ({ ...(await testDeps()), ...(await mediaDeps()) }
 const reader = () => ({ clubId: club.id, id: learner.id });
 const publicId = () => course.lessons[0]?.publicId ?? '';
 
-/** @returns the answer, or the code of the refusal */
 async function outcomeOf<T>(act: Promise<T>): Promise<T | string> {
   return act.catch((error: unknown) => {
     if (error instanceof DomainError) return error.code;
@@ -52,7 +50,6 @@ const review = async (submissionId: Id, outcome: 'approved' | 'changes_requested
 };
 const statusOf = (outcome: unknown) => (typeof outcome === 'string' ? outcome : (outcome as { status: string }).status);
 
-/** The first lock that the two acts need. */
 const student = () => sql`SELECT 1 FROM students WHERE id = ${learner.id} FOR NO KEY UPDATE`;
 const courseRow = () => sql`SELECT 1 FROM courses WHERE id = ${course.id} FOR NO KEY UPDATE`;
 

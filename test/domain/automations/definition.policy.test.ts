@@ -83,7 +83,6 @@ describe('the list of a definition’s steps', () => {
   });
 });
 
-/** A step that is nested inside `depth` other steps. */
 function nested(depth: number, branch: 'then' | 'else' = 'then'): Step {
   let step: Step = asks('inner', { then: [], else: [] });
   for (let count = 1; count < depth; count++) step = asks(`at ${count}`, { [branch]: [step] });

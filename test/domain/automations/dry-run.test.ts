@@ -1,7 +1,4 @@
-/**
- * Compares dry runs with real runs under the same facts, for each kind of rule. A dry run writes nothing (AUTO-19). model.test.ts
- * compares random definitions.
- */
+/** Compares dry runs with real runs, for each kind of rule (AUTO-19). */
 import { expect } from 'chai';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Definition, Step } from '../../../domain/automations/versions/definition.policy.ts';
@@ -61,8 +58,8 @@ describe('a dry run', () => {
   });
 
   /**
-   * A change that makes a rule true (`on`) after a day, and false again (`off`) after another day. A run reads the changed rows. A dry run
-   * receives the change as a supposed fact.
+   * After a day, the change makes a rule true (`on`), and after another day false (`off`). A run reads the changed rows, and a dry run gets
+   * a supposed fact.
    */
   interface Turn {
     kind: Fact['kind'];

@@ -35,7 +35,6 @@ const steps = {
   leaves: { id: 'leaves', kind: 'exit' },
 } as const satisfies Record<string, Step>;
 
-/** Places the step in a definition that has another step after it. */
 function placed(step: Step) {
   const [found] = placedSteps({ steps: [step, { id: 'last', kind: 'exit' }] });
   if (!found) throw new Error('The definition has no step');

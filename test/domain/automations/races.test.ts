@@ -1,4 +1,4 @@
-/** Tests two concurrent transactions on one automation: each order has exactly one correct outcome (AUTO-9, AUTO-10, AUTO-17, AUTO-18). */
+/** Tests two concurrent transactions on one automation (AUTO-9, AUTO-10, AUTO-17, AUTO-18). */
 import { expect } from 'chai';
 import { deleteCohort } from '../../../domain/access/enrollments/cohorts.ts';
 import { createAutomation, updateAutomation } from '../../../domain/automations/versions/drafts.ts';
@@ -31,7 +31,6 @@ import { testDeps } from '../../toolkit/stack/database.ts';
 const start = new Date('2026-03-02T12:00:00Z');
 const minute = 60_000;
 
-/** @returns the value, or the code of the error */
 async function outcomeOf<T>(work: Promise<T>): Promise<T | string> {
   return work.catch((error: unknown) => {
     if (error instanceof DomainError) return error.code;

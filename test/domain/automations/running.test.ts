@@ -618,7 +618,6 @@ describe('a run', () => {
     }
   });
 
-  /** @returns a draft with an e-mail that shows an image of the library. `mediaId` is the id of the image */
   const draftWithImage = async (bytes: Buffer, mediaId = newId()) => {
     const objectKey = `library/${newId()}`;
     await (await testObjectStore()).put(objectKey, 'image/png', Readable.from([bytes]));

@@ -1,4 +1,4 @@
-/** Tests how the platform reads one event of the payment processor, and several events of one club (BILL-1). */
+/** Tests how the platform reads events of the payment processor (BILL-1). */
 import { expect } from 'chai';
 import {
   planOfPriceBy,
@@ -23,7 +23,7 @@ const saysNothing = {
   priceUnknown: false,
 };
 
-/** @returns the data of an event about this object, without its id, type and time */
+/** Without the event's id, type and time. */
 function dataOf(type: string, object: unknown, planOfPrice: PlanOfPrice = byLookupKey) {
   const read = readEvent({ id: 'evt_1', type, created: start, data: { object } }, planOfPrice);
   const { id, type: sameType, created, ...rest } = read ?? {};

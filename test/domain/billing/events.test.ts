@@ -13,7 +13,7 @@ import { testDeps } from '../../toolkit/stack/database.ts';
 const planOfPrice = planOfPriceBy([]);
 const start = 1_790_000_000;
 
-/** An event of the payment processor at a random second. It concerns one of two subscriptions of the club's customer. */
+/** The event concerns one of two subscriptions. */
 const anyEvent = fc.record({
   what: fc.constantFrom('checkout', 'created', 'updated', 'deleted', 'paid', 'payment_failed' as const),
   at: fc.integer({ min: start, max: start + 8 }),

@@ -23,7 +23,7 @@ const someone = () => `${newId()}@example.com`;
 const now = new Date();
 const included = (plan: PlanName) => plans[plan].allowances.students.included;
 
-/** The result of an act: `done`, or the refusal's code. */
+/** `done`, or the refusal's code. */
 const ending = (work: Promise<unknown>) =>
   work.then(
     () => 'done',
@@ -53,7 +53,6 @@ const ways: Record<string, (clubId: Id) => Promise<unknown>> = {
   },
 };
 
-/** Signs a person up without the confirmation. */
 async function buildPending(clubId: Id): Promise<{ id: Id; email: string; token: string }> {
   const { id, email } = await buildStudent(clubId, { verified: false, openedBy: 'sign_up' });
   const { db, vault } = await testDeps();
@@ -344,7 +343,7 @@ describe('the seat allocation of a club', () => {
   });
 });
 
-/** Ignores a refusal if a concurrent removal or deletion has already removed the student. */
+/** A concurrent change may already have removed the student. */
 async function unlessGone(act: Promise<unknown> | undefined): Promise<unknown> {
   return act?.catch((error: unknown) => {
     const wasTaken = error instanceof DomainError && ['token_gone', 'not_found'].includes(error.code);
@@ -352,7 +351,7 @@ async function unlessGone(act: Promise<unknown> | undefined): Promise<unknown> {
   });
 }
 
-/** The acts on a club's students. Removals and deletions act on the first students that they find. */
+/** Removals and deletions act on the first students that they find. */
 const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
   add: (clubId) => ways['an administrator who creates a student']?.(clubId) ?? Promise.resolve(),
   buy: (clubId) => ways['a sale or an import']?.(clubId) ?? Promise.resolve(),

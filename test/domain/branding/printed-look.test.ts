@@ -17,7 +17,6 @@ describe('the picture of a logo (DEC-186)', function () {
   });
 
   const file = (): LogoFile => ({ key: `public/${newId()}`, sizeBytes: bytes.length, width: 200, height: 200 });
-  /** @param content the bytes that the store sends */
   const storeOf = (content: () => Buffer) => {
     const counts = { reads: 0, now: 0, most: 0 };
     const storage: Pick<ObjectStore, 'stream'> = {

@@ -1,4 +1,4 @@
-/** Tests bulk jobs when workers die, when steps are repeated, and when other changes run at the same time (BULK-2 to BULK-6). */
+/** Tests bulk jobs when workers die, steps are repeated, or other changes run at the same time (BULK-2 to BULK-6). */
 import { expect } from 'chai';
 import { setTimeout as pause } from 'node:timers/promises';
 import { bulkRules } from '../../../domain/bulk/bulk.policy.ts';
@@ -128,7 +128,7 @@ describe('a bulk job', () => {
       const first = await begin(awarding, students);
       const second = await begin(awarding, students.toReversed());
       const third = await begin({ path: `/tags/${tagId}/bulk-tag` }, students);
-      /** Does not wait for the time of the next step, so that a job begins while another job ends. */
+      /** Does not wait for the time of the next step, so that two jobs overlap. */
       const stepOften = async (jobId: Id) => {
         while (!(await stepBulk(jobId)).done) await pause(50);
       };
@@ -284,7 +284,7 @@ describe('a bulk job', () => {
       },
     };
 
-    /** Three students: the first has the tag and access, and the third is removed. The club has a level at 5 points. */
+    /** The first student has the tag and access, and the third is removed. The club has a level at 5 points. */
     async function furnish(): Promise<Target & { students: Id[] }> {
       const target = await buildClub();
       const calls = standingCalls(target);
@@ -299,7 +299,7 @@ describe('a bulk job', () => {
       return { club: target, tagId, deliveryId, students };
     }
 
-    /** The rows and the facts of the students, without ids and without times. */
+    /** Without ids and times. */
     async function stateOf({ club: { id }, students }: { club: TestClub; students: readonly Id[] }) {
       const source = await testDatabase();
       return source.query<object[]>(

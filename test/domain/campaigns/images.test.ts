@@ -1,4 +1,4 @@
-/** Tests images of campaigns: the images that prevent a campaign from starting, and the images in the e-mail (DEC-157, CAMP-4, CAMP-8, CAMP-42). */
+/** Tests the images of campaigns (DEC-157, CAMP-4, CAMP-8, CAMP-42). */
 import { expect } from 'chai';
 import { Readable } from 'node:stream';
 import sharp from 'sharp';
@@ -110,7 +110,6 @@ describe('the images of a campaign', () => {
       { with: withId },
       start,
     );
-  /** The attributes of the image in the newest message. */
   const imageIn = (html = '') => {
     const [tag = ''] = /<img[^>]*alt="A knot"[^>]*>/.exec(html) ?? [];
     const attribute = (name: string) => new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1];
@@ -121,7 +120,7 @@ describe('the images of a campaign', () => {
     const bytes = Buffer.from(await response.arrayBuffer());
     return { type: response.headers.get('content-type'), bytes };
   };
-  /** An image that was uploaded before the platform made pictures for e-mails. */
+  /** This image was uploaded before the platform made pictures for e-mails. */
   const fromBefore = async (bytes: Buffer) => {
     const id = newId();
     const objectKey = `library/${id}`;

@@ -117,7 +117,7 @@ describe('a campaign with too many bounces or complaints (CAMP-16)', () => {
     ({ club, campaignId } = await sendCampaign({ count: 1, now: start }));
     await deps.db.manager.update(Campaign, campaignId, { status: 'sending', endedAt: null });
   });
-  /** Adds the rows of sent mails, each to a different student. */
+  /** Each mail goes to another student. */
   const addSent = async (count: number): Promise<Id[]> => {
     const ids = Array.from({ length: count }, () => newId());
     await deps.db.run(sql`INSERT INTO students (id, club_id, name, email, verified_at, created_at)
@@ -133,7 +133,6 @@ describe('a campaign with too many bounces or complaints (CAMP-16)', () => {
       ids.map((mailId) => ({ kind, at: start, mailId, providerId: undefined })),
       start,
     );
-  /** Makes one recipient due, and runs a step of the campaign. */
   const step = async () => {
     await deps.db.manager.update(Mail, (await deps.db.manager.findOneByOrFail(Mail, { campaignId })).id, {
       status: 'pending',

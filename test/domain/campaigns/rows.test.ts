@@ -1,7 +1,4 @@
-/**
- * Tests the outcomes of a recipient's row with a real mail server: each row of the table of CAMP-6, and each event before or after a
- * claim.
- */
+/** Tests the outcomes of a recipient's row with a real mail server (CAMP-6). */
 import { expect } from 'chai';
 import type { Pool } from 'pg';
 import { readConfig } from '../../../config.ts';
@@ -74,7 +71,7 @@ describe('the row of a campaign’s recipient', () => {
     throw new Error('The campaign did not wait or end within the allowed number of steps');
   };
   const rows = async () => (await listDeliveries(deps.db, club.id, campaignId, { page: 1, page_size: 100 })).rows;
-  /** Ada's row in the format of the tables below: status, reason or error. */
+  /** In the format of the tables below: status, reason or error. */
   const row = async (): Promise<string> => {
     const found = (await rows()).find(({ student_id: id }) => id === ada.id);
     return [found?.status, found?.skip_reason, found?.last_error?.replace(/ .*/, '')].filter(Boolean).join(' ');
@@ -194,7 +191,7 @@ describe('the row of a campaign’s recipient', () => {
   });
 
   describe('with a concurrent change', () => {
-    /** For each act, the row's state if the act comes before the claim, after the claim, or while the server refuses the mail. */
+    /** The row's state if the act comes before the claim, after the claim, or during a temporary refusal. */
     const acts: Record<string, { act: () => Promise<unknown>; before: string; afterClaim: string; refused: string }> = {
       'a pause': {
         act: () => pauseCampaign(deps, club.id, campaignId, start),

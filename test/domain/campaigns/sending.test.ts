@@ -51,7 +51,6 @@ describe('a campaign', () => {
   let deps: Awaited<ReturnType<typeof testDeps>>;
   let club: TestClub;
   let campaignId: Id;
-  /** The messages that the server received, in order. */
   let messages: HandedMessage[];
   /** Accepts each mail unless a test changes it. */
   let answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
@@ -424,7 +423,7 @@ describe('a campaign', () => {
       await schedule();
     });
 
-    /** Adds `mails` sent mails, and makes Postgres collect statistics while no other mails exist. */
+    /** Makes Postgres collect statistics while no other mails exist. */
     const counted = async (mails: number) => {
       const before = await buildCampaign(start);
       await deps.db.source.query(
@@ -496,7 +495,7 @@ describe('a campaign', () => {
     expect(times).to.deep.equal([0, 10, 20, 30, 40]);
   });
 
-  /** Runs the campaign to its end, and returns the hours after the start at which mails went out. */
+  /** Returns the hours after the start at which mails went out. */
   const hoursOfMails = async () => {
     const hours: number[] = [];
     let at = start;

@@ -1,4 +1,4 @@
-/** Compares a space and two students with a small model after random acts. Refusals, records and counts must be equal (COMM-1 to COMM-9). */
+/** Compares a space and two students with a small model after random acts (COMM-1 to COMM-9). */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { grantAccess, restoreAccess, revokeAccess } from '../../../domain/access/enrollments/enrollments.ts';
@@ -47,7 +47,7 @@ type Act = typeof acts extends fc.Arbitrary<(infer One)[]> ? One : never;
 
 class Student {
   status: 'never' | 'joined' | 'left' | 'banned' = 'never';
-  /** The end of access, in hours. It is absent before the first grant and after the granted access has ended. */
+  /** In hours. Absent before the first grant, and after the access has ended. */
   access: { until: number; revoked: boolean } | undefined;
 
   isValid(hour: number): boolean {
@@ -66,7 +66,6 @@ class Model {
   isJoined = (student: Student, hour: number) => student.status === 'joined' && this.hasAccess(student, hour);
   count = (hour: number) => this.students.filter((student) => this.isJoined(student, hour)).length;
 
-  /** @returns the code of the refusal */
   do({ kind, who, lasts, on }: Act, hour: number): string {
     const student = this.students[who] ?? this.students[0];
     const outcome = this.#act(student, kind, { lasts, on }, hour);

@@ -1,4 +1,4 @@
-/** Compares the result of conditions in SQL with their evaluation in memory, for the same records (CAMP-11). */
+/** Compares the result of conditions in SQL with their evaluation in memory (CAMP-11). */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { meets, ruleKinds, type Condition, type Rule } from '../../../domain/conditions/conditions.ts';
@@ -101,7 +101,7 @@ function isMet(world: World, { match, rules }: Condition, student: Id, runId: Id
 const some = <T>(values: readonly T[]): fc.Arbitrary<T[]> => fc.subarray([...values]);
 const oneOf = <T>(values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
 
-/** Generates rules about the records in `world`. Each kind of rule has its own fields. */
+/** Each kind of rule has its own fields. */
 function ruleIn(world: World): fc.Arbitrary<Rule> {
   const ids = (records: readonly { id: Id }[]) => records.map(({ id }) => id);
   const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
@@ -319,7 +319,7 @@ describe('conditions', () => {
       ),
       { numRuns: 250 },
     );
-    // True and false must both be frequent, because a condition that is always true would prove nothing.
+    // A condition that is always true would prove nothing.
     expect(Math.min(counts.met, counts.unmet)).to.be.greaterThan(500);
   });
 });

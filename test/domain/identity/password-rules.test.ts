@@ -9,7 +9,6 @@ import {
 
 const ada: PasswordOwner = { email: 'ada.meadow@example.com', names: ['Ada Meadow', 'Harbour Academy'] };
 
-/** @returns the message of the refusal, or 'good' without a refusal */
 function judged(password: string, isKnown = true): string {
   try {
     requireStrongPassword(password, isKnown ? ada : undefined);

@@ -8,10 +8,7 @@ import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { buildSource, type NewPassage } from '../../toolkit/builders/sources.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
 
-/**
- * Creates a club with an agent whose material is one file of these passages.
- * @returns the id of the club, and a function that finds texts
- */
+/** The agent's material is one file of these passages. */
 async function scene(language: Language, passages: readonly NewPassage[], title = 'Handbook') {
   const { id: clubId } = await buildClub({ language });
   const { id: agentId } = await buildAgent(clubId);
@@ -24,7 +21,7 @@ async function scene(language: Language, passages: readonly NewPassage[], title 
   return { clubId, sourceId: file.id, find };
 }
 
-/** The words of the club's material with a count above zero. */
+/** Words with a count above zero. */
 async function wordsLeft(clubId: Id): Promise<string[]> {
   const rows = await (
     await testDatabase()

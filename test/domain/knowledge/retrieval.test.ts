@@ -14,11 +14,10 @@ interface Scene {
   clubId: Id;
   agentId: Id;
   ask: (question: string, limit?: number) => Promise<Retrieved[]>;
-  /** The texts of the passages that a search returns. */
   find: (question: string, limit?: number) => Promise<string[]>;
 }
 
-/** Creates a club with an agent whose material is one file of these passages. */
+/** The agent's material is one file of these passages. */
 async function scene(language: Language, passages: readonly NewPassage[], title = 'Handbook'): Promise<Scene> {
   const { id: clubId } = await buildClub({ language });
   const { id: agentId } = await buildAgent(clubId);

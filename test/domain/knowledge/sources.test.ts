@@ -116,7 +116,7 @@ describe('the sources of a club’s index', () => {
 
 describe('a source that leaves the index', () => {
   const texts = Array.from({ length: 5 }, (_, place) => `Knot ${place} joins a rope to a rope.`);
-  /** Creates a file in the index, with passages, from which an agent answers. */
+  /** The file has passages, and an agent answers from it. */
   const indexed = async () => {
     const { id: clubId } = await buildClub();
     const [agent, file] = [await buildAgent(clubId), await buildMedia(clubId)];
@@ -235,7 +235,7 @@ function fail(): never {
 }
 
 const each = <T>(of: fc.Arbitrary<T>, count: number) => fc.array(of, { minLength: count, maxLength: count });
-/** The simultaneous acts of all administrators, on two agents, six lessons, two courses and two files. */
+/** All administrators act at the same time. */
 const everything = fc.record({
   agents: each(
     fc.record({
@@ -297,7 +297,7 @@ describe('administrators who change material at the same time', () => {
       const { clubId, courses, files, agents } = await openIndexedClub();
       const [lesson, agent] = [await buildLesson(courses[0]), agents[0].id];
       const material = { files: [files[0].id], lessons: [lesson.id] };
-      // The first of the two sources has the lower id.
+      // The first source has the lower id.
       await give(clubId, agent, first === 'file' ? { files: material.files } : { lessons: material.lessons });
       await give(clubId, agent, material);
       const ids = (await indexedSourcesOf(clubId)).map(({ id }) => id).toSorted();
@@ -370,7 +370,7 @@ describe('administrators who change material at the same time', () => {
     const agent = await buildAgent(clubId);
     const files = await Promise.all(Array.from({ length: 8 }, () => buildMedia(clubId)));
     const fileIds: Id[] = [];
-    // The order of the files, and of their rows on the pages, must differ from the order of the sources' ids.
+    // The order of the files must differ from the order of the sources' ids.
     for (const { id } of files.toSorted((a, b) => (a.id < b.id ? 1 : -1))) {
       fileIds.push(id);
       await give(clubId, agent.id, { files: fileIds });

@@ -6,7 +6,6 @@ import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 import { buildPassages, buildSource } from '../../toolkit/builders/sources.ts';
 
-/** The numbers that the triggers have counted. */
 async function countedWords(clubId: Id): Promise<Record<string, number>> {
   const source = await testDatabase();
   const rows = await source.query<{ word: string; passages: number }[]>(
@@ -102,7 +101,7 @@ describe('words of the material', () => {
       VALUES (gen_random_uuid(), $1, $2, 0, 'Rope', '{}', '{rope}', 'rope', 'en')`;
     await source.transaction(async (tx) => {
       await tx.query(insert, [one.id, clubId]);
-      // A lock would make this statement wait forever for the commit of the open transaction.
+      // A lock would make this statement wait forever for the open transaction.
       await source.query(insert, [two.id, clubId]);
     });
     expect(await countedWords(clubId)).to.deep.equal({ 'rope rope rope': 2 });

@@ -25,7 +25,7 @@ describe('message catalogues', () => {
     expect(parts.filter((template) => !templates.has(template))).to.deep.equal([]);
   });
 
-  /** Messages that have the same words in English and in the other language. */
+  /** These messages are equal in English and in the other language. */
   const same: Readonly<Record<string, readonly MessageKey[]>> = {
     'pt-BR': ['time.zone_with_offset'],
     es: ['time.zone_with_offset'],
@@ -38,7 +38,7 @@ describe('message catalogues', () => {
       expect(untranslated).to.deep.equal(same[language]);
     });
 
-  /** English words that are spelled differently in every other language. */
+  /** Every other language spells these words differently. */
   const englishWords = /\b(?:the|your|you|of|with|were|have|this|that|please|nothing|waiting)\b/i;
   for (const language of offeredLanguages.filter((each) => each !== 'en'))
     it(`have no English word inside sentences in ${language}`, () => {

@@ -1,7 +1,4 @@
-/**
- * Builds all documents that people read, in one language: mails, daily mails, calendar entries, certificates and pages, with values in
- * other scripts.
- */
+/** Builds all documents that people read, in one language, with values in other scripts. */
 import type { OperationId } from '../../../contract/contract.ts';
 import { contractOperations } from '../../../contract/contract.ts';
 import { pages } from '../../../api/pages/index.ts';
@@ -222,7 +219,7 @@ function answersOf(language: OfferedLanguage): Answers {
   };
 }
 
-/** Returns each HTML page once for each answer and once for each refusal code of its operation. */
+/** One page for each answer and for each refusal code of the operation. */
 function pagesOf(language: OfferedLanguage): Document[] {
   const answers = answersOf(language);
   return contractOperations()

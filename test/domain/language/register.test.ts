@@ -1,4 +1,4 @@
-/** Checks the punctuation of each language, a consistent form of address, and whole sentences after values are inserted. */
+/** Checks the punctuation, the form of address and the whole sentences of each language. */
 import { expect } from 'chai';
 import { en } from '../../../domain/language/catalogues/en.ts';
 import type { MessageKey } from '../../../domain/language/arguments.ts';
@@ -42,7 +42,7 @@ const valuesWith = (language: OfferedLanguage, choice: 'yes' | 'no', count: numb
   };
 };
 
-/** Each message in all variants of its values. */
+/** In all variants of the values. */
 function sentencesIn(language: OfferedLanguage): { key: MessageKey; text: string }[] {
   const say = wordingIn(language).say as (key: MessageKey, values: object) => string;
   const variants = counts.flatMap((count) =>
@@ -59,7 +59,7 @@ const faultsIn = (language: OfferedLanguage, isFaulty: (text: string, key: Messa
     .filter(({ key, text }) => isFaulty(text, key))
     .map(({ key, text }) => `${language}: ${key}: ${text}`);
 
-/** Punctuation marks that the language writes differently. */
+/** The language writes these marks differently. */
 const foreignMarks: Readonly<Record<OfferedLanguage, RegExp>> = {
   en: /["„«»]/,
   'pt-BR': /["„«»]/,
@@ -68,7 +68,7 @@ const foreignMarks: Readonly<Record<OfferedLanguage, RegExp>> = {
   ar: /["„“”?;]|,(?!\d)/,
 };
 
-/** Words of another form of address or another region. */
+/** These words belong to another form of address or another region. */
 const otherRegister: Readonly<Partial<Record<OfferedLanguage, RegExp>>> = {
   'pt-BR': /(?<!\p{L})(?:tu|teu|tua|teus|tuas|lhe|vós|senhor|senhora|registo|ficheiro|ecrã)(?!\p{L})/iu,
   es: /(?<!\p{L})(?:usted|ustedes|vosotros|vosotras|os|vuestr[oa]s?|vos|\p{L}+[áéí]is)(?!\p{L})/iu,

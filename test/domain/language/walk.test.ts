@@ -1,7 +1,6 @@
 /**
- * Renders every document in every language. Each document must contain its values, links, language and direction, and no English word. A
- * new mail, page or message without a case here makes the test fail. After a change of the layout: `UPDATE_STRUCTURES=1 npm test --
- * test/domain/language/walk.test.ts`.
+ * Renders every document in every language, and checks values, links, language, direction and words. After a change of the layout:
+ * `UPDATE_STRUCTURES=1 npm test -- test/domain/language/walk.test.ts`.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parse, TYPE, type MessageFormatElement } from '@formatjs/icu-messageformat-parser';
@@ -61,7 +60,7 @@ function literalsOf(elements: readonly MessageFormatElement[]): string[] {
 const wordsOfCatalogue = (messages: Readonly<Record<string, string>>) =>
   new Set(Object.values(messages).flatMap((text) => literalsOf(parse(text, { ignoreTag: true })).flatMap(wordsOf)));
 
-/** Words of the English catalogue that the language's catalogue lacks. */
+/** The language's catalogue lacks these English words. */
 function foreignWords(language: OfferedLanguage): Set<string> {
   const own = wordsOfCatalogue(catalogues[language].messages);
   return new Set([...wordsOfCatalogue(en)].filter((word) => !own.has(word)));
@@ -80,7 +79,7 @@ function structureOf(html: string): string {
 const addressesIn = (html: string) =>
   nodesOf(html).flatMap(({ attribs = {} }) => ['href', 'action'].flatMap((name) => attribs[name] ?? []));
 
-/** Messages that no document contains, because they answer a request. */
+/** No document contains these messages, because they answer a request. */
 const isAnswer = (key: string) => /^(?:refusal|answer)\./.test(key);
 
 describe('each document that people read', function () {

@@ -38,7 +38,7 @@ const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
 describe('the accepted files (MED-2 to MED-4)', () => {
   const office = 'application/vnd.openxmlformats-officedocument';
-  /** States whether a browser could run the type, show it as a picture, or show it as text. */
+  /** Whether a browser could run the type, show it as a picture, or show it as text. */
   const types = {
     'application/pdf': ['document'],
     [`${office}.wordprocessingml.document`]: ['document'],

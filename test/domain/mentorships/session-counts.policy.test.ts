@@ -7,7 +7,7 @@ const minute = 60_000;
 const day = 86_400_000;
 const now = new Date('2026-03-02T10:07:30.500Z');
 
-/** A time at most three days before or after now, including exact midnights and now itself. */
+/** At most three days from now, including exact midnights and now. */
 const time = fc.oneof(
   fc.integer({ min: -3 * day, max: 3 * day }).map((ms) => new Date(now.getTime() + ms)),
   fc.integer({ min: -3, max: 3 }).map((days) => new Date((Math.floor(now.getTime() / day) + days) * day)),

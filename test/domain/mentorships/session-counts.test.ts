@@ -1,4 +1,4 @@
-/** Compares the totals of a club's sessions, which come from tallies, with the sessions on the pages. */
+/** Compares the totals of a club's sessions with the sessions on the pages. */
 import { expect } from 'chai';
 import { listSessions, type SessionFilter } from '../../../domain/mentorships/sessions.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';

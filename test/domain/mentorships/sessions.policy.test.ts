@@ -1,4 +1,4 @@
-/** Tests which mails of a session are due (MENT-11), and which status readers see (MENT-9), just before and after each time limit. */
+/** Tests when mails of a session are due (MENT-11), and its status (MENT-9). */
 import { expect } from 'chai';
 import { cancelUntil, mailsNow, shownStatus } from '../../../domain/mentorships/sessions.policy.ts';
 

@@ -34,7 +34,7 @@ interface World {
   endpointIds: Id[];
 }
 
-/** No sum of these waits is exactly 5 or 30 days, because the result at that millisecond depends on the duration of an answer. */
+/** No sum of these waits is exactly 5 or 30 days, because the result at that millisecond is not certain. */
 const lateBy = [10 * hour + minute, 23 * hour, 5 * day + hour, 31 * day];
 
 /** Each number selects one of the objects that exist when the event happens. */
@@ -122,8 +122,7 @@ const examples: Happening[][] = [
     { name: 'isLate', ms: 31 * day },
     { name: 'passes', ms: second },
   ],
-  // A recovery's worker stalls and loses its lease. The recovery is then parked at a paused endpoint, and the stalled worker records a
-  // failure.
+  // A recovery's worker loses its lease, and records a failure after the recovery was parked.
   [
     { name: 'mood', mood: fail },
     { name: 'fact', student: 0, count: 6 },
@@ -269,7 +268,7 @@ async function happen({ engine, deps, studentIds, endpointIds }: World, one: Hap
   }
 }
 
-/** Enables every endpoint and lets all receivers answer 200. All deliveries must end within the longest wait. */
+/** All receivers answer 200, so all deliveries must end within the longest wait. */
 async function drain({ engine, deps, endpointIds }: World): Promise<void> {
   engine.mood = { says: 'ok' };
   engine.relayAway = false;

@@ -22,7 +22,7 @@ describe('the removal of a student (DEL-9)', () => {
     (await testDatabase()).query<{ attributes: unknown }[]>(`SELECT attributes FROM wakes WHERE workflow_id = $1`, [
       `webhook-delivery/${delivery.id}`,
     ]);
-  /** The first delivery succeeded, the second failed and waits for a retry, and the third has no attempt. */
+  /** The first succeeded, the second failed and waits for a retry, and the third has no attempt. */
   const history = async () => {
     const { url } = await delivering().receiver((_, number) => ({
       status: number === 2 ? 500 : 200,

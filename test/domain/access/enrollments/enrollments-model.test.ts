@@ -1,4 +1,4 @@
-/** Compares enrollments with a model. After any sequence of changes, the enrollments and the model must have equal states and facts. */
+/** Compares enrollments with a model after random changes. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import {

@@ -1,4 +1,4 @@
-/** Tests imports when workers die, when a step is repeated, and when other changes run at the same time. */
+/** Tests imports when workers die, steps are repeated, or other changes run at the same time. */
 import type { ImportDeps } from '../../../../domain/access/imports/step.ts';
 import { importRules } from '../../../../domain/access/imports/imports.policy.ts';
 import { rescueOverdue } from '../../../../platform/engine/sweeper.ts';
@@ -36,7 +36,6 @@ describe('an import of students', () => {
 
   const begin = async (file: string, query = ''): Promise<string> => (await upload(club, file, query)).body.data.id;
 
-  /** Checks that each required row exists exactly once. */
   async function outcome() {
     const facts = (await factsOf(club.id)).map(({ type, studentId }) => `${type} ${studentId}`);
     return { students: await studentsOf(club), facts: facts.length, distinctFacts: new Set(facts).size };

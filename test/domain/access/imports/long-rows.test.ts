@@ -1,4 +1,4 @@
-/** Tests rows that are longer than one read of the file. Text inside quotes is never read as a row. */
+/** Tests rows that are longer than one read of the file. */
 import { expect } from 'chai';
 import { studentsOf } from '../../../toolkit/assert/students.ts';
 import { buildClub, type TestClub } from '../../../toolkit/builders/clubs.ts';

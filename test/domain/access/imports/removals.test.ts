@@ -1,4 +1,4 @@
-/** Tests students who are removed while an import is open. They stay removed, whether the removal or the import comes first. */
+/** Tests students who are removed while an import is open. */
 import { expect } from 'chai';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
 import type { Transaction } from '../../../../platform/infra/postgres/database.ts';
@@ -34,7 +34,6 @@ describe('an open import of students', () => {
   const remove = async (studentId: string) => removeStudent(await testDeps(), club.id, studentId, new Date());
   const emails = async () => (await studentsOf(club)).map(({ email }) => email);
 
-  /** Checks that no table contains the person's name or address, and that the import has deleted its stored addresses. */
   async function expectNothingLeft(): Promise<void> {
     for (const text of [person.name, person.email]) expect(await columnsHolding(text), text).to.deep.equal([]);
     expect(await storedOf(club)).to.deep.equal([]);

@@ -1,10 +1,10 @@
-/** Tests the exact reports of broken and hostile files. The reports must not depend on the division of a file into pieces. */
+/** Tests the exact reports of broken and hostile files. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { readHeader } from '../../../../domain/access/imports/header.ts';
 import { readRows, type FileRow } from '../../../../domain/access/imports/rows.ts';
 
-/** Reads a whole file as the import step does: in pieces of `pieceBytes` bytes, and takes at most `most` rows from each piece. */
+/** Reads the file as the import step does: in pieces of `pieceBytes`, with at most `most` rows from each piece. */
 function readFile(file: Buffer, { pieceBytes = 128 * 1_024, most = 500 } = {}): FileRow[] {
   const { format, end, nextRow } = readHeader(file.subarray(0, 65_536), file.length <= 65_536);
   const rows: FileRow[] = [];
@@ -23,7 +23,7 @@ function readFile(file: Buffer, { pieceBytes = 128 * 1_024, most = 500 } = {}): 
   return rows;
 }
 
-/** Writes a row as one line, for example `2 ada@example.com Ada` or `3 email_invalid email`. */
+/** For example `2 ada@example.com Ada` or `3 email_invalid email`. */
 const short = (row: FileRow) =>
   'person' in row
     ? `${row.row} ${row.person.email} ${row.person.name}`
@@ -128,7 +128,7 @@ const cases: Case[] = [
   },
 ];
 
-/** Values with closed quotes. A row of three values has at most 31 bytes, including its line break. */
+/** A row of three values has at most 31 bytes, including its line break. */
 const closedFields = ['a@x.com', 'b@x.com', 'a', '"q,\n""q"', '', 'é', '"a@x.com"'];
 
 const fileOf = (field: fc.Arbitrary<string>, maxLines: number): fc.Arbitrary<Buffer> =>

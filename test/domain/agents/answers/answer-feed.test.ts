@@ -1,7 +1,4 @@
-/**
- * Tests the feed of answers against a model. Each follower starts at any position, any number of times, and receives one contiguous piece
- * of the answer.
- */
+/** Compares the feed of answers with a model. */
 import {
   answersChannel,
   createAnswersNotifier,
@@ -124,7 +121,7 @@ describe('feed of answers', function () {
             const follower = followers[act.who % followers.length] ?? fail();
             follower.leave();
             await follower.over;
-            // The follower's connection was cut. The follower continues at another process, after the characters that it has received.
+            // The follower continues at another process, after the characters that it has received.
             const received = Array.from(follower.parts.join('')).length;
             if (act.do === 'come back') followers.push(follow(act.who % 2, answerId, follower.from + received));
           }
@@ -195,7 +192,7 @@ describe('feed of answers', function () {
       }
       await endAnswer(own);
       expect(await follower.over).to.equal(true);
-      // One read is enough to find the end of the answer. A second read is allowed, because the NOTIFY of the first words may arrive late.
+      // The NOTIFY of the first words may arrive late, so a second read is allowed.
       expect(looks.stop()).to.have.length.below(3);
     });
   });
@@ -279,10 +276,7 @@ function fail(): never {
   throw new Error('The value is missing');
 }
 
-/**
- * Counts the queries of all feeds that use the connection pool of this database.
- * `stop` returns the number of followers in each query.
- */
+/** `stop` returns the number of followers in each query. */
 function looksAt(source: Awaited<ReturnType<typeof testDatabase>>): { stop: () => number[] } {
   const pool = (source.driver as unknown as { master: { query: (...args: unknown[]) => unknown } }).master;
   const { query } = pool;

@@ -1,4 +1,4 @@
-/** Tests answers whose stream breaks off, stops sending or never ends. Such an answer ends with the words that have arrived. */
+/** Tests answers if their stream breaks off, stops sending or never ends. */
 import { expect } from 'chai';
 import type { Script } from '../../../../dev/fake-model/script.ts';
 import { answerRow, callRows, expectSettled, logOf } from '../../../toolkit/assert/answers.ts';
@@ -82,7 +82,7 @@ describe('the step of an answer whose stream has begun', function () {
   });
 
   it('charges a broken stream for at most the size limit of an answer', async () => {
-    // The text has four characters per token, as in English. The estimate assumes three characters per token.
+    // The text has four characters per token, but the estimate assumes three.
     const script = { answer: Array.from({ length: 20 }, () => 'words '), delayMs: 5, cutAfter: 22 };
     const { question } = await answer(script, { question: await buildQuestion({ maxTokens: 30 }) });
     const [call] = await callRows(question.answerId);

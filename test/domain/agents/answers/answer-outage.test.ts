@@ -14,14 +14,13 @@ import { until } from '../../../toolkit/drive/until.ts';
 
 const second = 1_000;
 
-/** A worker with its own connections. The test can block these connections in the middle of an answer. */
 describe('the step of an answer during an outage of Postgres', function () {
   this.timeout(60 * second);
   const answering = useAnswering();
   const chunks = Array.from({ length: 80 }, (_, at) => `${at} \u{1F98A} `);
   const applicationName = 'club-outage';
 
-  /** Runs the step of an answer with 80 deltas for about 4 s. Calls `happening` after the step has written the first words. */
+  /** The step lasts about 4 s. Calls `happening` after the step has written the first words. */
   async function during(happening: (line: PostgresLine, question: TestQuestion) => Promise<void>): Promise<{
     step: AnswerStep;
     question: TestQuestion;

@@ -1,4 +1,4 @@
-/** Tests answers whose model call fails before the stream begins. The step calls again, at most three times within two minutes. */
+/** Tests answers if their model call fails before the stream begins. */
 import { expect } from 'chai';
 import type { Script } from '../../../../dev/fake-model/script.ts';
 import type { AnswerStep } from '../../../../domain/agents/answers/answer-step.ts';

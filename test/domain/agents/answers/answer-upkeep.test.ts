@@ -109,7 +109,6 @@ describe('upkeep of answers', function () {
     });
 
     describe('after the model request', () => {
-      /** Deletes the conversation when the first event arrives. */
       const deletedAtFirstEvent = async (question: TestQuestion, then: () => Promise<void> = async () => {}) => {
         const { db } = await testDeps();
         return answering.step(question.questionId, {
@@ -211,7 +210,6 @@ describe('upkeep of answers', function () {
         await expectSettled(question, Number(later?.costMicros));
       });
 
-      /** A failpoint that stops a step until the test resumes it. */
       const haltAt = (at: string) => {
         const [arrival, resumption] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
         return {

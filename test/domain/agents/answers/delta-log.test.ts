@@ -13,7 +13,6 @@ import { testDatabase } from '../../../toolkit/stack/database.ts';
 import { buildConversation, buildQuestion } from '../../../toolkit/builders/questions.ts';
 import { until } from '../../../toolkit/drive/until.ts';
 
-/** The writer of answer logs, with statements that a test can delay or break. */
 describe('writer of answer logs', function () {
   this.timeout(20_000);
   const open: DeltaLog[] = [];
@@ -31,7 +30,6 @@ describe('writer of answer logs', function () {
     open.push(log);
     return { log, state };
   };
-  /** Creates an answer whose first call was claimed just now. */
   const claimed = async () => {
     const { answerId } = await buildQuestion();
     const source = await testDatabase();
@@ -320,7 +318,7 @@ describe('writer of answer logs', function () {
   }).timeout(60_000);
 });
 
-/** The statements of the writer. While the test keeps the gate closed, the statements wait. */
+/** The statements wait while the test keeps the gate closed. */
 function gated() {
   let shut: PromiseWithResolvers<void> | undefined;
   let broken: 'no' | 'before' | 'after' = 'no';

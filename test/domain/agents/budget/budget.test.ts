@@ -209,7 +209,7 @@ describe('AI budget of a club and month', () => {
                 if (outcome === 'accepted') answers.push({ id: await asking, reserved: one.micros, costs: [] });
                 return outcome;
               }
-              // The test chooses from all earlier answers, so that two acts can end the same answer at the same time.
+              // Two acts can choose one answer, and end it at the same time.
               const answer = answers[one.which % Math.max(1, known)];
               if (known === 0 || !answer) return 'nothing';
               answer.costs.push(one.cost);
@@ -294,10 +294,9 @@ describe('a question to a club whose budget is completely reserved', () => {
           });
         return whileBudgetIsReserved(asker.clubId, own, limits);
       },
-      /** Resolves when the first try of each question has been refused. */
       inLine: inLine.promise,
       refused: refused.promise,
-      /** The highest number of simultaneous tries since the last call of this function. */
+      /** The highest number of simultaneous tries since the last call. */
       atOnce() {
         const value = most;
         most = 0;

@@ -1,4 +1,4 @@
-/** Deletes a conversation at each point of an answer's generation. No word remains, and the use is charged once. */
+/** Deletes a conversation at each point of an answer's generation. */
 import { expect } from 'chai';
 import { eraseConversations } from '../../../../domain/agents/conversations/erasure.ts';
 import { answerRow, callRows, chargeRow, monthOf } from '../../../toolkit/assert/answers.ts';
@@ -62,7 +62,7 @@ describe('deletion of a conversation during its answer', function () {
     for (const script of [{ answer: ['One'] }, { refuse: 529 }] as const) {
       const question = await buildQuestion();
       answering.model().next(script);
-      // The model has received the request, and its answer has not arrived yet.
+      // The model has received the request, and has not answered yet.
       const last = 'refuse' in script ? 'answer_claimed' : 'answer_ending';
       await answering.step(question.questionId, {
         async failpoint(name) {

@@ -57,7 +57,6 @@ describe('history of a prompt', () => {
   });
 });
 
-/** Generates usual text: letters, some accents, digits and punctuation. */
 const prose = (maxLength: number) =>
   fc.string({
     unit: fc.oneof(

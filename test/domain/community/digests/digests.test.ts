@@ -1,6 +1,4 @@
-/**
- * Tests the daily mail of spaces: its time, its recipients and its content. No student receives a mail twice (COMM-17, COMM-18).
- */
+/** Tests the daily mail of spaces (COMM-17, COMM-18). */
 import { expect } from 'chai';
 import { revokeAccess } from '../../../../domain/access/enrollments/enrollments.ts';
 import { beginDigests } from '../../../../domain/community/digests/beginning.ts';
@@ -48,18 +46,15 @@ let deps: Awaited<ReturnType<typeof testDeps>>;
 let club: TestClub;
 let ada: TestStudent;
 let space: { id: Id; clubId: Id };
-/** The messages that the server received, in order. */
 let messages: HandedMessage[];
 /** Accepts each mail unless a test changes it. */
 let answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
 let sending: DigestDeps;
 
-/** Begins due digests until nothing remains. */
 const begin = async (now = morning) => {
   while ((await beginDigests(deps.db, now)).more);
 };
 const run = (now = morning, on = sending) => runDigest(on, digestIdOf(club.id, dateOf(now)), now);
-/** Begins the due digests and sends them. */
 const send = async (now = morning) => {
   await begin(now);
   return run(now);
@@ -300,8 +295,8 @@ describe('the recipients of a digest (COMM-18)', () => {
     expect(messages.map(({ text }) => titles.filter((title) => text.includes(title)))).to.deep.equal([
       ['Monday'],
       ['Tuesday'],
-      // The server refused Tuesday's mail, so Wednesday's mail repeats the post. Wednesday's mail may have arrived, so Thursday's mail does
-      // not.
+      // Wednesday's mail repeats the post, because Tuesday's mail was refused. Thursday's mail does not, because Wednesday's mail may have
+      // arrived.
       ['Tuesday', 'Wednesday'],
       ['Friday'],
     ]);
@@ -317,7 +312,7 @@ describe('the recipients of a digest (COMM-18)', () => {
   });
 
   describe('after the member was selected', () => {
-    /** The digest has selected the member, and no worker has claimed the mail yet. */
+    /** No worker has claimed the mail yet. */
     const paged = async () => {
       await join(ada);
       const post = await buildPost(space, { at: before(hour) });

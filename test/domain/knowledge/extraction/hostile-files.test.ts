@@ -32,7 +32,7 @@ function pdfWith(stream: Uint8Array, filter = '/Filter /FlateDecode'): Uint8Arra
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** Also returns how often this process ran other code during the work. 0 means that the work blocked the process. */
+/** `turns` counts how often this process ran other code during the work. It is 0 if the work blocked the process. */
 async function watched<T>(work: () => Promise<T>): Promise<{ result: T; turns: number }> {
   let turns = 0;
   const timer = setInterval(() => (turns += 1), 5);
@@ -141,7 +141,7 @@ describe('reading hostile files', function () {
 
   it('stops with took_too_long at the time limit for the reading', async () => {
     const read = async () => refusalOf(await book(400), { rules: { extractionMs: 300 } });
-    // A thread with less than a quarter of the CPU time has no time limit, so the test tries again.
+    // A thread with too little CPU time does not reach the limit, so the test tries again.
     const patiently = async (tries: number): Promise<string> =>
       read().catch((error: unknown) => {
         if (tries === 1 || !messageOf(error).startsWith('The thread has had')) throw error;

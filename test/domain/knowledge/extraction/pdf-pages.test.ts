@@ -16,7 +16,7 @@ async function read(pages: readonly HandPage[] | string, options?: Parameters<ty
 
 const linesOf = async (...given: Parameters<typeof read>) => (await read(...given)).lines;
 
-/** Adds a paragraph, because the document needs letters of a usual size. */
+/** The document needs letters of a usual size. */
 const prose = (y: number, page = '') =>
   written(
     [`The first line of some prose ${page} that stands on a page`, 50, y],

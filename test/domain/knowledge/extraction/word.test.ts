@@ -19,7 +19,6 @@ const field = (instruction: string, result: string) =>
 const read = async (body: string, parts?: Parts) => readHere(wordOf(body, parts));
 const blocksOf = async (body: string, parts?: Parts) =>
   shortly(await read(body, parts)).flatMap(({ blocks }) => blocks);
-/** The words of one paragraph. */
 const textOf = async (contents: string, parts?: Parts) => (await blocksOf(p(contents), parts)).join(' ');
 const warningsOf = async (body: string, parts?: Parts) => {
   const { warnings } = await read(para('words') + body, parts);

@@ -175,7 +175,7 @@ describe('cutting sections into passages', () => {
     const line = (length: number) => 'x'.repeat(length);
     const row = (length: number): Paragraph => ({ kind: 'row', text: line(length) });
     const lines = (...lengths: number[]): Paragraph => ({ kind: 'lines', text: lengths.map(line).join('\n') });
-    /** A paragraph of three lines. The last line begins with 40 spaces. */
+    /** The last of the three lines begins with 40 spaces. */
     const indented = (...lengths: [number, number, number]): Paragraph => ({
       kind: 'lines',
       text: `${line(lengths[0])}\n${line(lengths[1])}\n${' '.repeat(40)}${line(lengths[2])}`,

@@ -1,4 +1,4 @@
-/** Tests how scanned pages are indexed. A test program with the interface of a real OCR program does the OCR (ADR 62). */
+/** Tests how scanned pages are indexed, with a test program in place of a real OCR program (ADR 62). */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -34,7 +34,6 @@ describe('indexing of scanned pages', function () {
     return passages.map(({ page, text }) => [page, text] as const);
   };
 
-  /** @param mode of the fake @returns the answer of the step, the outcomes of OCR, the row of the source, and the reported progress */
   async function indexed(source: TestSource, mode: string, changed: Partial<OcrDeps> = {}, takesPages = true) {
     const outcomes: OcrOutcome[] = [];
     const ocr = ocrDeps(ocrCommand(mode, { takesPages }), {

@@ -1,4 +1,4 @@
-/** Tests the lease on a source, even if the source changes or is removed while a step has the lease. */
+/** Tests the lease on a source. */
 import { withWords } from '../../../../domain/knowledge/indexing/passage-words.policy.ts';
 import { once } from 'node:events';
 import { expect } from 'chai';
@@ -172,7 +172,7 @@ describe('the claim of a source', function () {
       withWords({ page, headings: [], blocks: ['New.'], text: 'New.', seconds: null }),
     );
     const indexed: Indexed = { title: 'T', language: 'en', pageCount: 400, warnings: [], passages, ocrDueAt: null };
-    /** Claims a source of 40 pages, so that its text must be read again. */
+    /** The text of the source must be read again. */
     const claimed = async () => {
       const source = await buildFileSource(await book(40));
       await stepSource(source);

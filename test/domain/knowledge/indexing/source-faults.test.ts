@@ -1,4 +1,4 @@
-/** Tests internal errors while a source is indexed. The source is tried again after increasing waits, until the last try. */
+/** Tests internal errors while a source is indexed. */
 import { expect } from 'chai';
 import { maxAttempts, waitAfter } from '../../../../domain/knowledge/indexing/indexing.policy.ts';
 import { rescueOverdue } from '../../../../platform/engine/sweeper.ts';

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { foldSearched } from '../../../../domain/knowledge/search-words/folding.policy.ts';
 
-/** Letters and marks with a folding rule, and letters without a folding rule. */
 const texts = fc.string({
   unit: fc.oneof(
     fc.constantFrom(

@@ -1,4 +1,4 @@
-/** Tests PDFs of certificates in the bucket. Each version is drawn once, and is erased when printing is no longer allowed (DEC-56). */
+/** Tests PDFs of certificates in the bucket (DEC-56). */
 import { expect } from 'chai';
 import {
   eraseDueFiles,

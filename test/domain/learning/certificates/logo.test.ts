@@ -19,7 +19,7 @@ import { testBucket, testObjectStore } from '../../../toolkit/stack/storage.ts';
 const middle = { x: 841.89 / 2, y: 68 };
 const red = [208, 16, 32] as const;
 
-/** @returns the texts for screen readers of all pictures, in order */
+/** The texts for screen readers, in order. */
 async function figuresOf(pdf: Buffer): Promise<string[]> {
   return (await taggedTexts(pdf)).filter(({ role }) => role === 'Figure').map(({ text }) => text);
 }
@@ -309,7 +309,6 @@ function extremesOf(values: readonly number[]): [number, number] {
   );
 }
 
-/** Also corrects the checksum. */
 function withSize(png: Buffer, side: number): Buffer {
   const changed = Buffer.from(png);
   changed.writeUInt32BE(side, 16);

@@ -1,4 +1,4 @@
-/** Tests completions that run at the same time as other completions, undos and withdrawals of the lesson. The tests use HTTP and a real database. */
+/** Tests completions that run at the same time as completions, undos and withdrawals. */
 import { expect } from 'chai';
 import { revokeAccess } from '../../../../domain/access/enrollments/enrollments.ts';
 import type { Transaction } from '../../../../platform/infra/postgres/database.ts';

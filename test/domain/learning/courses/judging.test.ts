@@ -1,7 +1,4 @@
-/**
- * Tests the run that completes a course for students who send no request (DEC-153). The tests check what starts the run, and for which
- * students the run completes the course.
- */
+/** Tests the run that completes a course for students who send no request (DEC-153). */
 import { expect } from 'chai';
 import {
   restoreAccess,
@@ -43,7 +40,7 @@ const courseFact = () => `course.completed ${course.id}`;
 const run = () => `course-completion/${course.id}`;
 const publish = (index: number, published: boolean) => write('PATCH', `/lessons/${lessonId(index)}`, { published });
 
-/** Creates a course of two lessons with a certificate. The student has completed the first lesson. */
+/** The student has completed the first of two lessons. The course has a certificate. */
 async function start(): Promise<void> {
   club = await buildClub();
   write = callsOf(club);
@@ -292,7 +289,7 @@ const withDb = async <T>(act: (db: Awaited<ReturnType<typeof testDeps>>['db']) =
   act((await testDeps()).db);
 
 describe('an access that is restored or extended', () => {
-  /** Begins with a student who had no access at the time of the withdrawal. */
+  /** The student had no access at the time of the withdrawal. */
   async function startWithout(): Promise<void> {
     await start();
     await withDb((db) =>

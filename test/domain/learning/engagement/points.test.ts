@@ -45,7 +45,6 @@ function awardInModel(model: Model, key: string, points: number): void {
   }
 }
 
-/** @returns the code of the refusal, if the work was refused */
 async function codeOf(work: Promise<unknown>): Promise<string | undefined> {
   return work.then(
     () => undefined,

@@ -16,8 +16,8 @@ import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const [before, after] = [new Secret(randomBytes(32)), new Secret(randomBytes(32))];
 /**
- * Vaults of four processes. `first` knows only the old key. `openable` can also read values of the new key. `changed` seals with the new
- * key. `alone` lacks the old key.
+ * `first` knows only the old key, and `alone` only the new key. `openable` can also read values of the new key. `changed` seals with the
+ * new key.
  */
 const first = createVault(before);
 const openable = createVault(before, { former: [after] });
@@ -42,7 +42,6 @@ describe('the mail of a one-time token during a change of the master key', () =>
   };
   const mailOf = async () =>
     (await db.one<{ id: Id }>(sql`SELECT id FROM transactional_mails WHERE student_id = ${student.id}`))?.id ?? '';
-  /** Runs one attempt, which the mail server accepts or refuses. @returns whether the mail was sent, and its token and code */
   const attempt = async (vault: Vault, { at = 0, refused = false } = {}) => {
     let mailed: OutgoingMail | undefined;
     const step = await sendTransactionalMail(

@@ -1,4 +1,4 @@
-/** Tests that the largest e-mails are validated and rendered in worker threads, and do not block the main thread. */
+/** Tests that the largest e-mails do not block the main thread. */
 import { expect } from 'chai';
 import type { EmailContent } from '../../../../domain/mail/content/email-content.ts';
 import { copiesInThread, judgeEmails } from '../../../../domain/mail/content/email-work.ts';
@@ -10,20 +10,19 @@ import { watchHolds } from '../../../toolkit/drive/loop-holds.ts';
 describe('work on large e-mails', () => {
   const clubId = newId();
   const holds = watchHolds();
-  /** The largest request: 1 MB. */
+  /** The largest request, 1 MB. */
   const email = (text: string, blocks = 50): EmailContent => ({
     subject: 'News',
     blocks: Array.from({ length: blocks }, () => ({ kind: 'text' as const, text })),
   });
   const isImage = () => false;
-  /** @returns the result of the work, and the milliseconds for which the work blocked the main thread */
   async function timed<Result>(work: () => Promise<Result>): Promise<{ result: Result; holdMs: number }> {
     await new Promise((resolve) => setTimeout(resolve, 5));
     holds.begin();
     const result = await work();
     return { result, holdMs: holds.longestMs() };
   }
-  /** Far above the time of a message to the thread, and far below the time of the work. */
+  /** Far longer than a message to the thread, and far shorter than the work. */
   const mostMs = 50;
 
   it('describes the first 100 problems without blocking the main thread', async () => {

@@ -68,7 +68,7 @@ describe('events of mails that come early, repeatedly and in any order (CAMP-14,
 
   const timeOf = (minutes: number) => start.getTime() + minutes * 60_000;
 
-  /** Computes the expected rows and suppressions from the requests, in commit order. */
+  /** In the order of the commits. */
   function model(outcomes: readonly HandOver[], requests: readonly (readonly ReportedEvent[])[]) {
     const eventsOfMails: ReportedEvent[][] = Array.from({ length: recipients }, () => []);
     const suppressed = new Map<number, string>();

@@ -1,4 +1,4 @@
-/** Tests every mail in every language, with names in every script. A mail must contain the words of the catalogue, every value, and no English. */
+/** Tests every mail in every language, with names in every script. */
 import { expect } from 'chai';
 import { offeredLanguages } from '../../../../domain/language/languages.ts';
 import { wordingIn } from '../../../../domain/language/wording.ts';

@@ -80,7 +80,7 @@ describe('mail requests', () => {
       await ask(student, club.id, minutes);
       if ((await mailsTo(student.id)).length > before) sentAfter.push(minutes);
     }
-    // At minute 62 the last hour contains five mails. At minute 63 it contains four mails.
+    // At minute 62 the last hour contains five mails, and at minute 63 four mails.
     expect(sentAfter).to.deep.equal([0, 1, 2, 3, 4, 14, 24, 59, 63, 64]);
   });
 

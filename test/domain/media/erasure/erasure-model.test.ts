@@ -1,4 +1,4 @@
-/** Compares the bucket and the record of an upload with a model of the rules, after any sequence of actions. */
+/** Compares an upload and its files with a model after random actions. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { purgeStudentFromMedia, removeMedia } from '../../../../domain/media/erasure/erasure.ts';

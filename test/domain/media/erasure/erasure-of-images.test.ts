@@ -1,4 +1,4 @@
-/** Tests that images that students show to agents are erased with their student, or after a week without a question. */
+/** Tests the erasure of images that students show to agents. */
 import { expect } from 'chai';
 import { newId } from '../../../../platform/core/ids.ts';
 import { eraseDue, purgeStudentFromMedia } from '../../../../domain/media/erasure/erasure.ts';

@@ -1,4 +1,4 @@
-/** Tests that files that never arrive, fail or are removed are erased from the bucket, despite other failures. */
+/** Tests the erasure of files that never arrive, fail or are removed. */
 import { expect } from 'chai';
 import { Database } from '../../../../platform/infra/postgres/database.ts';
 import { eraseDue, removeMedia } from '../../../../domain/media/erasure/erasure.ts';
@@ -152,7 +152,7 @@ describe('erasure of files', () => {
   });
 
   describe('at the same time as a completion', () => {
-    /** Completes the file. The callback runs after the store has returned the file's size. */
+    /** The callback runs after the store has returned the file's size. */
     const completedWhile = async (mediaId: string, meanwhile: () => Promise<unknown>) =>
       completed({ clubId: club.id }, mediaId, { deps: await whileLookedAt(meanwhile) });
 

@@ -1,4 +1,4 @@
-/** Tests the detection of a file’s type from its content, with as few bytes as possible. */
+/** Tests the detection of a file’s type from its content. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32, deflateRawSync } from 'node:zlib';
@@ -21,7 +21,6 @@ const [docxType, pptxType, xlsxType, odtType, , , epubType, zipType] = archiveTy
 const documentTypes = [pdfType, docxType, pptxType, ...textTypes] as const;
 const megabyte = 1_024 * 1_024;
 
-/** A store with one file in memory, which records its requests. */
 function storeOf(bytes: Buffer) {
   const reads: number[] = [];
   return {
@@ -45,7 +44,7 @@ async function found(bytes: Buffer, announced: string, purpose: MediaPurpose = '
 const outcome = (finding: Finding) =>
   'error' in finding ? { error: finding.error } : { mime: finding.mime, kind: finding.kind };
 
-/** An archive of empty files. `first` is the raw content of the first file. */
+/** `first` is the raw content of the first file. */
 function zip(names: readonly string[], first = ''): Buffer {
   const u16 = (value: number) => Buffer.from([value & 255, value >>> 8]);
   const u32 = (value: number) => Buffer.concat([u16(value & 0xffff), u16(value >>> 16)]);

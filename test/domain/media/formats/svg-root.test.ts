@@ -4,7 +4,7 @@ import { identifyContent } from '../../../../domain/media/formats/file-content.t
 import { beginsAsSvg } from '../../../../domain/media/formats/svg-root.ts';
 import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 
-/** Has the result of the detection. Only for small inputs, because its time is not linear. A comment ends at the first `-->`. */
+/** Has the result of the detection, but needs too much time for large inputs. */
 const asPattern =
   /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->)[\s\S])*-->\s*)*(?:<!DOCTYPE[^>[]*>\s*)?(?:<!--(?:(?!-->)[\s\S])*-->\s*)*<svg[\s>]/;
 

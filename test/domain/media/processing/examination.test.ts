@@ -1,4 +1,4 @@
-/** Tests older files that newer rules examine again (MED-30), and videos in submissions of students (MED-24). */
+/** Tests older files under newer rules (MED-30), and videos in submissions (MED-24). */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -41,7 +41,7 @@ describe('older files under newer rules (MED-30)', function () {
   const fetched = async (url: string | undefined) => Buffer.from(await (await fetch(url ?? '')).arrayBuffer());
   const rowOf = async (id: Id, columns: string) =>
     (await (await testDatabase()).query(`SELECT ${columns} FROM media WHERE id = $1`, [id]))[0];
-  /** Wakes older files, and processes this file. @returns the number of woken files */
+  /** Returns the number of woken files. */
   async function catchUp(id: Id, deps: Partial<ProcessingDeps> = {}, at = new Date()): Promise<number> {
     const woken = await processOldFiles((await processingDeps()).db, at);
     if (woken > 0) await processedFile(id, { deps, at });

@@ -1,4 +1,4 @@
-/** Tests that a worker processes each completed upload once, with any caller and after any crash (MED-16). */
+/** Tests that a worker processes each completed upload once (MED-16). */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
@@ -79,7 +79,7 @@ describe('an upload that has arrived (MED-16)', () => {
     );
   const wakesOf = async (id: string) =>
     (await testDatabase()).query<object[]>(`SELECT workflow_id, raised FROM wakes WHERE subject_id = $1`, [id]);
-  /** The object keys of the renditions that the claim with this fence makes. */
+  /** The claim with this fence makes these renditions. */
   const picturesBy = (id: string, fence: number) =>
     ['mail', 'preview', 'thumbnail'].map((role) => `${id}.${fence}-${role}-1`);
   async function dieOnce(id: string): Promise<void> {
@@ -672,7 +672,6 @@ describe('an upload that has arrived (MED-16)', () => {
         .toBuffer();
     const later = (ms: number) => ({ at: new Date(Date.now() + ms) });
     const sizeOf = async (key: string) => (await testObjectStore()).size(`media/${club.id}/${key}`);
-    /** An older image with known checksums. */
     async function oldImage(bytes: Buffer): Promise<string> {
       const { id } = await buildMedia(club.id, { bytes, mime: 'image/jpeg', studentId: student.id });
       await alter('media', id, { processed_at: new Date(), sha256: createHash('sha256').update(bytes).digest() });

@@ -1,7 +1,4 @@
-/**
- * Tests the colours of videos (MED-31). For any camera, the MP4 and the picture are BT.709 with 8 bits, the format that every screen can
- * show.
- */
+/** Tests the colours of the MP4 and the picture of a video (MED-31). */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -57,7 +54,6 @@ describe('colours of a video (MED-31)', function () {
   const close = (color: readonly number[], expected: readonly number[], within = 5) =>
     color.every((value, at) => Math.abs(value - (expected[at] ?? 0)) <= within);
 
-  /** Checks that the MP4 and the picture show the same colours. */
   async function expectColor(bytes: Buffer, expected: Rgb): Promise<void> {
     const { video, thumbnail } = await madeOf(bytes);
     expect(await describedVideo(video)).to.match(/^h264 .*yuv420p\(tv, bt709(?:, progressive)?\)/);

@@ -1,4 +1,4 @@
-/** Tests videos of the library. A video is ready as it was uploaded, and later has the renditions of ffmpeg (MED-24). */
+/** Tests videos of the library and their renditions (MED-24). */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -35,7 +35,7 @@ describe('a video of the library (MED-24)', () => {
   });
   afterEach(() => rm(workDirectory, { recursive: true }));
 
-  /** Uploads and identifies a video, and makes no renditions. */
+  /** The video has no renditions yet. */
   async function readyVideo(bytes: Buffer): Promise<string> {
     const file = { fileName: 'Knots.v2.mov', mime: 'video/quicktime', bytes };
     const { media } = await uploadBytes({ club }, file);
@@ -122,7 +122,7 @@ describe('a video of the library (MED-24)', () => {
     const removalMark = path.join(workDirectory, 'gone');
     const breaks = {
       lacking: `case "$*" in *-encoders) echo " V....D png"; exit;; esac; exec ${real} "$@"`,
-      // An update removes the libraries of ffmpeg after the picture is made.
+      // After the picture, an update removes the libraries of ffmpeg.
       updated: `[ -e ${removalMark} ] && exit 127; case "$*" in *original*) ${real} "$@"; touch ${removalMark}; exit;; esac; exec ${real} "$@"`,
     };
     for (const [name, script] of Object.entries(breaks)) {

@@ -1,4 +1,4 @@
-/** Tests images of a question: the allowed images, their form for the model, and their presentation. */
+/** Tests the images of a question. */
 import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { DomainError } from '../../../../platform/core/errors.ts';
@@ -37,7 +37,6 @@ describe('agent images', () => {
       );
   };
 
-  /** A question that shows these images, in a new conversation. */
   async function questionWith(imageIds: readonly Id[]): Promise<Id> {
     const agent = await buildAgent(club.id);
     const conversation = await buildConversation({}, { clubId: club.id, agentId: agent.id, studentId: student.id });

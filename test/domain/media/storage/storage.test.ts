@@ -1,4 +1,4 @@
-/** Tests that the counted storage of a club is exact after all changes of its files, and never exceeds the plan's limit. */
+/** Tests that the counted storage of a club is exact, and never exceeds the plan's limit. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { plans } from '../../../../domain/billing/plans.policy.ts';
@@ -44,7 +44,7 @@ async function reserveFile(clubId: Id, sizeBytes: number, mime = 'application/pd
   return (await reserveMedia(await bucketless(), clubId, announced, now)).data.id;
 }
 
-/** Ends an upload as a step does: locks the row, admits the file, and records the end. */
+/** Locks the row, admits the file, and records the end, as a step does. */
 async function settle(clubId: Id, id: Id, sizeBytes: number, at = now, further?: (tx: Transaction) => Promise<void>) {
   const { db } = await bucketless();
   return db.transaction(async (tx) => {
@@ -63,7 +63,7 @@ async function settle(clubId: Id, id: Id, sizeBytes: number, at = now, further?:
   });
 }
 
-/** Sets a club's used storage without any file. */
+/** Without any file. */
 async function buildStored(clubId: Id, bytes: number): Promise<void> {
   const source = await testDatabase();
   await source.query(`INSERT INTO club_storage (club_id, kind, bytes) VALUES ($1, 'document', $2)`, [clubId, bytes]);
@@ -396,7 +396,6 @@ const acts: Record<string, (world: World, pick: number, size: number) => Promise
     if (id !== undefined) await ending(removeMedia(await bucketless(() => Promise.reject(died)), clubId, id, now));
   },
   async replace({ clubId, mediaIds }, pick) {
-    // Exchanges the contents of two ready files of one kind.
     const { db } = await bucketless();
     await db.transaction((tx) =>
       tx.manager.query(

@@ -1,4 +1,4 @@
-/** Tests what the step that makes subtitles of speech records, and that this step never overwrites an upload (MED-34). */
+/** Tests the step that makes subtitles of speech (MED-34). */
 import { expect } from 'chai';
 import { MediaTrack } from '../../../../entities/media/media-track.ts';
 import { MediaTranscription } from '../../../../entities/media/media-transcription.ts';

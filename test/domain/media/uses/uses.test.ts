@@ -1,7 +1,4 @@
-/**
- * Tests that `setUses` replaces all uses of a record and refuses files outside the library. No use is lost if a file is deleted at the same
- * time.
- */
+/** Tests that `setUses` replaces all uses of a record. */
 import { expect } from 'chai';
 import { removeMedia } from '../../../../domain/media/erasure/erasure.ts';
 import { setUses } from '../../../../domain/media/uses/uses.ts';

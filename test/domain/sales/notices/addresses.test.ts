@@ -1,4 +1,4 @@
-/** Tests that every address that an adapter accepts is found in a notice, in linear time. */
+/** Tests that every address in a notice is found in linear time. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { isEmail } from '../../../../platform/core/text/email.policy.ts';
@@ -8,7 +8,7 @@ import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const mebibyte = 1_048_576;
 
-/** The shortest CPU time of three runs, in milliseconds. CPU time excludes other processes. */
+/** The shortest CPU time of three runs, because CPU time excludes other processes. */
 function millisecondsFor(body: unknown): number {
   const took = Array.from({ length: 3 }, () => {
     const before = process.threadCpuUsage();

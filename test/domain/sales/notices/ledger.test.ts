@@ -39,7 +39,6 @@ async function accessOf({ club }: TestShop): Promise<Access[]> {
   );
 }
 
-/** The time of each fact of a sale. */
 async function occurredAt({ club }: TestShop): Promise<Record<string, string>> {
   const source = await testDatabase();
   const rows = await source.query<{ type: string; at: Date }[]>(

@@ -34,7 +34,6 @@ describe('concurrent notices', () => {
     header: () => proof,
     signature: proof,
   });
-  /** Receives all notices at the same time. @returns the result of each notice */
   const receiveAll = async (notices: readonly ReceivedNotice[], db: Database = deps.db) => {
     const receive = createNoticeReceiver({ ...deps, db });
     const ends = await Promise.allSettled(notices.map((one) => receive(one, now)));

@@ -1,4 +1,4 @@
-/** Tests the owner of a notice's sale. The owner never changes, even if another shop or a later or concurrent notice names another buyer. */
+/** Tests that the owner of a notice's sale never changes. */
 import { expect } from 'chai';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
 import { assembleBody } from '../../../toolkit/drive/facts.ts';
@@ -29,7 +29,7 @@ async function studentOf({ club, email }: TestShop): Promise<string> {
   return row?.id ?? '';
 }
 
-/** Returns the facts whose student does not own the purchase, subscription or enrollment of the fact. */
+/** Facts of a purchase, subscription or enrollment that belongs to another student. */
 async function strayFacts(clubId: string): Promise<unknown[]> {
   const source = await testDatabase();
   return source.query<unknown[]>(

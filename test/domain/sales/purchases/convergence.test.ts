@@ -1,4 +1,4 @@
-/** Tests that notices of a sale lead to the same state and the same facts in any order and with repetitions (ADR 0012). */
+/** Tests that notices of a sale lead to one state in any order (ADR 0012). */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { salesStateOf } from '../../../toolkit/assert/sales.ts';

@@ -1,4 +1,4 @@
-/** Tests that no event contains the national tax document of a student (DEL-17). The buyers are generated. */
+/** Tests that no event contains the national tax document of a student (DEL-17). */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { eventTypes } from '../../../../platform/core/event-types.ts';

@@ -19,7 +19,7 @@ import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 
 const second = 1_000;
 
-/** Complements attempts.test.ts with tests of the right to make an attempt, and of outcomes that arrive too late. */
+/** Complements attempts.test.ts: the claim of an attempt, and outcomes that arrive too late. */
 describe('the claim and the record of a webhook attempt (ENG-2)', () => {
   const delivering = useDeliveries();
 

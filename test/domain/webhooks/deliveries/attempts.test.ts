@@ -19,7 +19,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** The waits after attempts 1 to 7 (DEL-3). */
+/** After attempts 1 to 7 (DEL-3). */
 const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
 
 describe('a step of a webhook delivery', () => {
@@ -196,7 +196,6 @@ describe('a step of a webhook delivery', () => {
 
   describe('the wait for the next attempt (DEL-2, DEL-3)', () => {
     useStoppedClock();
-    /** @returns the wait after this attempt has failed with this answer */
     const waitAfter = async (number: number, answer: Answer, random = 0.5): Promise<number> => {
       const { delivery } = await dueAt(answer);
       await alter('webhook_deliveries', delivery.id, { attempt_count: number - 1, schedule_position: number - 1 });

@@ -68,7 +68,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
     );
     expect(await everything()).to.deep.equal(before);
   };
-  /** Ends two claims with bulk priority. A resend is requested during the second claim. */
+  /** A resend is requested during the second of two claims. */
   const expectPriorities = async (end: (id: Id, its: Claim) => Promise<unknown>) => {
     for (const isResent of [false, true]) {
       const one = await buildSubscription(url);

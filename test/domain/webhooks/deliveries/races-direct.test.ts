@@ -20,7 +20,7 @@ import { untilWaitingForLocks, withOpenTransaction } from '../../../toolkit/driv
 import { databaseOf } from '../../../toolkit/fakes/databases.ts';
 import { depsOn, testDeps } from '../../../toolkit/stack/database.ts';
 
-/** No wake of the delivery's run, a wake, or a wake that a second request raised. */
+/** `raised` means that a second request raised the wake. */
 type Woken = 'nobody' | 'once' | 'raised';
 
 interface Result {
@@ -130,7 +130,7 @@ describe('concurrent changes during a direct attempt (HOOK-18)', () => {
     const wakes = (await wakesOf(delivery.clubId)).filter(({ subjectId }) => subjectId === delivery.id);
     return wakes.length === 0 ? 'nobody' : wakes.some(({ raised }) => raised) ? 'raised' : 'once';
   };
-  /** Starts `second` while the transaction of `first` is open. If `passes` is true, `second` does not wait for its commit. */
+  /** Starts `second` while the transaction of `first` is open. If `passes` is true, `second` does not wait. */
   const inOrder = async (first: (db: Database) => Promise<unknown>, second: () => Promise<unknown>, passes = false) => {
     let other: Promise<unknown> | undefined;
     await withOpenTransaction(

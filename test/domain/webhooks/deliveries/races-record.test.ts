@@ -213,7 +213,7 @@ describe('a concurrent change during an attempt’s record', () => {
   });
 
   describe('a record during a short outage of Postgres', () => {
-    /** Runs one step. After the POST, Postgres fails as the callback says. @param fails receives the number of the call, from 1 */
+    /** After the POST, call number `call` to Postgres fails as the callback says. */
     const stepThrough = async (answer: AttemptAnswer, fails: (call: number) => 'before' | 'after' | undefined) => {
       let posted = 0;
       let calls = 0;
@@ -271,7 +271,7 @@ describe('a concurrent change during an attempt’s record', () => {
 
   describe('a slow attempt', () => {
     const pass = useStoppedClock();
-    /** Runs one step whose request takes the given time. @param beforeRecord called before each statement after the answer */
+    /** `beforeRecord` runs before each statement after the answer. */
     const stepTaking = async (
       tookMs: number,
       answer: AttemptAnswer,

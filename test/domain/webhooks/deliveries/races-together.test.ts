@@ -33,7 +33,7 @@ describe('a delivery that changes during the statement for many successes (HOOK-
     ({ delivery, claim } = await claimedDirectly(await buildSubscription('https://receiver.test/hook'), now.getTime()));
   });
 
-  /** @returns the result of the record if `act` runs during the statement */
+  /** Returns the result of the record if `act` runs during the statement. */
   const recordedAround = async (act: () => Promise<unknown>): Promise<boolean | undefined> => {
     let recorded: Promise<boolean> | undefined;
     await withOpenTransaction(

@@ -550,7 +550,7 @@ describe('recorded successes of a process (HOOK-19)', () => {
       return one;
     };
 
-    /** Returns the state without ids, and without the columns that only the record of a single success writes. */
+    /** Without ids, and without the columns that only the record of a single success writes. */
     const stateAfterRecord = async (one: InFlight) => {
       const { delivery, attempts, endpoint } = await everythingOf(one);
       const ids = { id: null, clubId: null, endpointId: null, eventId: null, studentId: null, deliveryId: null };

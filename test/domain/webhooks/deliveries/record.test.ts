@@ -23,7 +23,7 @@ import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const minute = 60_000;
 
-/** Complements races-record.test.ts: checks which rows a record changes, and which rows stay unchanged. */
+/** Complements races-record.test.ts: which rows a record changes. */
 describe('the record of a webhook attempt', () => {
   let deps: VaultDeps;
   let subscription: Subscription;
@@ -125,7 +125,7 @@ describe('the record of a webhook attempt', () => {
   });
 
   describe('a resend or recovery during the attempt', () => {
-    /** Lets another worker park the delivery, because the lease has ended and the endpoint is paused. */
+    /** Another worker parks the delivery, because its lease has ended and its endpoint is paused. */
     const parkDelivery = async () => {
       await endLease(delivery.id);
       await alterEndpoint({ status: 'paused' });
@@ -219,7 +219,7 @@ describe('the record of a webhook attempt', () => {
         release_page: 4,
         admitted_delivery_id: admitted.id,
       });
-    /** Runs the record. @returns whether the gate was woken, and the columns of the endpoint that belong to the gate */
+    /** Whether the gate was woken, and the gate's columns of the endpoint. */
     const gateAfter = async (record: () => Promise<unknown>) => {
       const wakes = await wakesBy(subscription.clubId, record);
       const { admittedDeliveryId: admitted, gateLooksAt, releasePage } = await endpointRow(endpointId());

@@ -7,7 +7,7 @@ import {
 } from '../../../../domain/webhooks/deliveries/schedule.policy.ts';
 
 const hour = 3_600_000;
-/** The waits after attempts 1 to 7 (DEL-3). */
+/** After attempts 1 to 7 (DEL-3). */
 const waits = [5_000, 300_000, 1_800_000, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
 
 const jitters = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });

@@ -37,7 +37,7 @@ const instants = [
 const plainly = (selected: DeliverySelection) =>
   sql`(SELECT count(*)::int FROM (${selection(sql`id`, selected)}) AS found)`;
 
-/** Returns each total from the tallies, and from a count of the rows. */
+/** From the tallies, and from a count of the rows. */
 async function compare(selections: readonly DeliverySelection[]): Promise<{ tallied: number[]; counted: number[] }[]> {
   const byTallies = list(selections.map(counting));
   const byCounting = list(selections.map(plainly));
@@ -49,7 +49,6 @@ async function tallied(selected: DeliverySelection): Promise<number | undefined>
   return (await compare([selected]))[0]?.tallied[0];
 }
 
-/** Each combination of a status, a type and one of seven time ranges. */
 function selectionsOf(endpointId: Id): DeliverySelection[] {
   const times = [
     { since: -Infinity, until: Infinity },

@@ -27,7 +27,7 @@ const closed: Breaker = {
   throttleMailedAt: null,
 };
 
-/** The failures are one second apart. Each attempt is claimed after the record of the previous attempt. */
+/** One second apart. Each attempt is claimed after the record of the previous attempt. */
 function afterFailures(times: number): Breaker {
   let breaker = closed;
   for (let second = 0; second < times; second++) {
@@ -36,7 +36,7 @@ function afterFailures(times: number): Breaker {
   return breaker;
 }
 
-/** Successes and failures, with some time between them. A failure's attempt was claimed in the present epoch or earlier. */
+/** The attempt of a failure was claimed in the present epoch or earlier. */
 const happenings = fc.array(
   fc.record({
     succeeds: fc.boolean().chain((heads) => (heads ? fc.boolean() : fc.constant(false))),
@@ -46,7 +46,6 @@ const happenings = fc.array(
   { maxLength: 60 },
 );
 
-/** Passes each step to `look`. */
 function runThrough(
   all: readonly { succeeds: boolean; epochsAgo: number; afterMs: number }[],
   look: (step: { before: Breaker; after: Breaker; at: Date; succeeded: boolean; current: boolean }) => void,

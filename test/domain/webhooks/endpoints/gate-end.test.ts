@@ -57,7 +57,7 @@ describe('a delivery that is parked while its endpoint’s gate ends', () => {
     expect(await parking).to.include({ waitingFor: 'endpoint' });
     await opening;
     await gate;
-    // The gate was woken again when the endpoint was enabled, and now releases the delivery.
+    // The enabling woke the gate again.
     expect(await tendGate(deps, delivery.endpoint.id, Date.now())).to.deep.equal({ done: true, outcome: 'open' });
     expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', parkedAt: null });
     expect(await wakesOf(delivery.id), 'woken').to.equal(1);
@@ -113,7 +113,7 @@ describe('a delivery that is parked while its endpoint’s gate ends', () => {
     expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', parkedAt: null });
   });
 
-  /** Enables the endpoint and runs the gate's last step in this open transaction. */
+  /** Both run in this open transaction. */
   async function openAndEndTheGate(tx: Transaction, { clubId, endpoint }: TestWebhookDelivery): Promise<void> {
     const within = { db: nestedIn(tx.manager), vault: (await testDeps()).vault };
     await enableEndpoint(within, clubId, endpoint.id, new Date());

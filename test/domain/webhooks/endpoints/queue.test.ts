@@ -1,4 +1,4 @@
-/** Tests the cancellation of an endpoint's queue, and attempts that are in flight during this cancellation (HOOK-9). */
+/** Tests the cancellation of an endpoint's queue (HOOK-9). */
 import { expect } from 'chai';
 import type { Answer } from '../../../../dev/clients/receiver.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
@@ -26,7 +26,6 @@ const second = 1_000;
 describe('the cancellation of an endpoint’s queue', () => {
   const delivering = useDeliveries();
 
-  /** An attempt that is in flight until `finish` is called. */
   const inFlight = async () => {
     const answer = Promise.withResolvers<Answer>();
     const receiver = await delivering().receiver(() => answer.promise);

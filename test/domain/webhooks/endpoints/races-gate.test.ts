@@ -31,7 +31,6 @@ describe('an endpoint’s gate during concurrent changes', () => {
   });
   const deliveries = (count: number): Promise<TestWebhookDelivery[]> =>
     Promise.all(Array.from({ length: count }, () => buildWebhookDelivery(subscription)));
-  /** The first hold ends at `holdUntil`. */
   const throttle = (holdUntil: number) =>
     alter('webhook_endpoints', subscription.endpoint.id, {
       consecutive_failures: 5,
@@ -124,8 +123,7 @@ describe('an endpoint’s gate during concurrent changes', () => {
   it(`releases ${gateRules.recoveriesAtATime} recoveries, even after failures of earlier attempts`, async () => {
     const list = await deliveries(8);
     const now = Date.now();
-    // Eight attempts are in flight when the endpoint is disabled and enabled, and all deliveries are recovered. Four of them are the
-    // schedule's last attempts.
+    // Eight attempts are in flight when the endpoint is disabled, enabled and recovered. Four of them are last attempts.
     for (const { id } of list.slice(0, 4)) await alter('webhook_deliveries', id, { schedule_position: 7 });
     const claims = await Promise.all(list.map(async ({ id }) => ({ id, claim: await claimed({ id }) })));
     for (const { id } of list) {

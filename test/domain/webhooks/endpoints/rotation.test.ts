@@ -23,7 +23,7 @@ describe('the rotation of a secret (SIG-4)', () => {
     const { clubId, endpoint } = subscription;
     return (await rotateSecret(await testDeps(), clubId, endpoint.id, { expirePrevious }, at)).secret;
   };
-  /** The secrets that sign an attempt claimed at this time, newest first. */
+  /** Newest first. */
   const signedWith = async (at: number): Promise<string[]> => {
     const delivery = await buildWebhookDelivery(subscription, now);
     const claim = await claimAttempt(await testDatabase(), delivery.id, at);

@@ -1,7 +1,4 @@
-/**
- * Compares pictures of names on certificates with Chromium's pictures. Chromium uses the same font files, but its own bidirectional
- * algorithm, fallback and shaping (CERT-4).
- */
+/** Compares names on certificates with Chromium's pictures of them (CERT-4). */
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
@@ -16,7 +13,7 @@ import { sheet } from './sheet.ts';
 const scale = 3;
 /** In pixels. Scaled pictures coincide even if their edges differ. */
 const compared = { width: 600, height: 60 } as const;
-/** All names of these kinds are compared, and two names of every other kind. */
+/** All names of these kinds, and two names of every other kind. */
 const whole = ['Two directions', 'Mixtures', 'Other scripts of India', 'Further scripts'];
 const skippedKinds = ['Very long', 'Emoji'];
 const samples = [...Map.groupBy(sheet, ({ kind }) => kind)]

@@ -1,4 +1,4 @@
-/** Tests the worst possible names. Such names need little time and memory, and do not cover other parts of the page. */
+/** Tests the worst possible names. */
 import { expect } from 'chai';
 import { drawCertificate } from '../../../../../domain/learning/certificates/pdf-work.ts';
 import { newId } from '../../../../../platform/core/ids.ts';

@@ -1,4 +1,4 @@
-/** Tests the page of a certificate in right-to-left languages, and with words that are longer than the English words (CERT-6). */
+/** Tests the page of a certificate in right-to-left languages and with long words (CERT-6). */
 import { expect } from 'chai';
 import type { CertificateWords } from '../../../../../domain/learning/certificates/words.ts';
 import { certificateWords } from '../../../../../domain/learning/certificates/words.ts';

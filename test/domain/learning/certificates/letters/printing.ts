@@ -1,4 +1,4 @@
-/** Prints a page with one line of text, and a certificate with given names, for tests of letters. */
+/** Prints names for tests of letters. */
 import { buffer } from 'node:stream/consumers';
 import PDFDocument from 'pdfkit';
 import type { Style } from '../../../../../domain/learning/certificates/letters/font-files.ts';

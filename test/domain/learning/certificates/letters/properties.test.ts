@@ -1,4 +1,4 @@
-/** Tests two properties for every text: no letter is lost, and each drawn box has a warning in the certificate (CERT-4, CERT-5). */
+/** Tests that no letter is lost, and that each drawn box has a warning (CERT-4, CERT-5). */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { baseDirectionOf } from '../../../../../domain/learning/certificates/letters/bidi.ts';
@@ -11,7 +11,7 @@ import {
   type PlacedGlyph,
 } from '../../../../../domain/learning/certificates/letters/shaping.ts';
 
-/** The first and last code points of blocks. Some blocks contain letters of names, others contain letters that very few fonts have. */
+/** Some blocks contain letters of names. Very few fonts have the letters of the others. */
 const blocks = [
   [0x20, 0x7e],
   [0xa0, 0x24f],

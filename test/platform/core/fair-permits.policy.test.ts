@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { exhaustedLimit } from '../../../platform/core/fair-permits.policy.ts';
 
 describe('permits that clubs share', () => {
-  /** @returns the number of permits of each club, if one club after another acquires as many permits as it may have */
+  /** One club after another acquires as many permits as it may have. */
   function greedy(all: number, clubs: number): number[] {
     let used = 0;
     return Array.from({ length: clubs }, () => {

@@ -167,7 +167,7 @@ describe('local dates and 8:00 of each date (COMM-17)', () => {
       2,
       { '2026-05-01': '2026-05-01T02:15', '2026-05-02': '2026-05-02T02:15' },
     ],
-    // This zone skips a day in 1993 and repeats a day in 1969. The cases show 8:00 of the dates around that day.
+    // This zone skips a day in 1993, and repeats a day in 1969.
     [
       'Pacific/Kwajalein',
       '1993-08-20T12:00:00Z',

@@ -1,4 +1,4 @@
-/** The service removes images and raw HTML from answers of the model, however the stream splits the text. */
+/** Tests the filter that removes images and raw HTML from answers of the model. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { lexer, walkTokens, type Token } from 'marked';
@@ -9,7 +9,7 @@ const stripped = (...chunks: readonly string[]): string => {
   return [...chunks.map((chunk) => stripper.push(chunk)), stripper.end()].join('');
 };
 
-/** The token types that a Markdown renderer finds, and the link addresses that are not allowed. */
+/** The token types, and the forbidden link addresses. */
 function foundIn(markdown: string): { kinds: Set<string>; bad: string[] } {
   const kinds = new Set<string>();
   const bad: string[] = [];
@@ -23,7 +23,6 @@ function foundIn(markdown: string): { kinds: Set<string>; bad: string[] } {
   return { kinds, bad };
 }
 
-/** Fragments of Markdown and of known attacks on readers. */
 const piece = fc.oneof(
   {
     weight: 6,

@@ -1,6 +1,4 @@
-/**
- * Tests the filter for texts that members write. A renderer that allows raw HTML converts each text, and an HTML parser checks the result.
- */
+/** Tests the filter for texts that members write. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Parser } from 'htmlparser2';

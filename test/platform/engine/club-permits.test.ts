@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { createClubPermits, type ClubPermits } from '../../../platform/engine/club-permits.ts';
 
-/** Acquires permits for a club until a permit is refused. @returns the number of permits */
 function takeAll(permits: ClubPermits, clubId: string): number {
   let count = 0;
   while (permits.tryAcquire(clubId)) count += 1;

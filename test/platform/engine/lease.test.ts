@@ -137,7 +137,7 @@ describe('leases of several rows', () => {
     };
     const untilRenewed = (times: number) => until('renewals', { timeoutMs: 10_000 }, async () => renewals >= times);
     const leaseOf = async (id: Id) => (await stored(id)).leaseUntil?.getTime() ?? 0;
-    /** A claim lasts a minute, and a renewal lasts an hour. A lease of more than half an hour was therefore renewed. */
+    /** A claim lasts a minute, and a renewal an hour. */
     const isProlonged = async (id: Id) => (await leaseOf(id)) > Date.now() + 1_800_000;
     const untilLost = (signal: AbortSignal) =>
       until('the loss of the lease', { timeoutMs: 10_000 }, async () => signal.aborted);

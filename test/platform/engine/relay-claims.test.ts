@@ -1,4 +1,4 @@
-/** Tests the order in which a relay claims rows: the most urgent rows first, and one club after another. A claim skips locked rows. */
+/** Tests the order in which a relay claims rows. */
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
 import { bulk } from '../../../entities/facts/values.ts';
@@ -112,7 +112,7 @@ describe('facts (ENG-9)', () => {
         const claimed = await everyFact(8);
         remaining -= claimed.length;
         if (remaining <= 0) return;
-        // The claims of the other relays may have locked all remaining rows.
+        // The other relays may have locked all remaining rows.
         if (claimed.length === 0 && remaining > 3 * 8) idle.push(remaining);
       }
     };

@@ -1,4 +1,4 @@
-/** Tests the life of a fact and of a wake: a transaction writes it, a relay leases it, handles or postpones it, and removes it. */
+/** Tests the life of a fact and of a wake. */
 import { expect } from 'chai';
 import { newId, noClub } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';

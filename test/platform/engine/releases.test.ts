@@ -1,4 +1,4 @@
-/** Only relays of the current build may claim facts and wakes. While no build is current, all relays may claim them. */
+/** Only relays of the current build may claim facts and wakes. */
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
 import { claimFacts } from '../../../platform/engine/facts.ts';
@@ -19,7 +19,6 @@ describe('claims of facts and wakes (ENG-19)', () => {
   beforeEach('remove the current build', () => source().query('TRUNCATE releases'));
 
   const promote = (build: typeof old) => transaction((tx) => makeCurrent(tx, build));
-  /** Returns how many facts and how many wakes a relay of this build claims. */
   async function claimedBy(buildId: string | undefined): Promise<number[]> {
     await source().query('TRUNCATE facts, wakes');
     for (let count = 0; count < 2; count++) await record(club);

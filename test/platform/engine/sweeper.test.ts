@@ -24,7 +24,6 @@ const minute = 60 * second;
 const day = 86_400 * second;
 const url = 'https://93.184.216.34/hooks';
 
-/** Returns whether the sweeper has woken a workflow. @param workflowId the workflow's id */
 async function isWoken(workflowId: string): Promise<boolean> {
   const source = await testDatabase();
   const [row] = await source.query<unknown[]>(`SELECT 1 FROM wakes WHERE workflow_id = $1`, [workflowId]);

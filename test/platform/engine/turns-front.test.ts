@@ -20,7 +20,7 @@ const anotherClub = idOfTime(1_700_000_000_100);
 describe('the position from which a claim reads the queue (ENG-9)', () => {
   const { source, recordMany, rowsRead, wakeNow } = useRelayQueue();
 
-  /** Claims without a scan of all rows, and returns how many rows of each club it claimed. */
+  /** Returns how many rows of each club were claimed without a full scan. */
   const claimOn = async (front: Front, limit: number, room: Partial<Room> = {}) => {
     front.lookedAt = performance.now();
     const claimed = await claimFacts(source(), { ...roomFor(limit, 8), front, ...room });

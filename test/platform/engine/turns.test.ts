@@ -1,4 +1,4 @@
-/** Compares the rotation of claims (ENG-9) with a model, and counts row reads while thousands of clubs wait. */
+/** Compares the rotation of claims with a model (ENG-9). */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { priorities, type Priority } from '../../../entities/facts/values.ts';
@@ -17,7 +17,7 @@ interface Row {
   priority: Priority;
 }
 
-/** Each step serves one row of the most urgent priority. It belongs to the next club after the last served club. */
+/** Each step serves the next club that has a row of the most urgent priority. */
 function stepsOf(queue: Queue, turn: Turn, limit: number): Record<string, number> {
   const stepCounts: Record<string, number> = {};
   let remaining = limit;

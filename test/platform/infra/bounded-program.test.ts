@@ -1,6 +1,4 @@
-/**
- * Tests the limits of child programs, and that no process remains. The tests read /proc, so they run only on Linux.
- */
+/** Tests the limits of child programs. Only on Linux, because the tests read /proc. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { platform, tmpdir } from 'node:os';
@@ -27,9 +25,9 @@ describe('a child program with limits', function () {
       signal,
       cwd: directory,
     });
-  /** A program with a child that sleeps in the background. The arguments of both name the directory. */
+  /** The arguments of the program and its child name the directory. */
   const withChild = (rest: string) => `sh -c 'while :; do sleep 1; done' "$0" & echo begun > begun; ${rest}`;
-  /** @returns the number of processes that name the directory in their arguments */
+  /** Processes that name the directory in their arguments. */
   const living = async () => {
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
     const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')));

@@ -21,7 +21,7 @@ describe('a worker thread with limits', function () {
   const { signal } = new AbortController();
   const run = (does: string, workMs: number) => threadsThat(does, { workMs, uses: 1 }).run({ data: undefined, signal });
 
-  /** The time limit equals the limit of a test, so that threads get their CPU time even on a busy machine. */
+  /** The limit is as long as a test may last, because threads get little CPU time on a busy machine. */
   function threadsThat(does: string, { workMs = 5_000, uses = 100 } = {}) {
     return createThreads(moduleThat(does), { workMs, clockMs: 15_000, maxHeapMb: 64, maxBuffersMb: 64 }, { uses });
   }

@@ -1,4 +1,4 @@
-/** Tests the check of ffmpeg, which names each problem and its remedy (DEC-162). */
+/** Tests the check of ffmpeg (DEC-162). */
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -27,7 +27,6 @@ describe('the check of ffmpeg', function () {
     await rm(directory, { recursive: true });
   });
 
-  /** A script that runs `before` and then the real ffmpeg. */
   async function wrapped(before: string, folder = '.'): Promise<string> {
     const file = path.join(directory, folder, 'ffmpeg');
     await mkdir(path.dirname(file), { recursive: true });

@@ -1,4 +1,4 @@
-/** Tests ffmpeg as a child process: its limits work, and ffmpeg ends when this process ends. */
+/** Tests the limits of ffmpeg as a child process. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -156,7 +156,7 @@ describe('ffmpeg as a child process', function () {
   });
 });
 
-/** @returns the number of processes that work on a file: the shell and ffmpeg */
+/** The shell and ffmpeg. */
 async function ofFile(file: string): Promise<number> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')));

@@ -1,4 +1,4 @@
-/** Tests the object store: it removes and copies files, joins their parts, sets CORS origins, and signs addresses. */
+/** Tests the object store. */
 import {
   CreateBucketCommand,
   GetBucketCorsCommand,
@@ -130,7 +130,7 @@ describe('joining the parts of a file (MED-26)', () => {
   let server: Server;
   let endpoint: string;
 
-  /** The store copies the parts, which takes three times as long as the timeout of other requests. */
+  /** Copying the parts takes three times as long as the timeout of other requests. */
   before(async () => {
     server = createServer((request, response) => {
       const { searchParams } = new URL(request.url ?? '/', 'http://store');
@@ -234,7 +234,6 @@ describe('CORS origins that may upload to a bucket (MED-12)', function () {
   });
   after(() => s3.destroy());
 
-  /** A separate bucket. @param rules the rules that the bucket's owner has set before */
   async function bucketWith(rules: CORSRule[] = []) {
     const Bucket = `cors-${newId()}`;
     await s3.send(new CreateBucketCommand({ Bucket }));

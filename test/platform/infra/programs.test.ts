@@ -1,4 +1,4 @@
-/** Tests how the service finds programs of the machine on the PATH, and how it reads their answers. */
+/** Tests how the service finds and runs programs of the machine. */
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -116,7 +116,6 @@ describe('seal and open', () => {
       createVault(keys[current] ?? key, { former: former.map((index) => keys[index] ?? key), ...options });
     fc.assert(
       fc.property(fc.array(steps, { maxLength: 12 }), indexes, (operations, keyIndexes) => {
-        /** The sealed content of each row, the number of its key, and its context and text. */
         const rows = new Map<number, { sealed: Buffer; under: number; context: string; text: string }>();
         for (const [step, { keyIndexes: now, namesKeys, row, act }] of operations.entries()) {
           const ring = vaultOf(now, { namesKeys });

@@ -75,7 +75,7 @@ const addresses: readonly (readonly [string, string])[] = [
   ['3fff::1', 'reserved'],
   ['2001:2::1', 'benchmarking'],
   ['2001:20::1', 'orchid2'],
-  // IPv6 addresses that embed an IPv4 address. Each form has a private and a public address.
+  // These forms embed an IPv4 address, each a private and a public one.
   ['::ffff:127.0.0.1', 'ipv4Mapped'],
   ['::ffff:7f00:1', 'ipv4Mapped'],
   ['::ffff:8.8.8.8', 'ipv4Mapped'],

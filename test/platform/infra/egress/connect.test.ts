@@ -8,9 +8,7 @@ import { connectRules, connectToFirst } from '../../../../platform/infra/egress/
 
 const limit = () => AbortSignal.timeout(15_000);
 
-/**
- * A listener on 127.0.0.1 that never answers. Its process is stopped and its accept queue is full, so the kernel drops further requests.
- */
+/** Never answers: its process is stopped and its accept queue is full, so the kernel drops further requests. */
 async function startSlowListener(): Promise<{ port: number; goOn(): void; stop(): void }> {
   const code = `require('net').createServer(() => {}).listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () { console.log(this.address().port); });`;
   const child: ChildProcess = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });

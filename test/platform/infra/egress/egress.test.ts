@@ -9,13 +9,13 @@ import { respondWith, startReceiver } from '../../../toolkit/fakes/tls-receiver.
 import { expect } from 'chai';
 import { mock } from 'node:test';
 
-/** The service can then refuse a URL only for its form or its literal address. */
+/** So that a URL can be refused only for its form or its literal address. */
 const everyNameIsPublic: Resolve = async () => ['93.184.215.14'];
 
 const loopback = ['127.0.0.0/8'];
 const noContent = respondWith('HTTP/1.1 204 No Content\r\n\r\n');
 
-/** URLs whose host is a non-public address, in many spellings. */
+/** The hosts are non-public addresses, in many spellings. */
 const literals = [
   'https://0.0.0.0/',
   'https://0/',

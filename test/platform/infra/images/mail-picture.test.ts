@@ -1,4 +1,4 @@
-/** Tests how images are converted to pictures for e-mails, and which images cannot be converted (DEC-157). */
+/** Tests how images become pictures for e-mails (DEC-157). */
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { makeMailPicture, type MailPicture } from '../../../../platform/infra/images/mail-picture.ts';

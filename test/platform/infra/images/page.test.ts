@@ -1,4 +1,4 @@
-/** Renders the first page of a PDF in a separate process. Tests the content of the picture, and the limits of the process. */
+/** Renders the first page of a PDF in a separate process. */
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { drawFirstPage } from '../../../../platform/infra/images/page.ts';

@@ -241,10 +241,7 @@ describe('the key vault at process start', () => {
   });
 
   describe('the check of old values that begin like a key id', () => {
-    /**
-     * Creates old values without a key id. Their random nonces begin like different key ids. The table stores them before the values of
-     * real keys.
-     */
+    /** The random nonces begin like different key ids. The table stores these values before the values of real keys. */
     const fill = async (vault: Vault, count: number) => {
       const { clubId } = await buildSealedValues(vault);
       const ids = Array.from({ length: count }, () => newId());

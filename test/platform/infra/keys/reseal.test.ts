@@ -158,7 +158,7 @@ describe('reseal', () => {
       if (pauses <= 3) await buildSealedValues(old);
     };
     expect(await endsWith(changing, db, { pause })).to.deep.equal({ ...nothing, resealed: 8 + 3 * 7 });
-    // A pause comes before each pass that found values, before the pass of the service's own key, and before the empty pass.
+    // A pause comes before each pass that found values, before the last key, and before the empty pass.
     expect(pauses).to.equal(5);
   });
 
@@ -269,7 +269,6 @@ describe('reseal', () => {
       fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 10 }), async (acts) => {
         await removeSealedValues(db);
         let current = 0;
-        /** The keys under which a value may be sealed. */
         let needed = new Set([0]);
         const ring = () =>
           createVault(keys[current] ?? before, {
@@ -337,7 +336,7 @@ function killedOnly(error: unknown): void {
   if (!(error instanceof Killed)) throw error;
 }
 
-/** A database whose connection fails after this number of statements. */
+/** The connection fails after this number of statements. */
 function endingAt(db: Database, statements: number): Database {
   let remaining = statements;
   return observing(db, () => {

@@ -17,7 +17,7 @@ const link = { linkId: id, mailId: other };
 const download = { repositoryId: id, studentId: other, expiresAt };
 const preview = { campaignId: id, studentId: other, expiresAt };
 
-/** For each kind of token: the function that makes it, the function that reads it, and its content. */
+/** The function that makes the token, the function that reads it, and its content. */
 const kinds: Record<string, [(vault: Vault) => string, (vault: Vault, token: string) => unknown, unknown]> = {
   'unsubscribe link of an e-mail': [(vault) => unsubscribeToken(vault, way), readUnsubscribeToken, way],
   'tracked link of an e-mail': [(vault) => linkToken(vault, link), readLinkToken, link],

@@ -18,7 +18,6 @@ describe('the connection to the model', () => {
   });
   afterEach(() => model.stop());
 
-  /** @returns the event types of an answer */
   const answered = async (script: Script = {}): Promise<string[]> => {
     model.next({ answer: ['So.'], ...script });
     const request = { model: 'claude-haiku-4-5', max_tokens: 9, messages: [{ role: 'user' as const, content: 'So?' }] };

@@ -10,7 +10,7 @@ describe('the fair sharing of the connection pool (ENG-17)', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
   afterEach(() => mock.timers.reset());
 
-  /** Returns the shares, a function that requests a permit, and the names of the answered requests in order. */
+  /** Also returns the names of the answered requests, in order. */
   function ask(limit: number) {
     const places = createShares(limit);
     const answers: string[] = [];
@@ -49,7 +49,7 @@ describe('the fair sharing of the connection pool (ENG-17)', () => {
     mock.timers.tick(1);
     expect(refusals).to.have.length(1);
     expect(isConflict(refusals[0])).to.equal(true);
-    // A worker step must not take this refusal for a decision about its row, or a sales notice would fail permanently.
+    // A DomainError would be a decision about the row, and would fail a sales notice permanently.
     expect(refusals[0]).not.to.be.an.instanceOf(DomainError);
     places.leave('club');
     mock.timers.tick(second);

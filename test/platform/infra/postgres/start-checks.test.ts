@@ -158,10 +158,7 @@ describe('the checks of Postgres before a start', () => {
 describe('prepared statements of two sessions', () => {
   type Statements = Map<string, number>;
   const refused = (code: string) => Object.assign(new Error('refused'), { code });
-  /**
-   * Returns a client that prepares each statement only once. @param servers the server sessions, which the pooler gives to this client in
-   * rotation
-   */
+  /** The pooler gives this client the server sessions in rotation. */
   const client = (...servers: Statements[]) => {
     const known = new Set<string>();
     let calls = 0;

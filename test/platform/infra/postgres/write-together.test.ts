@@ -5,7 +5,7 @@ import { writeTogether } from '../../../../platform/infra/postgres/write-togethe
 describe('writing rows of several callers in one statement', () => {
   const ended = (code: string) => Object.assign(new pg.DatabaseError(code, 0, 'error'), { code });
   const refusal = ended('22021');
-  /** The statement fails if it contains any of the bad items. Returns the outcome of each item, and the executed statements. */
+  /** The statement fails if it contains any of the bad items. */
   const written = async (items: readonly number[], bad: readonly number[], error: Error = refusal) => {
     const statements: number[][] = [];
     const ends = await writeTogether(items, async (some) => {

@@ -1,4 +1,4 @@
-/** Tests the spans of requests, statements and errors that contain names and secrets. A separate process makes the spans. */
+/** Tests the spans of requests, statements and errors that contain names and secrets. */
 import { expect } from 'chai';
 import { spawnSync } from 'node:child_process';
 import { projectDirectory, scriptArguments } from '../../../../dev/project.ts';

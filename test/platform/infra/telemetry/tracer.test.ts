@@ -11,7 +11,6 @@ const origin = { traceId: '1'.repeat(32), spanId: '2'.repeat(16) };
 const written = `00-${origin.traceId}-${origin.spanId}-01`;
 const nothing = () => Promise.resolve();
 
-/** The work continues after the span has ended. */
 async function afterItsSpan<T>(work: () => Promise<T>): Promise<T> {
   const { promise: ended, resolve: goOn } = Promise.withResolvers<void>();
   const { later } = await inSpan('request', {}, async () => ({ later: ended.then(work) }));

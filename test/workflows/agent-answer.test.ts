@@ -26,7 +26,6 @@ describe('the run of an answer', function () {
   });
   after('stop the worker, before its server', () => worker.stop());
 
-  /** Uses the clock of the time-skipping server. */
   const ask = async () => buildQuestion({ acceptedAt: new Date(await environment().currentTimeMs()) });
   const start = (questionId: string) =>
     environment().client.workflow.start<typeof agentAnswer>('agentAnswer', {

@@ -1,4 +1,4 @@
-/** Tests the wakes and waits of automation runs on a Temporal server that skips time (AUTO-10, AUTO-12, AUTO-17). */
+/** Tests the wakes and waits of automation runs (AUTO-10, AUTO-12, AUTO-17). */
 import { expect } from 'chai';
 import { Temporal } from 'temporal-polyfill';
 import { activities as all } from '../../activities/index.ts';
@@ -29,10 +29,7 @@ const hasTag = (tag: Id, negate: boolean) => ({
   rules: [{ kind: 'has_tag' as const, negate, tag_ids: [tag] }],
 });
 
-/**
- * A local time that the clocks skip, and a local time that occurs twice, in the year after `from`. Each has its minute of the day, the days
- * until its date, and the instant that a run must choose.
- */
+/** One time that the clocks skip, and one time that occurs twice, in the year after `from`. `at` is the instant that a run must choose. */
 function nextChangesOfClocks(zone: string, from: Date): { zone: string; minute: number; days: number; at: Date }[] {
   const startsAt = Temporal.Instant.fromEpochMilliseconds(from.getTime()).toZonedDateTimeISO(zone);
   const first = startsAt.getTimeZoneTransition('next');

@@ -37,7 +37,7 @@ describe('the circuit breaker over time', function () {
     });
     const deliveries = await engine().deliverAll(subscription, begin);
     await engine().pass(10 * second);
-    // On a busy machine the server could skip time before all deliveries are parked. The gate would then check the endpoint too early.
+    // On a busy machine the server could skip time before all deliveries are parked.
     await until('all are parked', { timeoutMs: 15_000 }, async () => {
       const rows = await Promise.all(deliveries.map(({ id }) => deliveryRow(id)));
       return rows.every(({ parkedAt }) => parkedAt !== null);
@@ -162,7 +162,7 @@ describe('the circuit breaker over time', function () {
     expect(others.map(({ deliveryId }) => deliveryId)).to.have.members(
       good.map(({ id }) => id).filter((id) => id !== next?.id),
     );
-    // The other deliveries wait for a hold of one minute, a refused attempt, and a hold of two minutes.
+    // A hold of one minute, a refused attempt, and a hold of two minutes.
     const [begin] = await attemptsAt(subscription.endpoint.id);
     const tookMs = Math.max(...others.map(endOf)) - (begin?.startedAt.getTime() ?? 0);
     expect(tookMs).to.be.within(3 * minute, 3 * minute + 20 * second);

@@ -178,7 +178,7 @@ describe('the run of a campaign or digest', function () {
   });
 });
 
-/** @returns a time zone in which it is now about noon */
+/** Now it is about noon in this zone. */
 function zoneAtNoon(at: Date): string {
   const hours = at.getUTCHours();
   return hours <= 12 ? `Etc/GMT-${12 - hours}` : `Etc/GMT+${hours - 12}`;

@@ -26,7 +26,7 @@ describe('an endpoint that fails for 5 days', function () {
     engine().act((deps, now) => enableEndpoint(deps, clubId, endpoint.id, now));
   const test = ({ clubId, endpoint }: Subscription) =>
     engine().act((deps, now) => sendTest(deps, clubId, endpoint.id, now));
-  /** Throttles the endpoint, because 5 deliveries fail. @returns the time of the first failure */
+  /** Returns the time of the first failure. */
   const throttle = async (subscription: Subscription) => {
     const deliveries = await engine().deliverAll(subscription, 5);
     const { failingSince, breakerStep } = await endpointRow(subscription.endpoint.id);

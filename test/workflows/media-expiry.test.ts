@@ -1,7 +1,4 @@
-/**
- * Tests the expiry of videos that the club's plan does not include: warning, removal, and the effect of a new plan (MED-10). Also tests
- * files that move to the other bucket after their processing (MED-25).
- */
+/** Tests the expiry of videos that the plan does not include (MED-10), and the move of files to the other bucket (MED-25). */
 import type { WorkflowHandle } from '@temporalio/client';
 import { expect } from 'chai';
 import { activities as all } from '../../activities/index.ts';
@@ -70,7 +67,6 @@ describe('the expiry of videos (MED-10) and the move of files', function () {
     ownerId = owner?.id ?? '';
   });
 
-  /** Reserves an upload. @returns the id of the file, or the code of the refusal */
   async function reserving(recording: boolean, mime = 'video/mp4'): Promise<string> {
     const deps = await mediaDeps(() => ({ signPut: async () => ({ url: 'https://files.example.com', headers: {} }) }));
     return reserveMedia(deps, clubId, { fileName: 'film.mp4', mime, sizeBytes: 9, recording }, now).then(
@@ -105,7 +101,7 @@ describe('the expiry of videos (MED-10) and the move of files', function () {
   const runOf = (id: Id) => environment().client.workflow.getHandle(workflowIdOf('mediaExpiry', id));
   const customer = newId();
   let second = 1_790_000_000;
-  /** The plan changes by an event of the payment processor. */
+  /** The payment processor sends an event. */
   async function turnTo(plan: string, at = now): Promise<void> {
     const { db } = await testDeps();
     const about = { clubId, customer: `${customer}${clubId}`, subscription: `sub_${clubId}`, plan, at: (second += 1) };

@@ -83,7 +83,7 @@ describe('the run of media processing', function () {
     expect(timers[0]).to.match(/^another try (at once|in about 1 s), after 1 fault\(s\) of ours$/);
   });
 
-  /** @returns the files of the list that are unclaimed and due after this time */
+  /** Unclaimed files that are due after this time. */
   async function putOffAfter(then: Date, files: readonly { id: string }[]): Promise<string[]> {
     const rows: { id: string }[] = await (
       await testDatabase()

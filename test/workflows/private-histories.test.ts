@@ -1,4 +1,4 @@
-/** Tests that Temporal stores only opaque ids and numbers about answers and imports, but no text of a person. */
+/** Tests that Temporal stores no text of a person about answers and imports. */
 import { NativeConnection } from '@temporalio/worker';
 import { expect } from 'chai';
 import { agentAnswerActivities } from '../../activities/agent-answer.ts';

@@ -29,9 +29,9 @@ describe('the run of a sale', function () {
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
   const environment = useTimeSkipping();
   let relay: RelayHere;
-  /** So many of the next notices fail with an internal fault. */
+  /** This many of the next notices fail with an internal fault. */
   let faults = 0;
-  /** So many of the next notices fail before they write anything. */
+  /** This many of the next notices fail before they write anything. */
   let faultsOfVault = 0;
 
   before('start the worker', async () => {

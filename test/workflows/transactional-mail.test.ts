@@ -33,11 +33,7 @@ const minute = 60 * second;
 
 /** After attempts 1 to 7. The first waits are short, because a person waits for the mail. */
 const waits = [10 * second, minute, 5 * minute, 15 * minute, 30 * minute, 60 * minute, 120 * minute];
-/** The tolerances of a measured wait. A wait is measured as the time between two SMTP conversations. */
-/**
- * A busy machine may make an attempt later, but never earlier. This tolerance is smaller than the difference between any two waits in
- * `waits`.
- */
+/** A busy machine may be late, but by less than the difference between any two waits. */
 const lateMs = 5 * second;
 const slackMs = second;
 

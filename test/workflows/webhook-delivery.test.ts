@@ -87,7 +87,7 @@ describe('the run of a webhook delivery', function () {
       const handle = await start(delivery);
       await handle.result();
       const { timers } = await summariesOf(handle);
-      // The fifth failure throttles the endpoint, so the delivery then also waits at the gate.
+      // After the fifth failure the delivery also waits at the gate.
       expect(timers.filter((name) => name !== "its turn at the endpoint's gate")).to.deep.equal([
         'attempt 2 of 8 in about 5 s',
         'attempt 3 of 8 in about 5 min',
@@ -122,7 +122,6 @@ describe('the run of a webhook delivery', function () {
       expect(webhook.verify(request.body, { ...request.headers })).to.have.property('id', delivery.eventId);
       expect(secondsOf(request)).to.be.within(-1, 0);
     });
-    /** The difference between the timestamp of an attempt and the arrival of its request. */
     function secondsOf({ headers, receivedAt }: ReceivedRequest): number {
       return Number(headers['webhook-timestamp']) - Math.floor(receivedAt.getTime() / second);
     }

@@ -59,7 +59,7 @@ describe('a worker that limits concurrent attempts', () => {
   };
   const succeeded = { done: true, outcome: 'succeeded' };
 
-  /** The attempt was postponed by more than 10 s, and nothing was recorded. */
+  /** Nothing was recorded, and the attempt was postponed by more than 10 s. */
   async function expectPutOff(delivery: TestWebhookDelivery, step: Awaited<ReturnType<typeof attempt>>): Promise<void> {
     const row = await deliveryRow(delivery.id);
     expect(step).to.deep.equal({ done: false, waitingFor: 'attempt', attempt: 1, at: row.nextAttemptAt.getTime() });

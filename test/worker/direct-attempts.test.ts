@@ -11,13 +11,12 @@ import { directInFlight, firstAttempts } from '../../worker/reports/metrics.ts';
 
 const accepted: AttemptAnswer = { outcome: 'succeeded', responseStatus: 200, durationMs: 1 };
 
-/** The attempts wait until the test gives the receivers' answers. The other properties show what the attempts did. */
+/** The attempts wait until the test gives the receivers' answers. */
 interface Scene {
   lane: ReturnType<typeof createDirectLane>;
   permits: ReturnType<typeof createAttemptPermits>;
   /** The keys are event ids. The test resolves each answer. */
   posted: Map<string, PromiseWithResolvers<AttemptAnswer>>;
-  /** The ids of deliveries that succeeded. */
   recorded: string[];
   /** Equals the number of returned claims, because all other writes are fakes. */
   transactions: () => number;
@@ -79,12 +78,10 @@ describe('permits of direct first attempts (HOOK-18)', () => {
     endpointId: string,
     how: { outcome?: AttemptAnswer['outcome']; durationMs?: number } = {},
   ) => lane.report({ endpointId, host: 'any', outcome: 'succeeded', durationMs: 1, ...how });
-  /** Returns the delivery's id, or undefined if no permit is free. */
   const acquire = ({ lane }: Scene, endpointId: string, host = `${endpointId}.example`): string | undefined => {
     const deliveryId = newId();
     return lane.tryAcquire({ deliveryId, endpointId, url: `https://${host}/hook` }) ? deliveryId : undefined;
   };
-  /** Returns the ids of the deliveries that got a permit. */
   const acquireMany = (scene: Scene, count: number, endpointId: string, host?: string): string[] =>
     Array.from({ length: count }, () => acquire(scene, endpointId, host)).filter((id) => id !== undefined);
   /** Each permit is for another quick endpoint. */

@@ -41,7 +41,6 @@ describe('the direct lane of webhook deliveries (HOOK-18)', function () {
     const receiver = await engine.receiver((_, number) => answers[number - 1] ?? { status: 200 });
     return { receiver, subscription: await buildSubscription(receiver.url) };
   };
-  /** The fan-out creates the delivery. */
   const deliveryAfterFanOut = (eventId: string, subscription: Subscription): Promise<TestWebhookDelivery> =>
     until('the fan-out', { timeoutMs: 15 * second }, async () => {
       const delivery = await deliveryOf(eventId, subscription.endpoint.id);
@@ -162,9 +161,8 @@ describe('the direct lane of webhook deliveries (HOOK-18)', function () {
   });
 
   /**
-   * `before` runs one sequence. Four workers are killed at different points, each with its own delivery. A fifth is killed while it hands
-   * over the fourth worker's attempt. A worker of the workflow lane then finds the rows of the dead workers. The test sets the ends of the
-   * leases, so that they end when the last worker has started.
+   * `before` kills four workers at different points, each with its own delivery, and a fifth during the hand-over. Then another worker
+   * finds their rows. The test sets the ends of the leases.
    */
   describe('after the kill of a worker', () => {
     interface Remains extends Scene {

@@ -12,7 +12,6 @@ import { buildMaterial, buildAgent } from '../toolkit/builders/agents.ts';
 
 const second = 1_000;
 
-/** The agent's material is a course. */
 async function buildClubWithAgent(): Promise<{ club: Awaited<ReturnType<typeof buildClub>>; moduleId: string }> {
   const club = await buildClub();
   const { id: courseId, moduleIds } = await buildCourse(club.id, { modules: 1, lessons: 0 });
@@ -24,7 +23,6 @@ interface PublishedLesson extends TestSource {
   change: (content: string) => Promise<unknown>;
 }
 
-/** Publishes a lesson over HTTP like an administrator. @returns the source that the index has for the lesson */
 async function publishLesson(content: string): Promise<PublishedLesson> {
   const { club, moduleId } = await buildClubWithAgent();
   const administer = callsOf(club);
@@ -43,7 +41,7 @@ async function publishLesson(content: string): Promise<PublishedLesson> {
   return { id: row.id, clubId: club.id, lessonId, mediaId: null, change };
 }
 
-/** Three workers are killed at three failpoints during the indexing of one source. A fourth completes it. */
+/** Three workers are killed at three failpoints. A fourth completes the indexing. */
 describe('the indexing of a published lesson after three workers were killed', function () {
   this.timeout(300 * second);
   const startWorker = useWorkerProcesses('indexing');

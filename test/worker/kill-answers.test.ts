@@ -1,4 +1,4 @@
-/** Kills a worker at each failpoint of an answer. A new worker then continues with the rows that the dead workers left. */
+/** Kills a worker at each failpoint of an answer. */
 import { expect } from 'chai';
 import { startFakeModel, type FakeModel, type Script } from '../../dev/fake-model/fake-model.ts';
 import { wake } from '../../platform/engine/wakes.ts';

@@ -1,7 +1,4 @@
-/**
- * Kills a worker at each failpoint of an automation's step. A new worker then continues with the rows that the dead workers left (AUTO-10,
- * AUTO-13).
- */
+/** Kills a worker at each failpoint of an automation's step (AUTO-10, AUTO-13). */
 import { expect } from 'chai';
 import type { Mailbox } from '../../dev/mailbox/mailbox.ts';
 import { enrollByHand } from '../../domain/automations/entering/by-hand.ts';
@@ -95,7 +92,7 @@ describe('a run of an automation after its worker was killed', function () {
     const { signal } = await worker.exited;
     const run = await db.one<{ id: Id }>(sql`SELECT id FROM automation_runs WHERE cause_id = ${causeId}`);
     const runId = run?.id ?? '';
-    // The next worker would continue this run, and would first wait 10 s until Temporal misses the heartbeats.
+    // Otherwise the next worker would continue this run, after Temporal has missed the heartbeats for 10 s.
     await temporal().workflow.getHandle(workflowIdOf('automationRun', runId)).terminate();
     return { clubId, automationId, runId, student, signal, remains: await rowsOf(runId) };
   }

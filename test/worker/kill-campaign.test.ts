@@ -1,6 +1,4 @@
-/**
- * Kills a worker at each failpoint of a mail of a campaign or digest. A new worker then continues with the rows that the dead workers left.
- */
+/** Kills a worker at each failpoint of a mail of a campaign or digest. */
 import { expect } from 'chai';
 import type { Mailbox } from '../../dev/mailbox/mailbox.ts';
 import { scheduleCampaign } from '../../domain/campaigns/states.ts';
@@ -18,10 +16,7 @@ import { testStack } from '../toolkit/stack/stack.ts';
 import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
-/**
- * One for each worker. A later worker must not continue an earlier mail. In this order, that mail is finished or still leased when the
- * later worker starts.
- */
+/** In this order, a later worker cannot continue the mail of an earlier worker. */
 const places = ['mail_recorded', 'mail_handed_over', 'mail_claimed'] as const;
 type Place = (typeof places)[number];
 

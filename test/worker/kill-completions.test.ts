@@ -16,7 +16,7 @@ describe('the completion of a course for its students after three workers were k
   const startWorker = useWorkerProcesses('upkeep');
   const temporal = useTemporal();
   const places = ['course_page_read', 'course_student_judged', 'course_page_recorded'] as const;
-  /** For each failpoint: the signal that ended the worker, and the completions after the kill. */
+  /** The signal that ended the worker, and the completions after the kill, for each failpoint. */
   const statesAfterKill = new Map<string, { signal: NodeJS.Signals | null; completed: number }>();
   let club: TestClub;
   let course: OpenCourse;

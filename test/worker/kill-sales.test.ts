@@ -1,4 +1,4 @@
-/** Kills a worker at each failpoint of a sales notice. A new worker then continues with the rows that the dead workers left. */
+/** Kills a worker at each failpoint of a sales notice. */
 import { expect } from 'chai';
 import type { Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';

@@ -19,7 +19,6 @@ interface Remains {
   delivery: { status: string; attemptCount: number; fence: number; leased: boolean };
   attempts: { number: number; fence: number; outcome: string | null }[];
   requests: number;
-  /** Whether Temporal has a run of the delivery. */
   run: boolean;
   fact: boolean;
   wake: boolean;
@@ -31,8 +30,8 @@ interface Scene extends TestWebhookDelivery {
 }
 
 /**
- * `before` runs one sequence. Five workers are killed at different points, each with its own delivery. A sixth worker then finds their
- * rows. The test ends the leases, which otherwise last 25 or 30 s.
+ * `before` kills five workers at different points, each with its own delivery. A sixth worker then finds their rows. The test ends the
+ * leases.
  */
 describe('the kill of a worker that makes a delivery', function () {
   this.timeout(180 * second);
@@ -76,7 +75,7 @@ describe('the kill of a worker that makes a delivery', function () {
     env: Record<string, string>,
     kill: (worker: WorkerProcess, receiver: Receiver) => Promise<void> = async () => {},
   ): Promise<Scene> {
-    // Without a failpoint, the first request gets no answer, so that the test can kill the worker during it.
+    // Without a failpoint, the test kills the worker while the first request waits for its answer.
     const receiver = await engine.receiver((_, number) =>
       'FAILPOINT' in env || number > 1 ? { status: 200 } : 'hang',
     );

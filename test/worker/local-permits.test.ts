@@ -9,7 +9,6 @@ describe('permits of local first attempts', () => {
   afterEach(() => mock.timers.reset());
 
   const bounds = { total: 4, totalWithSlow: 6, unknown: 100, perEndpoint: 2 };
-  /** Returns the present answer, and a function that returns the later answer. */
   const request = async (permits: LocalPermits, deliveryId: string, endpointId: string) => {
     const pending: { answer: boolean | 'waits'; now(): Promise<boolean | 'waits'> } = {
       answer: 'waits',

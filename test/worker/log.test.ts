@@ -18,10 +18,7 @@ interface Recipient {
   email: string;
 }
 
-/**
- * A worker process handles three mails. The mail server accepts the first and refuses the second. The worker cancels the third, because its
- * token was deleted.
- */
+/** The mail server accepts the first mail and refuses the second. The worker cancels the third, because its token was deleted. */
 describe('the metrics and the log of a worker process', function () {
   this.timeout(60 * second);
   const startWorker = useWorkerProcesses();

@@ -11,8 +11,7 @@ import { accepted, refused, stepOf } from '../toolkit/drive/attempts.ts';
 import { withTimersStopped } from '../toolkit/fakes/timers.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
-// This import must come last. Mocha loads the file twice, because `require` fails at the top-level await of the stack. The metrics must not
-// be registered before that failure.
+// This import must come last: Mocha loads the file twice, and the metrics must be registered only in the second load.
 import { newId } from '../../platform/core/ids.ts';
 import { registerBacklogGauges, registerFfmpegGauge } from '../../worker/reports/metrics.ts';
 import { buildWebhookDelivery, buildSubscription, type Subscription } from '../toolkit/builders/webhooks.ts';

@@ -18,10 +18,7 @@ import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../toolkit/
 
 const second = 1_000;
 
-/**
- * A student signs up, changes the name and is removed. Two endpoints get the events, and both fail at first. Two steps fail with a Postgres
- * error that quotes the row. The test then reads everything that Temporal stores.
- */
+/** A student is removed after two endpoints refused events, and after two steps failed with an error that quotes the row. */
 describe('the data of a student in Temporal (ENG-12)', function () {
   this.timeout(60 * second);
   const startWorker = useWorkerProcesses();
@@ -76,7 +73,7 @@ describe('the data of a student in Temporal (ENG-12)', function () {
     await untilAllHaveEnded(clubId);
     text = await everythingOf(clubId);
 
-    /** Deliveries to the first endpoint use local activities, and to the second endpoint ordinary activities. */
+    /** Deliveries to the first endpoint use local activities, to the second endpoint ordinary activities. */
     async function failWhileRecording(work: () => Promise<void>): Promise<void> {
       await alter('webhook_endpoints', endpoints[1]?.id ?? '', { consecutive_failures: 1 });
       const source = await testDatabase();
@@ -102,7 +99,7 @@ describe('the data of a student in Temporal (ENG-12)', function () {
   /** Counts steps that failed on the check constraint, by the worker's log. */
   const refusals = async () => worker.log().split('"constraint":"refused_by_a_test"').length - 1;
 
-  /** The list, the descriptions and the histories of the club's runs. */
+  /** The list, descriptions and histories of the club's runs. */
   async function everythingOf(clubId: string): Promise<string> {
     const { workflow } = temporal();
     const runs = await until('seven ended runs', { timeoutMs: 10 * second }, async () => {

@@ -144,8 +144,8 @@ describe('a fact and its delivery', function () {
       const { id } = await deliveryAfterFanOut(eventId, subscription);
       await untilParked(id);
       const first = await runOf(id).describe();
-      // The server asks the run to continue as new when its history has 4 MB. A few signals with large payloads reach this size. They are sent one by one, because
-      // a worker cannot receive more than 4 MB at a time.
+      // The run continues as new when its history has 4 MB. Few large signals reach this size, sent one by one because a worker receives at
+      // most 4 MB.
       for (let times = 1; times <= 6; times++) {
         const { historyLength } = await runOf(id).describe();
         await runOf(id).signal('lookAgain', 'x'.repeat(900_000));

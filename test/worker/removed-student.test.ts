@@ -1,7 +1,4 @@
-/**
- * Tests that only ids and dates remain after the removal of a student with every kind of record. The test searches every column, everything
- * that Temporal stores, all logs and the buckets.
- */
+/** Tests that only ids and dates remain after the removal of a student, in every table, in Temporal, in the logs and in the buckets. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { retentionActivities } from '../../activities/retention.ts';
@@ -78,10 +75,7 @@ const explained: Readonly<Record<string, string>> = {
   student_import_addresses: 'has rows only during an import; removals.test.ts covers the table',
 };
 
-/**
- * Only the key of the suppressed address may remain, so that an unsubscription also applies to a new account. The key reveals nothing
- * without the address.
- */
+/** Only the key of the suppressed address may remain, so that an unsubscription also applies to a new account. */
 const outlivesRemoval = 'mail_suppressions.address_key: key of the e-mail';
 
 describe('the removal of a student', function () {

@@ -118,7 +118,7 @@ describe('a signal to the run of a delivery (ENG-1)', function () {
     /** Two resends of each delivery, at different moments around the end of its last attempt. */
     const count = 20;
     const resends = 2;
-    /** Milliseconds from the receiver's answer to the resend request. The run closes some 20 to 60 ms after the answer. */
+    /** In milliseconds after the receiver's answer. The run closes some 20 to 60 ms after the answer. */
     const momentOf = (index: number, round: number) => ((index * 7 + round * 3) % count) * 4;
 
     it('causes one attempt for each requested resend', async () => {

@@ -27,7 +27,6 @@ describe('the checks of Temporal at the start of a worker', function () {
   const tooOld = (version: string) =>
     `The Temporal server is ${version}. This service needs 1.29.1 or later: upgrade the server, one minor version after another.`;
 
-  /** The mistakes that the checks report for these answers. */
   async function mistakesBehind(answers: Pick<TerminatorOptions, 'serverVersion' | 'statuses'>) {
     const authority = await makeAuthority();
     const file = path.join(directory, 'authority');

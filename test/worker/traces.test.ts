@@ -21,7 +21,6 @@ describe('the trace of an activity', () => {
   const origin = { traceId: '1'.repeat(32), spanId: '2'.repeat(16) };
   const info = { activityType: 'takeStep', workflowType: 'automationRun', taskQueue: 'automations', attempt: 2 };
 
-  /** Returns the span of the activity. */
   async function runActivity(header: Payload | undefined): Promise<ExportedSpan | undefined> {
     const { inbound } = stepsInSpans({ info } as never);
     const headers = header === undefined ? {} : { [traceHeader]: header };
@@ -68,7 +67,7 @@ describe('a trace, from a request to the receiver', function () {
     expect(reportedLosses).to.equal(1);
   });
 
-  /** @returns the names of the spans from the root of the trace to the span with this name */
+  /** From the root of the trace. */
   const pathTo = (name: string): string[] => {
     const all = spans();
     const path: ExportedSpan[] = [];

@@ -1,4 +1,4 @@
-/** Tests that a person has named each constraint in new migrations. Operators read these names in errors of Postgres. */
+/** Tests that a person has named each constraint in new migrations. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 

@@ -18,7 +18,7 @@ import { Database } from '../../platform/infra/postgres/database.ts';
 import { createLogger } from '../../platform/infra/process.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 
-/** The bytes of a Postgres server that is killed just after it accepted a connection. */
+/** Postgres is killed just after it accepted a connection. */
 const welcomeAndFarewell = Buffer.concat([
   message('R', Buffer.alloc(4)), // AuthenticationOk
   message('Z', Buffer.from('I')), // ReadyForQuery
@@ -125,7 +125,6 @@ describe('a connection to Postgres', () => {
     });
 
     describe('serves work for all clubs even if one club has used its share (ENG-17)', () => {
-      /** Returns a function that starts the shared work. */
       type Shared = (query: () => Promise<unknown>, onError: (error: unknown) => void) => () => void;
       const shared: Record<string, Shared> = {
         'the NOTIFY to relays': (query, onError) => createNotifier({ query } as unknown as DataSource, onError).notify,

@@ -1,5 +1,4 @@
-/** Tests that each migration only expands the schema, or states the version that it needs. During an upgrade, version N runs beside
- * version N−1 (docs/how-to/upgrade.md). */
+/** Tests that each migration only expands the schema, or states the version that it needs. */
 import { expect } from 'chai';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isContraction } from '../../entities/contraction.ts';

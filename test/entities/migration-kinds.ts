@@ -1,7 +1,7 @@
-/** Finds the statements of a migration that would disturb processes of the previous version, which run at the same time. */
+/** Finds the statements of a migration that would disturb processes of the previous version. */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** The statements that would disturb older processes, each with the reason. Empty if the migration only expands the schema. */
+/** Each with the reason. Empty if the migration only expands the schema. */
 export async function noticed(migration: MigrationInterface & { transaction?: boolean }): Promise<string[]> {
   const statements: string[] = [];
   const recorder = {
@@ -94,7 +94,6 @@ function reasonAgainst(statement: string, created: ReadonlySet<string>, isAlone:
   return harmless.some((pattern) => pattern.test(statement)) ? undefined : 'it is not known to be harmless';
 }
 
-/** Commas outside of brackets separate the parts. */
 function alterations(what: string): string[] {
   const parts: string[] = [''];
   let depth = 0;

@@ -83,7 +83,7 @@ function unitTests(): string[] {
   );
 }
 
-/** @returns the counts of the closing line. A run without a closing line counts as one failure. */
+/** A run without a closing line counts as one failure. */
 function run({ zone, locale }: Place, args: readonly string[], offsetMs = 0) {
   const preload = (file: string) => `--import ${pathToFileURL(path.join(projectDirectory, file)).href}`;
   const { stdout } = spawnSync(process.execPath, ['--import', './platform/load.mjs', 'test/run/main.ts', ...args], {

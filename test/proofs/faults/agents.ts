@@ -40,7 +40,7 @@ const troubles: readonly { upTo: number; script: () => Script }[] = [
   { upTo: 20, script: () => ({ stopReason: 'refusal' }) },
 ];
 
-/** @returns the exit code: 0 if no question was lost, torn or miscounted */
+/** @returns the exit code */
 export async function agentFaults(interrupted: Promise<unknown>): Promise<number> {
   const model = await startFakeModel();
   model.rule(() => ({ answer: words, delayMs, ...trouble() }));

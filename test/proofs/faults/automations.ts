@@ -27,9 +27,7 @@ import { killInTurn } from './turns.ts';
 const people = 2_000;
 const steps = 12 * people;
 const rounds = 3;
-/**
- * A kill happens after this number of steps, or at the time limit `flowingWithinMs` for these steps. The restart follows after `deadForMs`.
- */
+/** The proof kills after this number of steps, or after `flowingWithinMs`. It restarts the process after `deadForMs`. */
 const stepsBetweenKills = { least: 600, most: 2_000 };
 const flowingWithinMs = 60_000;
 const deadForMs = { least: 0, most: 3_000 };
@@ -63,11 +61,10 @@ interface Scene extends MailGround {
   call: OwnerCall;
   engine: Forgetful;
   rescues: Rescues;
-  /** The number of completed steps at the last count. */
   stepsDone: number;
 }
 
-/** @returns the exit code: 0 if all runs finished, each effect exists once, and no more mails are unknown than the kills can explain */
+/** @returns the exit code */
 export function automationFaults(interrupted: Promise<unknown>): Promise<number> {
   return onMailGround(interrupted, walkWhileKilling, {
     AUTOMATION_WAIT_SPEED: String(waitSpeed),

@@ -34,7 +34,7 @@ const statements = { least: 1, most: 9 };
 const apiAtStatement = 'API at a statement';
 const victims = ['API', 'Postgres', apiAtStatement, apiAtStatement] as const;
 
-/** @returns the exit code: 0 if each request has one effect and equal answers */
+/** @returns the exit code */
 export async function callerFaults(interrupted: Promise<unknown>): Promise<number> {
   return (await onGround(interrupted, callWhileKilling, { WORKER_TASK_QUEUES: 'upkeep' })) ?? 1;
 }
@@ -87,7 +87,6 @@ async function callWhileKilling(ground: Ground): Promise<number> {
   return report(tally);
 }
 
-/** @param mayBegin returns whether a caller may begin the next request now */
 async function sendAll(
   caller: KeyedCaller,
   requests: readonly KeyedRequest[],

@@ -47,10 +47,7 @@ interface Scene extends MailGround {
   campaignId: Id;
 }
 
-/**
- * @returns the exit code: 0 if every row agrees with the mail server, no student got two mails, and no more mails are unknown than the
- * kills can explain
- */
+/** @returns the exit code */
 export function campaignFaults(interrupted: Promise<unknown>): Promise<number> {
   return onMailGround(interrupted, mailWhileKilling);
 }
@@ -120,7 +117,6 @@ async function newCampaign(call: OwnerCall): Promise<Id> {
   return data.id;
 }
 
-/** The actions of people during the kills. */
 interface PeopleCounts {
   unsubscribes: number;
   removed: number;

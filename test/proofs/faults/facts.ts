@@ -79,7 +79,7 @@ export function factsAbout(
     }
   }
 
-  /** Returns whether a transaction whose answer was lost has committed. Waits until Postgres runs again. */
+  /** Waits until Postgres runs again, and returns whether the transaction has committed. */
   async function isCommitted(studentId: string): Promise<boolean> {
     for (;;) {
       await sleep(pauseMs);

@@ -42,12 +42,11 @@ const rounds = 2;
 /** The time without a fault before each kill, and the time between a kill and the restart. */
 const aliveForMs = { least: 1_000, most: 5_000 };
 const deadForMs = { least: 0, most: 3_000 };
-/** The steps of a mail and of the relay at which the proof kills the worker. */
 const failpoints = ['transactional_claimed', 'transactional_handed_over', 'wake_sent'] as const;
 type Failpoint = (typeof failpoints)[number];
 /**
- * The range of the statement of a booking before which the proof kills the API. Statement 0 is the first lock. If the number is the last
- * one, the kill comes after the commit.
+ * The proof kills the API before a statement in this range. Statement 0 is the first lock of a booking. The last one comes after the
+ * commit.
  */
 const statements = { least: 1, most: 10 };
 const apiAtStatement = 'API at a statement';
@@ -71,13 +70,11 @@ interface Scene extends MailGround {
   booker: Booker;
   /** For each session, the state that the last answer to a student showed. */
   toldSessions: Map<Id, ToldSession>;
-  /** The number of removed students. */
   removed: number;
-  /** The time when the last reminder falls due, in Unix milliseconds. */
+  /** In Unix milliseconds. */
   lastDue: number;
 }
 
-/** A session, and the student who booked it. */
 interface WonSession {
   student: Student;
   /** Whether the student asks only for this session. */
@@ -87,7 +84,7 @@ interface WonSession {
   startsAt: Date;
 }
 
-/** @returns the exit code: 0 if 500 sessions exist, none overlap, and all mails are right */
+/** @returns the exit code */
 export function mentorshipFaults(interrupted: Promise<unknown>): Promise<number> {
   return onMailGround(interrupted, bookWhileKilling, { WORKER_TASK_QUEUES: 'mail,upkeep' });
 }

@@ -10,7 +10,6 @@ export interface Receipts {
   readonly accepted: number;
   /** The number of accepted requests that the same endpoint had accepted before. */
   readonly duplicates: number;
-  /** The number of refused requests. */
   readonly refused: number;
   /** The number of events that at least one endpoint accepted. */
   readonly events: number;

@@ -14,7 +14,6 @@ export interface Rescues {
 const everyMs = 1_000;
 const sample = /^sweeper_rescued_total (\d+)$/m;
 
-/** @param workerUrl the URL of the worker, which serves /metrics */
 export function countRescues(workerUrl: string): Rescues {
   let total = 0;
   let last = 0;

@@ -14,13 +14,11 @@ export async function interruptedAttempts(source: DataSource): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Returns the endpoints that are throttled by their circuit breaker now. */
 export async function throttledEndpoints(source: DataSource): Promise<Id[]> {
   const rows = await source.query<{ id: Id }[]>(`SELECT id FROM webhook_endpoints WHERE breaker_step > 0`);
   return rows.map(({ id }) => id);
 }
 
-/** The number of unfinished facts and deliveries. */
 interface Remainder {
   facts: number;
   deliveries: number;
@@ -63,7 +61,6 @@ interface Event {
   deliveries: { id: Id; endpointId: Id; status: string; attempts: unknown }[];
 }
 
-/** @param subjects the subjects of the committed facts, one for each fact */
 export async function tallyDeliveries(
   source: DataSource,
   subjects: readonly Subject[],

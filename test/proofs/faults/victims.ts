@@ -22,7 +22,6 @@ export interface Ground {
   readonly stack: Stack;
   /** A complete configuration, also for other processes of the proof. */
   readonly env: Readonly<Record<string, string>>;
-  /** The addresses of the worker and the API. */
   readonly urls: Readonly<Record<'worker' | 'API', string>>;
   /** The process ids; undefined while the process is dead. */
   readonly pids: Readonly<Record<'worker' | 'API', number | undefined>>;
@@ -50,7 +49,6 @@ const lastLogLines = 40;
 
 /**
  * Runs `work` on a running stack, until the end of `work` or an interruption. Then ends all processes and removes the data.
- * @param more further variables of the configuration
  * @param parts the parts of the stack; proofs with files also need S3
  * @returns the result of `work`; undefined after an interruption
  */
@@ -194,7 +192,6 @@ function keptUp({ name, script, url, env, logs }: Program) {
       launch();
       await untilOk(`${url}/readyz`, { timeoutMs: readyWithinMs });
     },
-    /** Ends the program, and does not restart it. */
     async end() {
       over = true;
       await kill();

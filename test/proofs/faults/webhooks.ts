@@ -67,7 +67,7 @@ const flowingWithinMs = 30_000;
 
 interface Scene {
   ground: Ground;
-  /** The lane of first attempts: workers make them in workflows or directly. */
+  /** How workers make first attempts: in workflows or directly. */
   lane: string;
   rounds: number;
   facts: number;
@@ -79,7 +79,7 @@ interface Scene {
   rescues: Rescues;
 }
 
-/** The times of a recovery, in seconds since the kill. */
+/** In seconds since the kill. */
 interface Recovery {
   victim: Victim;
   ready: number;
@@ -87,7 +87,7 @@ interface Recovery {
   flowing: number | undefined;
 }
 
-/** @returns the exit code: 0 if no fact was lost, and the kills explain all duplicates */
+/** @returns the exit code */
 export async function webhookFaults(interrupted: Promise<unknown>, args: readonly string[]): Promise<number> {
   const rounds = roundsIn(args);
   const facts = Math.ceil((usualFacts * rounds) / usualRounds);
@@ -142,7 +142,6 @@ export async function webhookFaults(interrupted: Promise<unknown>, args: readonl
   return (await onGround(interrupted, work, settings)) ?? 130;
 }
 
-/** @throws Problem when an argument is not `--rounds` with a number */
 function roundsIn(args: readonly string[]): number {
   const usage = 'Usage: npm run prove -- faults webhooks [--rounds N], where N is a whole number, for example 1.';
   let rounds: number;
@@ -157,7 +156,6 @@ function roundsIn(args: readonly string[]): number {
   return rounds;
 }
 
-/** Kills all victims in several rounds. @returns the recoveries, in order */
 async function killInTurn(scene: Scene): Promise<Recovery[]> {
   const recoveries: Recovery[] = [];
   const endpoints = new Set(scene.subjects.flatMap((subject) => subject.endpoints));

@@ -14,7 +14,6 @@ export interface FuzzOptions {
   readonly requests: number;
   /** Most requests go to this operation. */
   readonly operation?: OperationId;
-  /** The fuzzer calls this function with each failure that it finds. */
   readonly onFailure?: (failure: Failure) => void;
   readonly onRound?: (requestCount: number) => void;
 }
@@ -25,14 +24,13 @@ export interface Failure extends Broken {
   readonly kind: string;
   /** All steps in the world of the failure, and at the end the step that failed. */
   readonly steps: readonly Step[];
-  /** The request as a curl command. */
   readonly curl?: string;
 }
 
 export interface Tally {
   requests: number;
   readonly byStatus: Map<number, number>;
-  /** The counts of the answers of each operation by status. */
+  /** By status. */
   readonly byOperation: Map<OperationId, Map<number, number>>;
   readonly failures: Failure[];
   /** The number of failures whose kind was known already. */
@@ -138,7 +136,6 @@ const leavesRowsWhenRefused: ReadonlySet<OperationId> = new Set<OperationId>([
   'exchangeStudentCode',
 ]);
 
-/** A request with its answer, and the rules that the answer breaks. */
 interface Judgement {
   readonly exchange: Exchange;
   readonly broken: readonly Broken[];
@@ -183,7 +180,6 @@ function countIn(tally: Tally, exchange: Exchange): void {
   tally.byOperation.set(step.operation, ofOperation);
 }
 
-/** Formats the request as a curl command without the token. */
 function curlOf({ method, path, resolvedStep, step }: Exchange): string {
   const body = resolvedStep.raw ?? (resolvedStep.body === undefined ? undefined : JSON.stringify(resolvedStep.body));
   const bodyOption = body === undefined ? '' : ` -d ${quoted(body.length > 500 ? `${body.slice(0, 500)}…` : body)}`;

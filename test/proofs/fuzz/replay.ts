@@ -19,7 +19,6 @@ export interface FuzzCase {
 interface Replayed {
   /** The requests of the last step with their answers. The list is empty if the last step is not a request. */
   readonly exchanges: readonly Exchange[];
-  /** The kinds of the failures of the last step. */
   readonly failures: readonly string[];
 }
 

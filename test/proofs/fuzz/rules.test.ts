@@ -37,7 +37,6 @@ interface GivenAnswer {
   errors?: string[];
 }
 
-/** Returns the names of the rules that an answer breaks. */
 function brokenBy({
   caller = owner,
   status,
@@ -87,7 +86,7 @@ describe('test/proofs/fuzz/rules', () => {
     expect(brokenBy({ status: 403, body: error('forbidden') })).to.deep.equal(rule);
   });
 
-  it('accepts a page for people that shows its refusal only by the status, without an error code', () => {
+  it('accepts an HTML page that refuses by its status, without an error code', () => {
     const html = { ...usual, 'content-type': 'text/html; charset=utf-8' };
     const step = { operation: 'getMailPreference', path: { clubId: 'nobody', token: 't' } } as const;
     const rule = 'answers as session, club and role demand';

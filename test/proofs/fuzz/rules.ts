@@ -9,13 +9,11 @@ import type { Caller } from './world/callers.ts';
 import type { Exchange } from './world/world.ts';
 
 export interface Broken {
-  /** The name of the rule. */
   readonly rule: string;
   /** Describes how the answer violates the rule. */
   readonly what: string;
 }
 
-/** A request and its answer, with all data that the rules need. */
 interface Case extends Exchange {
   readonly operation: ContractOperation;
   readonly status: number;
@@ -135,7 +133,6 @@ const rules: Readonly<Record<string, Rule>> = {
   },
 };
 
-/** @returns the rules that an answer breaks */
 export function brokenRules(exchange: Exchange, clubs: ClubsOfCase, pool: Pool): Broken[] {
   const operation = operationOf(exchange.step.operation);
   if (exchange.problem !== undefined)
@@ -187,7 +184,6 @@ function clubNamed(clubs: ClubsOfCase, id: string | undefined): ClubName | undef
   return (['own', 'other'] as const).find((name) => clubs[name].clubId === id);
 }
 
-/** Returns the club in the path. */
 const clubOf = ({ clubs, resolvedStep }: Case) => clubNamed(clubs, resolvedStep.path['clubId']?.toLowerCase());
 
 const otherThan = (club: ClubName): ClubName => (club === 'own' ? 'other' : 'own');

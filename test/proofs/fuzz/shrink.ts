@@ -70,7 +70,6 @@ async function fewer(steps: readonly Step[], fails: Fails): Promise<readonly Ste
   return [...remainingSteps, ...last];
 }
 
-/** Simplifies the last request, one part at a time. */
 async function simpler(steps: readonly Step[], fails: Fails): Promise<readonly Step[]> {
   const before = steps.slice(0, -1);
   let last = steps.at(-1);

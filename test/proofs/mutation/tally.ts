@@ -39,7 +39,6 @@ export function shareOf(tallies: readonly MutationTally[]): number {
   return killed + survived === 0 ? 1 : killed / (killed + survived);
 }
 
-/** @returns the error message of a run with hung changes */
 export function aboutHung(lines: readonly string[]): string {
   return [
     `${lines.length} change(s) hung and were stopped, so it is unknown whether a test would notice them:`,

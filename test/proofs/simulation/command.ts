@@ -19,7 +19,6 @@ const shownOfFinding = 200;
 const shownOfTrace = 400;
 
 interface SimulationOptions {
-  /** The rule that is removed in this run. */
   without?: RemovedRule;
   seed: number;
   engines: readonly Engine[];
@@ -42,7 +41,6 @@ export interface PlayedSchedule {
   broken: boolean;
 }
 
-/** @throws Problem with the wrong argument and the usage */
 export function simulationArguments(args: readonly string[]): SimulationOptions {
   try {
     const text = { type: 'string' } as const;
@@ -105,7 +103,7 @@ export function schedulesOf({
   return all.filter((_, place) => Math.floor(place / chosenEngines.length) % processes === part);
 }
 
-/** @returns the exit code: 0 if every invariant held */
+/** @returns the exit code */
 export async function simulate(options: SimulationOptions): Promise<number> {
   const { database, masterKey } = readConfig();
   const stand = await openStand(database.url.reveal(), createVault(masterKey), options.without?.sql);
@@ -152,7 +150,6 @@ export class Count {
   }
 }
 
-/** Returns the command that plays the schedule again. */
 export function replayOf({ engine, seed, commands, paced }: Schedule): string {
   return `npm run prove -- simulate --engine ${engine} --seed ${seed} --schedules 1 --commands ${commands}${paced ? ' --paced' : ''}`;
 }

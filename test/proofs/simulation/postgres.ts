@@ -41,7 +41,6 @@ export interface Statement {
   send(): Promise<boolean>;
   /** Whether the transaction of the statement continues, so that it releases no lock. */
   readonly keepsLocks: boolean;
-  /** Passes the result to the process. */
   deliver(): void;
   /** Ends the statement with a lock timeout. */
   timeOut(): Promise<void>;
@@ -134,7 +133,7 @@ export class SimulatedPostgres {
     this.#underWay.add(watched);
   }
 
-  /** The last unscheduled query. The next unscheduled query waits for its end. */
+  /** The last unscheduled query. Such queries run one after another. */
   #asked: Promise<unknown> = Promise.resolve();
 
   /** Runs a query outside the schedule. */

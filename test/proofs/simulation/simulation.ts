@@ -186,7 +186,7 @@ export class Simulation {
     }
   }
 
-  /** Plays the schedule to its end. @param commands the largest number of commands @throws BrokenInvariant */
+  /** @throws BrokenInvariant */
   async play(stage: Stage, commands: number): Promise<Outcome> {
     this.#stage = stage;
     await this.postgres.setClock(this.time.now);
@@ -236,7 +236,6 @@ export class Simulation {
     return { steps: this.steps, trace: this.trace };
   }
 
-  /** Ends all processes, even if the schedule has not ended. */
   async end(): Promise<void> {
     const all = [...this.#workers.values()].map(({ process }) => process).concat([...this.#requests], this.#world);
     for (const process of all) {
@@ -262,7 +261,6 @@ export class Simulation {
   /**
    * Runs the commands of `calm` after all earlier requests have ended. Otherwise an earlier request, such as to pause, could still undo the
    * commands.
-   * @returns whether the commands ran
    */
   #open(): boolean {
     if (!this.#toOpen || this.#requests.size > 0) return false;

@@ -26,7 +26,6 @@ export function mustHold(holds: boolean, invariant: string, details: () => strin
   if (!holds) throw new BrokenInvariant(invariant, details());
 }
 
-/** A command of the schedule for an API process. */
 export interface Command {
   label: string;
   /** Runs the command in an API process. A refusal of the domain does not count as a fault. */
@@ -46,7 +45,7 @@ export interface Stage {
   command: (decisions: Decisions) => Command;
   /** The simulation calls this function with each statement that Postgres has answered. @throws BrokenInvariant */
   onStatement?: (statement: Statement) => void;
-  /** Repairs the outside services, and resumes everything that is paused or disabled. @returns the commands that complete the repair */
+  /** Repairs the outside services, and resumes everything that is paused or disabled. */
   calm: () => readonly Command[];
   /** @throws BrokenInvariant when an invariant is broken. The simulation calls this check each time that no process has work */
   atRest?: () => Promise<void>;

@@ -12,7 +12,6 @@ const recipients = 60;
 const mailsPerMinute = 600;
 
 interface CampaignLoad {
-  /** The number of mails of all campaigns so far. */
   readonly mails: number;
   sendOne(): Promise<void>;
   /** Counts the campaigns that have not ended. */

@@ -7,11 +7,8 @@ interface Point {
 }
 
 interface Line {
-  /** The change of y in an hour. */
   slope: number;
-  /** The standard error of the slope. */
   error: number;
-  /** The mean of y. */
   mean: number;
 }
 

@@ -22,7 +22,6 @@ interface JourneyLoad {
   tally(log: string): Promise<FactTally>;
 }
 
-/** @param most the number of students */
 export async function openJourneys(deps: { db: Database; vault: Vault }, most: number): Promise<JourneyLoad> {
   const { source } = deps.db;
   await noteFacts(source);

@@ -14,7 +14,6 @@ const hourMs = 3_600_000;
 interface SampledSystem {
   source: DataSource;
   temporal: { address: string; namespace: string };
-  /** The current process ids by name. */
   pids: () => Readonly<Record<string, number | undefined>>;
   /** The directory into which the heap probes write. */
   directory: string;

@@ -64,7 +64,6 @@ export interface People {
   close(): Promise<void>;
 }
 
-/** @param ms the time during which people act @param eitherApi returns the address of the API for the next call */
 export async function gatherPeople(
   { ground, log }: MailGround,
   { db, model, ms, eitherApi }: { db: Database; model: FakeModel; ms: number; eitherApi: () => string },

@@ -10,7 +10,6 @@ export interface Use {
    * The part of the resident memory that contains pages of files, such as the code of programs. The system loads a page at its first use.
    */
   file: number;
-  /** The open file descriptors: files, pipes and sockets. */
   handles: number;
   /** The heaps after a garbage collection; undefined for other programs. */
   heaps?: Heaps;
@@ -25,7 +24,6 @@ interface Heaps {
   external: number;
 }
 
-/** @returns the resources of a process; undefined if the process has ended */
 export function useOf(pid: number): Use | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -41,10 +39,7 @@ export function useOf(pid: number): Use | undefined {
 const heapWithinMs = 8_000;
 const lookEveryMs = 200;
 
-/**
- * Makes a process that has loaded the probe collect its garbage.
- * @returns the heaps of the process; undefined if the process does not answer in time
- */
+/** @returns the heaps of the process; undefined if the process does not answer in time */
 export async function heapsOf(pid: number, directory: string): Promise<Heaps | undefined> {
   const file = path.join(directory, `${pid}.json`);
   const before = contentOf(file);
@@ -79,7 +74,6 @@ interface Stat {
 
 const ticksPerSecond = 100;
 
-/** Returns the process with this id and all its descendants. */
 export function familyOf(pid: number): Stat[] {
   const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? statOf(Number(name)) : []));
   const family = all.filter((stat) => stat.pid === pid);

@@ -21,7 +21,6 @@ interface School {
   lessons: { token: string; publicId: string; key: string }[];
 }
 
-/** The keys of the actions that the API has confirmed. */
 type AcknowledgedActions = Record<'sales' | 'signUps' | 'lessons', string[]>;
 
 interface SchoolLoad {
@@ -34,10 +33,7 @@ interface SchoolLoad {
 
 const students = 40;
 
-/**
- * @param api a function that returns the address of the API to call
- * @param completions the minimum number of lessons that all students together can complete
- */
+/** @param completions the minimum number of lessons that all students together can complete */
 export async function openSchool(
   deps: { db: Database; vault: Vault },
   { api, completions, urlOf }: { api: () => string; completions: number; urlOf: (endpointId: Id) => string },

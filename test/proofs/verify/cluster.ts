@@ -66,10 +66,7 @@ const visibleWithinMs = 60_000;
 /** The settings for the measurement of a server. Each round delivers `facts` facts that already wait when the round begins. */
 const measurement = { rounds: 5, facts: 500, warmUp: 300, clubs: 10 } as const;
 
-/**
- * @returns the last line of the proof @throws Problem when a fact is lost or doubled, when a search does not find a run, or when a process
- * ends
- */
+/** @throws Problem when a fact is lost or doubled, when a search does not find a run, or when a process ends */
 export async function verifyCluster(site: Site): Promise<string> {
   const programs = await findPrograms();
   const { port: build } = await installBuilds(path.join(site.directory, 'builds'));
@@ -93,9 +90,7 @@ interface Scene {
   readonly build: InstalledBuild;
   readonly stack: Stack;
   readonly cluster: TemporalCluster;
-  /** The environment of the service on the cluster. */
   readonly env: Environment;
-  /** The environment of the service on the development server. */
   readonly developmentEnv: Environment;
 }
 
@@ -146,7 +141,6 @@ async function prove(scene: Scene): Promise<string> {
 interface Outcome {
   readonly facts: number;
   readonly lostFacts: readonly string[];
-  /** The workflow ids of the runs that were not found. */
   readonly missing: readonly string[];
   /** The number of doubled requests. It must be 0, because the kill of a node does not interrupt the attempts of the worker. */
   readonly duplicates: number;
@@ -232,7 +226,7 @@ async function standing(nodes: readonly Node[]): Promise<string> {
   return (await Promise.all(shares)).join(', ');
 }
 
-/** @param times in milliseconds @returns the longest gap in seconds */
+/** @param times in milliseconds */
 function longestGap(times: readonly number[]): string {
   const gaps = times.slice(1).map((time, index) => time - (times[index] ?? time));
   return (Math.max(0, ...gaps) / 1_000).toFixed(1);
@@ -282,7 +276,6 @@ async function missingRuns(source: DataSource, { namespace, address }: Config['t
   }
 }
 
-/** @returns the deliveries a second, measured like `npm run bench -- webhooks throughput` */
 async function throughput(
   { site, stack }: Scene,
   db: Database,

@@ -34,7 +34,6 @@ const readyWithinMs = 180_000;
 /** The service reads its key every 30 s. */
 const newKeyWithinMs = 45_000;
 
-/** The counts for the last line of the proof. */
 const counts = { accepted: 0, refused: 0 };
 
 interface Scene {

@@ -39,7 +39,6 @@ const [before, after] = [randomBytes(32), randomBytes(32)].map((bytes) => new Se
   Secret<Buffer>,
 ];
 const text = (key: Secret<Buffer>) => key.reveal().toString('base64');
-/** The environment variables of each step. */
 const steps = {
   'before the change': { MASTER_KEY: text(before), MASTER_KEYS_OLD: '' },
   'the new key is readable': { MASTER_KEY: text(before), MASTER_KEYS_OLD: text(after) },
@@ -48,7 +47,7 @@ const steps = {
 } as const;
 type Step = keyof typeof steps;
 
-/** @returns the last line of the proof @throws Problem with the fault */
+/** @throws Problem with the fault */
 export async function verifyKeys({ directory, stops }: Site): Promise<string> {
   const line = await onGround(
     new Promise<never>(() => undefined),
@@ -111,7 +110,6 @@ function fleetOn(ground: Ground, directory: string) {
     /** Returns the URLs of both API processes. */
     apiUrls: () => urls,
     stop: stopSecond,
-    /** @throws Error when a process does not become ready */
     async move(step: Step): Promise<void> {
       progress(`step: ${step}`);
       await stopSecond();

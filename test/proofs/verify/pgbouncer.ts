@@ -156,7 +156,7 @@ export async function startPooler(
   };
 }
 
-/** Copies a program out of our cache, because the user of the process cannot read the cache. @returns the path of the executable */
+/** Copies a program out of our cache, because the user of the process cannot read the cache. */
 async function withinReach(executable: string, target: string): Promise<string> {
   const from = path.dirname(executable);
   if (!existsSync(path.join(from, 'root'))) return executable;

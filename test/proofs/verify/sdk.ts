@@ -22,7 +22,7 @@ const readme = 'sdk/README.md';
 const tool = (...parts: string[]) => path.join(projectDirectory, 'node_modules', ...parts);
 const npmQuietly = ['--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline'];
 
-/** @returns the last line of the proof @throws Problem with the fault */
+/** @throws Problem with the fault */
 export async function verifySdk(site: Site): Promise<string> {
   const archive = await pack(site.directory);
   const kilobytes = Math.ceil((await stat(archive)).size / 1_000);
@@ -108,7 +108,6 @@ const lastLines: Readonly<Record<string, RegExp>> = {
   'receive.ts': /^Dee is new\.$/,
 };
 
-/** Follows the tutorial with one Node, in a club of its own. @returns the number of samples that ran */
 async function runAll(
   ground: Ground,
   node: string,
@@ -145,7 +144,6 @@ async function runAll(
   return samples.length;
 }
 
-/** @returns the token of the mail to the address */
 function tokenFor({ stack: { mailbox } }: Ground, address: string): Promise<string> {
   const look = async () => {
     const [newest] = (await fetchJson<{ id: string }[]>(`${mailbox?.httpUrl}/api/messages?to=${address}`)) ?? [];

@@ -53,7 +53,7 @@ const looksALine = 15;
 /** The proof sets due times this far into the past, so that the first round of the sweeper finds the rows. */
 const overdue = sql`interval '10 minutes'`;
 
-/** @returns the last line of the proof @throws Problem when a row stays overdue, or a history does not replay */
+/** @throws Problem when a row stays overdue, or a history does not replay */
 export async function verifyUpgrade(site: Site): Promise<string> {
   const { port: build } = await installBuilds(path.join(site.directory, 'builds'));
   progress(`built: ${build.buildId}`);
@@ -113,7 +113,6 @@ interface Upgrade {
   env: Environment;
 }
 
-/** @returns a line for each row that stays overdue */
 async function upgrade(site: Site, { build, release, receiverUrl, env }: Upgrade): Promise<string[]> {
   const { version } = release.summary;
   const config = readConfig(env);
@@ -234,7 +233,7 @@ function rowsInFlight(source: DataSource, type: WorkflowType) {
   }));
 }
 
-/** Waits until no row is overdue or due soon, or until the time limit. @returns a line for each row that is still overdue */
+/** Waits until no row is overdue or due soon, or until the time limit. */
 async function untilNothingWaits(db: Database): Promise<string[]> {
   const deadline = performance.now() + deadlineMs;
   for (let looks = 1; ; looks++) {
@@ -250,7 +249,7 @@ async function untilNothingWaits(db: Database): Promise<string[]> {
   }
 }
 
-/** @param bundle the workflows of the build @returns the number of histories @throws Problem with the histories that do not replay */
+/** @param bundle the workflows of the build */
 async function replayAll({ histories, summary }: Release, bundle: string): Promise<number> {
   const all = Object.entries(histories).map(([workflowId, readable]) => ({
     workflowId,

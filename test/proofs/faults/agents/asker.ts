@@ -8,12 +8,10 @@ import type { Id } from '../../../../platform/core/ids.ts';
 
 interface Class {
   clubId: Id;
-  /** The public id of the agent. */
   publicId: string;
   apiUrl: string;
 }
 
-/** One question, as its student saw it. */
 export interface Seen {
   questionId: Id;
   /** The text of all the streams that the student read, joined. */
@@ -41,7 +39,7 @@ interface Answer {
   reply_to?: Id;
 }
 
-/** Asks, and reads until the answer ends or `signal` aborts. @param signal ends the waiting */
+/** @param signal ends the waiting */
 export async function askOnce(
   { clubId, publicId, apiUrl }: Class,
   token: string,
@@ -57,7 +55,6 @@ export async function askOnce(
 
   const call = (url: string, init: RequestInit = {}) => fetch(url, { headers, ...init });
 
-  /** @returns a promise that resolves when the stream ends or breaks */
   async function read(response: Response, abort: AbortController): Promise<void> {
     const parser = createParser({
       onEvent({ event = '', data }) {
@@ -139,7 +136,7 @@ export async function askOnce(
   return question;
 }
 
-/** The error for a refusal that none of the injected faults explains. */
+/** A refusal that no injected fault explains. */
 class Refused extends Error {
   override name = 'Refused';
 }

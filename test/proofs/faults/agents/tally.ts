@@ -5,7 +5,6 @@ import type { Id } from '../../../../platform/core/ids.ts';
 import type { Seen } from './asker.ts';
 
 export interface AnswerTally {
-  /** The number of answers with this status. */
   byStatus: Readonly<Record<string, number>>;
   /** Questions that never ended, and questions whose student never saw the end. */
   lostAnswers: string[];
@@ -15,7 +14,7 @@ export interface AnswerTally {
   miscounted: string[];
   /** Questions that the model began to answer more than once, because their first event was not recorded. */
   begunAgain: number;
-  /** The number of all requests to the model. */
+  /** All requests to the model. */
   calls: number;
 }
 

@@ -76,7 +76,7 @@ function definitionOf({ start, givenTag, keenTag, seenTag }: Tags): Definition {
   };
 }
 
-/** Publishes the automation. @returns its id and the tags of its steps */
+/** Publishes the automation. */
 export async function publishLongWay(
   deps: { db: Database; vault: Vault },
   clubId: Id,

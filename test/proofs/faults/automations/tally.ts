@@ -34,7 +34,6 @@ interface RunRow {
   studentId: Id;
   status: string;
   reason: string | null;
-  /** The outcome of each step. */
   outcomes: Readonly<Record<string, string | null>>;
   /** The time when the run's wait for a tag ended. */
   waitLeftAt: Date | null;

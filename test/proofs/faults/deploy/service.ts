@@ -17,7 +17,6 @@ const readyWithinMs = 180_000;
 /**
  * Resolves when both processes are ready.
  * @param stops receives a function that kills both processes
- * @throws Problem with the last output of a process that does not become ready
  */
 export async function startService(
   build: InstalledBuild,

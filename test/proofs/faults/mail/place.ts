@@ -17,7 +17,6 @@ type VictimOfMailGround = Victim | 'mail server';
 /** The running stack of a proof (the ground), together with a mail server. */
 export interface MailGround {
   ground: Ground;
-  /** The file with the messages that the mail server accepted. */
   log: string;
   kill: (victim: VictimOfMailGround) => Promise<void>;
   startAgain: (victim: VictimOfMailGround) => Promise<void>;

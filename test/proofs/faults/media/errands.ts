@@ -23,7 +23,7 @@ export interface ExpectedFile {
 }
 
 export interface Errands {
-  /** Performs the errand with this number. Numbers start at 0. @returns the files of the errand */
+  /** Performs the errand with this number. Numbers start at 0. */
   run(number: number, library: Library): Promise<ExpectedFile[]>;
   readonly cuts: number;
 }

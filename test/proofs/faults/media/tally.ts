@@ -50,9 +50,7 @@ interface Row {
   renditions: { role: string; key: string }[];
 }
 
-/** The contents of both buckets. */
 interface Contents {
-  /** The size of each object. */
   objects: ReadonlyMap<string, number>;
   /** The keys of uploads that have begun and not ended. */
   uploads: readonly string[];
@@ -102,8 +100,8 @@ export async function tallyFiles(
 }
 
 /**
- * @param count.finished the number of files whose clients finished them @param count.expected the number of files that must exist
- * @returns the lines of the report: one for each fault, and the sums
+ * @param count.finished the number of files whose clients finished them
+ * @param count.expected the number of files that must exist
  */
 export function verdictOf(
   { finished, expected }: { finished: number; expected: number },

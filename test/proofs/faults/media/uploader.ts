@@ -40,7 +40,7 @@ export async function uploadOnce(client: Client, file: Arriving): Promise<{ id: 
   return { id: data.id, cuts };
 }
 
-/** Reserves a file, deletes the file, and uploads its bytes afterwards. @returns the id of the record */
+/** Reserves a file, deletes the file, and uploads its bytes afterwards. */
 export async function writeAfterDeletion(client: Client, file: Arriving): Promise<Id> {
   const { data, upload } = await reserve(client, file);
   await client.call('DELETE', `/media/${data.id}`, { accepted: [404] }); // 404: the answer was lost

@@ -25,7 +25,7 @@ export interface Booker {
   book(student: Student, mentorship: OfferedMentorship, startsAt: Date, replaces?: Id): Promise<Booked>;
   /** @returns whether the session is canceled; false if the student has reached the hourly limit */
   cancel(student: Student, mentorship: OfferedMentorship, sessionId: Id): Promise<boolean>;
-  /** Removes the student as the owner of the club. @returns true */
+  /** As the owner of the club. */
   remove(student: Student): Promise<boolean>;
 }
 
@@ -56,7 +56,6 @@ export function createBooker(apiUrl: string): Booker {
     }
   }
 
-  /** Reads the sessions of a student, again and again until the API answers. */
   async function sessionsOf(student: Student): Promise<OwnSession[]> {
     for (;;) {
       const answer = await call(student, 'GET', '/mentorship-sessions?page_size=100');
@@ -66,7 +65,7 @@ export function createBooker(apiUrl: string): Booker {
     }
   }
 
-  /** @param findSession a function that finds the session that the call writes, among the sessions of the student */
+  /** @param findSession finds the session that the call writes */
   async function untilKnown<T>(
     student: Student,
     write: () => Promise<Answer>,

@@ -15,7 +15,6 @@ export interface SessionRow {
   id: Id;
   mentorId: Id;
   studentId: Id;
-  /** Whether the student was removed. */
   isRemoved: boolean;
   status: string;
   sequence: number;
@@ -205,7 +204,7 @@ interface Reminder {
   leftAt: number | undefined;
 }
 
-/** Returns the reminders for all times that the sessions have or had. */
+/** All reminders, also for times that a session no longer has. */
 function allReminders({ times }: Evidence): Reminder[] {
   return [...Map.groupBy(times, ({ sessionId }) => sessionId).values()].flatMap((own) =>
     own

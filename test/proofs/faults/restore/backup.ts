@@ -29,7 +29,6 @@ const withinMs = 60_000;
 /**
  * Configures the server to archive its log. The server restarts to use the setting.
  * @param directory the directory of the server, in the directory of the stack
- * @param pgBasebackup the path of the program
  */
 export async function backUp(stack: Stack, directory: string, pgBasebackup: string): Promise<Backup> {
   const url = stack.environment['DATABASE_URL'] ?? '';

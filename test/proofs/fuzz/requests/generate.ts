@@ -11,10 +11,8 @@ import { suggestionsFor } from './suggestions.ts';
 import { valueOf, type Suggest } from './values.ts';
 import { bodySchemaOf, everyOperation } from '../../../toolkit/drive/every-operation.ts';
 
-/** The sources of generated requests. */
 export interface Surroundings {
   readonly pool: Pool;
-  /** Returns the value of a template. */
   readonly valueOf: (name: string) => string | undefined;
 }
 
@@ -48,7 +46,7 @@ const partWeights: readonly (readonly [number, FaultyPart])[] = [
   [2, 'method'],
 ];
 
-/** @param name the name of the step @throws Error if no valid request is found, because the generator lacks a case */
+/** @throws Error if no valid request is found, because the generator lacks a case */
 export function generateRequest(
   draw: Draw,
   operation: ContractOperation,
@@ -80,7 +78,6 @@ function withFault(
   return valid;
 }
 
-/** Whether no schema describes the fault. */
 const isOutside = ({ raw, fault }: RequestStep) =>
   raw !== undefined || fault?.code === 'unsupported_media_type' || fault?.code === 'method_not_allowed';
 
@@ -204,7 +201,6 @@ function pathFor(
 /** Returns a text that a path can contain. The text is not empty and is not `.` or `..`, because clients would resolve these. */
 const segmentOf = (text: string): string => (/^\.{0,2}$/.test(text) ? 'dots' : text);
 
-/** Returns the parents that the path of the operation names. */
 function within({ pathParameters }: ContractOperation, parents: Readonly<Record<string, string>> = {}) {
   return Object.fromEntries(Object.entries(parents).filter(([name]) => pathParameters.includes(name)));
 }
@@ -263,7 +259,6 @@ function headersFor(
   return Object.keys(headers).length === 0 ? {} : { headers };
 }
 
-/** Makes a file of students, which is usually readable. */
 function table(draw: Draw, pool: Pool): string {
   if (draw.chance(0.1)) return draw.pick(['\n', 'email', 'email,name', '"email,name\n', 'name;email\n;;\n', '\uFEFF']);
   const known = pool.living('student.email').map(({ template }) => template);

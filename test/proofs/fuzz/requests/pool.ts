@@ -23,7 +23,6 @@ export class Pool {
     if (!this.#entries.has(key)) this.#entries.set(key, entry);
   }
 
-  /** Marks the record with this id as deleted. */
   remove(value: string): void {
     this.#deleted.add(value.toLowerCase());
   }

@@ -50,7 +50,6 @@ export function someReference(draw: Draw, pool: Pool, kind: string, shares: Shar
   return find() ?? living ?? unknown;
 }
 
-/** Returns the template of an entry of one of these kinds; undefined if there is none. */
 export function oneOf(...kinds: string[]): (draw: Draw, pool: Pool) => string | undefined {
   return (draw, pool) => {
     const entries = kinds.flatMap((kind) => pool.living(kind));

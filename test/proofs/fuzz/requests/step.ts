@@ -45,7 +45,7 @@ export interface RequestStep {
   readonly name: string;
   readonly operation: OperationId;
   readonly caller: CallerName;
-  /** Path parameters by name, not encoded. */
+  /** Not encoded. */
   readonly path: Readonly<Record<string, string>>;
   /** A list of pairs, because a name may occur twice. */
   readonly query?: readonly (readonly [name: string, value: string])[];
@@ -53,7 +53,6 @@ export interface RequestStep {
   /** A body that is sent unchanged instead of a JSON body. */
   readonly raw?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A method that replaces the method of the operation. */
   readonly method?: string;
   /** A second request, which is sent at the same time. The rules apply to its answer, too. */
   readonly beside?: RequestStep;
@@ -79,7 +78,6 @@ export function resolved<T extends Json | undefined>(value: T, valueOf: (name: s
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, resolved(item, valueOf)])) as T;
 }
 
-/** Returns the names of the templates in a step. */
 export function templatesOf(step: RequestStep): Set<string> {
   return new Set([...JSON.stringify(step).matchAll(template)].map(([, name = '']) => name));
 }

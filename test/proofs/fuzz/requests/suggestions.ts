@@ -10,8 +10,7 @@ import type { Json } from './step.ts';
 import type { Place, Suggest } from './values.ts';
 
 /**
- * The share of texts that repeat a text which the service has already accepted in this field. Such a text tests whether names, codes and
- * addresses must be unique.
+ * This share of texts repeats a text that the service accepted in this field, to test that names and codes are unique.
  */
 const repeatedOf = 0.08;
 /** The share of requests that use the special body of their operation. */
@@ -66,7 +65,6 @@ const byName: Readonly<Record<string, (draw: Draw, pool: Pool) => Json | undefin
   month: (draw) => (draw.chance(0.4) ? '2026-11' : undefined),
 };
 
-/** @param shares the weights of references in bodies and queries @returns a function that suggests a value for each field */
 export function suggestionsFor(draw: Draw, pool: Pool, operation: ContractOperation, shares: Shares): Suggest {
   return (place, schema) => {
     if (place.length === 0) return draw.chance(wholeBodyOf) ? bodies[operation.operationId]?.(draw, pool) : undefined;

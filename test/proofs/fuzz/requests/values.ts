@@ -20,7 +20,6 @@ const deepest = 8;
 
 const nothing: Suggest = () => undefined;
 
-/** @param suggest a function that is called first for each value */
 export function valueOf(
   draw: Draw,
   schemaOrReference: JsonObject,
@@ -50,7 +49,6 @@ export function valueOf(
   }
 }
 
-/** Returns the schema, after following its reference. */
 export function schemaAt(schemaOrReference: JsonObject): JsonObject {
   return dereference(schemaOrReference, contractDocument.components.schemas);
 }

@@ -14,12 +14,10 @@ import type { CallerName } from '../requests/step.ts';
 
 export interface Caller {
   readonly token?: string;
-  /** The kind of the session. It is undefined if the caller has no valid session. */
+  /** Undefined without a valid session. */
   readonly kind?: CallerKind;
   readonly id?: Id;
-  /** The club of the caller. */
   readonly club?: ClubName;
-  /** The role of an administrator. */
   readonly role?: Role;
 }
 

@@ -47,7 +47,6 @@ export function harvestOf(operation: ContractOperation, step: RequestStep, body:
   return entries;
 }
 
-/** @returns the text at a JSON pointer; undefined without a text */
 export function textAt(body: Json | undefined, pointer: string): string | undefined {
   let at: Json | undefined = body;
   for (const step of pointer.split('/').slice(1))

@@ -252,7 +252,6 @@ async function addFiles(scene: Furnishing): Promise<void> {
   scene.name('folder', folder.text('id'));
 }
 
-/** Adds a repository with a file, to which the student has access. */
 async function addRepository(scene: Furnishing, student: TestStudent): Promise<void> {
   const { clubId, canary } = scene;
   const file = await buildHostedFile(clubId, `cards-${canary}.txt`, `Cards ${canary}`);

@@ -22,7 +22,6 @@ import { newTokens } from './mails.ts';
 import { buildScene, type Scene } from './scene.ts';
 import { whileAnswering, workThrough } from './work.ts';
 
-/** A request and its answer. */
 export interface Exchange {
   readonly step: RequestStep;
   readonly caller: Caller;
@@ -30,7 +29,6 @@ export interface Exchange {
   readonly path: string;
   /** Whether another request ran at the same time. */
   readonly hasRival: boolean;
-  /** The step with its templates replaced. */
   readonly resolvedStep: RequestStep;
   /** The answer. It is undefined if the answer broke off or violated the contract. `problem` then tells the reason. */
   readonly answer?: Answer;
@@ -53,7 +51,7 @@ export interface World extends Surroundings {
   readonly clubs: Readonly<Record<ClubName, Scene>>;
   /** @returns the answer, or both answers if the step has a concurrent request */
   send(step: RequestStep): Promise<Exchange[]>;
-  /** Runs a step of any kind. @returns the exchanges of a request @throws Error if a `work` step fails */
+  /** Runs a step of any kind. */
   carryOut(step: Step): Promise<readonly Exchange[]>;
 }
 
@@ -159,7 +157,6 @@ class FuzzedWorld implements World {
     }
   }
 
-  /** Signs notices of the payment processor. */
   #proofOf(operation: OperationId, { body, raw }: RequestStep): Record<string, string> {
     if (operation !== 'receiveBillingNotice') return {};
     return { 'stripe-signature': signatureOf(raw ?? JSON.stringify(body) ?? '') };
@@ -286,7 +283,6 @@ function bodyOf({ body, text, headers }: Answer): Json | undefined {
   return events;
 }
 
-/** Makes a picture of `size` bytes. */
 function pngOf(size: number): Buffer {
   const extra = size - png(2, 3, { extra: 1 }).length + 1;
   return extra > 0 ? png(2, 3, { extra }) : Buffer.alloc(size);

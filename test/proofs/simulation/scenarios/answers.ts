@@ -25,7 +25,6 @@ type Mood = (typeof moods)[number];
 /** A request as the service of the model saw it. */
 interface Call {
   questionId: Id;
-  /** The words that the model has sent so far. */
   sentWords: string;
   hasBegun: boolean;
   /** Whether the whole stream was read. */

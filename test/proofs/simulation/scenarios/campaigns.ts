@@ -240,7 +240,6 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
 
 const noStore = () => Promise.reject(new Error('No mail has an image'));
 
-/** @returns the id of an administrator of the club */
 async function addMember(sim: Simulation, clubId: Id): Promise<Id> {
   const id = newId();
   const at = new Date(sim.time.now);

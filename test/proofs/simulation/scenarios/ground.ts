@@ -38,7 +38,6 @@ export async function addStudents(sim: Simulation, { vault }: Footing, clubId: I
 /** A text that occurs only in the name and the address of a student. */
 const markOf = (id: Id) => `stella${id.replaceAll('-', '').slice(-20)}`;
 
-/** @returns the address of a student that `addStudents` added */
 export const addressOf = (id: Id) => `${markOf(id)}@example.com`;
 
 let columnsByTable: ReadonlyMap<string, readonly string[]> | undefined;

@@ -33,7 +33,6 @@ type Mood = keyof typeof moods;
 
 /** A message as the server saw it. */
 interface HandedMail {
-  /** The id of the mail. */
   key: Id;
   to: string;
   at: number;
@@ -85,7 +84,6 @@ export class MailServer {
     return this.turn(decisions.pick(Object.keys(moods) as Mood[]));
   }
 
-  /** @returns the connections of a process */
   connect(): SmtpHandOver {
     let idle = connections;
     const waiting: ((isFree: boolean) => void)[] = [];
@@ -165,7 +163,6 @@ export class MailServer {
         this.#broken.push({ invariant: 'no forbidden mail is sent', details: `mail ${mail.key}: ${reason}` });
   }
 
-  /** @throws BrokenInvariant when the server saw a broken invariant */
   expectNothingBroken(): void {
     const [broken] = this.#broken;
     mustHold(broken === undefined, broken?.invariant ?? '', () => broken?.details ?? '');
@@ -210,7 +207,6 @@ export class MailServer {
   }
   #curious: ((key: Id) => void)[] = [];
 
-  /** @returns how many times the server accepted the mail */
   acceptedTimes(key: Id): number {
     return this.log.filter((handed) => handed.key === key && handed.isAccepted).length;
   }
@@ -268,7 +264,6 @@ export class MailServer {
   }
 }
 
-/** A row of `mails`. */
 export interface BulkMail {
   id: Id;
   campaignId: Id | null;

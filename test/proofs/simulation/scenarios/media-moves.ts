@@ -53,7 +53,7 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
   const wishes = new Map<Id, Wish[]>(files.map((id) => [id, []]));
   const addresses: Address[] = [];
   const removed = new Set<Id>();
-  /** For each file, the file itself and all files whose content it may have after exchanges. */
+  /** For each file, all files that its content may come from. */
   const holders = new Map<Id, ReadonlySet<Id>>(files.map((id) => [id, new Set([id])]));
   const now = () => new Date(sim.time.now);
 
@@ -212,7 +212,6 @@ interface StoredFile {
 
 const keyOf = ({ id, clubId }: Pick<StoredFile, 'id' | 'clubId'>) => `media/${clubId}/${id}`;
 
-/** Adds a ready file of the library. */
 export async function addStoredFile(sim: Simulation, store: SimulatedStore, file: StoredFile): Promise<void> {
   const { id, clubId, content, mime, isProcessed } = file;
   const kind = kindOf(mime);

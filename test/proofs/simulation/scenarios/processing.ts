@@ -78,7 +78,6 @@ export function findingOf(
   return isWanted && isNamed ? finding : { error: 'content_not_allowed' };
 }
 
-/** @returns the content of a picture of this size */
 export const pictureOf = (content: Buffer, { width }: Box) => Buffer.from(`${content.toString()} in ${width}`);
 
 const readerMoods = ['reads', 'is slow', 'breaks'] as const;

@@ -20,9 +20,7 @@ import { beginning, mustHold, type Command, type Stage } from '../stage.ts';
 import { keepToldFacts } from './facts-told.ts';
 import { addClub, addressOf, addStudents, searchForTraces, type Footing } from './ground.ts';
 
-/** The body of a notice in our own format. */
 interface Body {
-  /** The number of the notice. */
   n: number;
   event: string;
   occurred_at: string;
@@ -32,12 +30,9 @@ interface Body {
   subscription?: { id: string; lateness?: string; current_period_end?: string };
 }
 
-/** A notice that the platform has sent. */
 interface SentNotice {
   body: Body;
-  /** The student whose address is in the notice. */
   buyer: Id;
-  /** Whether the notice was answered, so that the platform does not repeat the notice. */
   isAnswered: boolean;
 }
 
@@ -268,7 +263,6 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     },
   };
 
-  /** @returns the bodies of the processed notices that still have a body */
   async function expectNotices(): Promise<Body[]> {
     const rows = await sim.postgres.ask<{
       id: Id;

@@ -355,7 +355,6 @@ function contentFrom(decisions: Decisions): string {
   ).join('\n');
 }
 
-/** @param content the content of a lesson, or the size of a file @returns the lines; empty for unreadable content */
 function linesOf(content: string | number): string[] {
   if (typeof content === 'string') return content === illegible ? [] : content.split('\n');
   return words.slice(0, (content % 3) + 1).map((word) => `${content} bytes ${word}`);

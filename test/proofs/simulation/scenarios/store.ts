@@ -12,9 +12,7 @@ import type { SimulatedProcess } from '../simulated-process.ts';
 type Mood = 'answers' | 'is slow' | 'is away';
 
 export interface SimulatedStore {
-  /** The interface for the product. */
   readonly storage: ObjectStore;
-  /** The objects by key. */
   readonly objects: ReadonlyMap<string, Buffer>;
   /** Stores an object before the schedule begins, so that this is no step of the schedule. */
   place(key: string, content: Buffer): void;
@@ -140,7 +138,6 @@ export function simulatedStore(sim: Simulation, latenessMs = usualLatenessMs): S
 
 const addresses = 'https://store.test/';
 
-/** @returns the key in a URL of the store */
 export const keyAt = (address: string) => address.slice(addresses.length);
 
 const away = () => ({ error: Object.assign(new Error('The store is away'), { code: 'ECONNRESET' }) });

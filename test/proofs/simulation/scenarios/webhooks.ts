@@ -13,7 +13,6 @@ import { addClub, addStudents, searchForTraces, type Footing } from './ground.ts
 
 type Mood = 'accepts' | 'fails' | 'asks for time' | 'answers late';
 
-/** A request as the receiver saw it. */
 interface SeenRequest {
   eventId: Id;
   endpointId: Id;

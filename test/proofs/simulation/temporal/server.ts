@@ -13,7 +13,6 @@ export interface Action {
   run(): void | Promise<void>;
 }
 
-/** An attempt of an activity, with the data that a worker gets. */
 export interface ActivityTask {
   workflowId: string;
   workflowType: string;
@@ -30,7 +29,6 @@ interface Activity {
   limits: ActivityLimits;
   /** The process that works on the current attempt. */
   worker?: SimulatedProcess;
-  /** A timer that ends the current attempt without an answer. */
   deadline?: unknown;
   /** The earliest time of the next attempt. */
   from: number;
@@ -77,7 +75,7 @@ interface TemporalSettings {
   workflows: Readonly<Record<string, Workflow>>;
   /** Returns the number of steps after which a run must continue as new. */
   stepsOfARun: () => number;
-  /** Begins an attempt in a process. @returns the result that the process reports; never if the process dies */
+  /** @returns the result that the process reports; never if the process dies */
   perform: (worker: SimulatedProcess, task: ActivityTask, beat: () => void) => Promise<unknown>;
   /** Whether this task also goes to a second worker. */
   isGivenTwice: () => boolean;
@@ -110,7 +108,6 @@ export class SimulatedTemporal {
     if (known) known.signals++;
   }
 
-  /** Starts a run of a schedule in Temporal. */
   startScheduled(type: string): void {
     if (!this.runs.has(type)) this.#begin(type, type, null, []);
   }

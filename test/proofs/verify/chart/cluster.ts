@@ -19,7 +19,6 @@ type Environment = Readonly<Record<string, string>>;
 interface ClusterOptions {
   /** An empty directory, which receives a directory for each pod. */
   readonly directory: string;
-  /** The builds by the tags of their images. */
   readonly builds: Readonly<Record<string, InstalledBuild>>;
   /** The values of the secrets, by name and key. */
   readonly secrets: Readonly<Record<string, Environment>>;
@@ -44,11 +43,10 @@ export interface Cluster {
    * release. The Deployments replace their pods later: see {@link settled}.
    */
   apply(resources: readonly Resource[], event: 'install' | 'upgrade'): Promise<void>;
-  /** Works like `helm test`. @throws Problem with the last output of a failed test */
+  /** @throws Problem with the last output of a failed test */
   test(resources: readonly Resource[]): Promise<void>;
   /** Resolves when every Deployment is in its desired state and the old pods have ended. @throws Problem with the faults */
   settled(): Promise<void>;
-  /** The running pods of Deployments whose names contain the words. */
   pods(words: string): readonly Pod[];
   /** A sentence for each pod that ended unexpectedly or with an exit code other than 0, and for each unexpected failure of a probe. */
   readonly faults: readonly string[];

@@ -37,8 +37,7 @@ interface Project {
 }
 
 /**
- * @param directory an empty directory, which receives the program and the secrets
- * @returns the number of services
+ * @returns the number of valid services
  * @throws Problem with the faults
  */
 export async function verifyCompose(directory: string): Promise<number> {
@@ -82,7 +81,7 @@ function confinementFaults(name: string, service: Service): string[] {
   return Object.entries(confinement).flatMap(([fault, holds]) => (holds ? [] : [`${name} has ${fault}`]));
 }
 
-/** @param generatedNames the names of the secrets that make-secrets.sh makes @returns a sentence for each fault */
+/** @param generatedNames the names of the secrets that make-secrets.sh makes */
 function composeFaults({ services, secrets }: Project, generatedNames: readonly string[]): string[] {
   const faults: string[] = [];
   const demand = (isRight: boolean, fault: string) => void (isRight || faults.push(fault));

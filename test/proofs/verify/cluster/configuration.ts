@@ -20,7 +20,6 @@ export const nodePorts: readonly NodePort[] = services.flatMap((name) => [name, 
  */
 export const historyShards = 128;
 
-/** The dynamic configuration of the nodes. It contains only the settings that an operator changes on a cluster. */
 const dynamicConfiguration = path.join(projectDirectory, 'deploy', 'compose', 'temporal.yaml');
 
 /** The databases in Postgres, which deploy/compose/databases.sql creates. */

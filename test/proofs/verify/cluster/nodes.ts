@@ -30,7 +30,6 @@ export interface Node {
 }
 
 export interface TemporalCluster {
-  /** The address of the balancer. */
   readonly address: string;
   readonly nodes: readonly [Node, Node];
   /** A promise that rejects when a node ends that the proof did not kill. */

@@ -56,7 +56,6 @@ interface Programs {
   readonly sqlTool: string;
 }
 
-/** @returns the paths of the programs @throws Problem when a program is missing and cannot be built */
 export async function findPrograms(): Promise<Programs> {
   const report = progress;
   return { server: await locate(server, { report }), sqlTool: await locate(sqlTool, { report }) };

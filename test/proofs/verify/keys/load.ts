@@ -24,14 +24,13 @@ const endsWithinMs = 240_000;
 const noticeSecret = 'the secret of the shop';
 
 interface Load {
-  /** Follows unsubscribe links that were made before the change of the key. @throws Problem when the status differs */
   expectLinks(status: number): Promise<void>;
   /** Ends the load. @throws Problem when a fact, a notice or a suppression was lost or refused */
   finish(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param before the vault with the former key @param apiUrls a function that returns the URLs of the running API processes */
+/** @param apiUrls a function that returns the URLs of the running API processes */
 export async function beginLoad(
   ground: Ground,
   db: Database,

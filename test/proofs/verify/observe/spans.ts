@@ -5,7 +5,6 @@ import { host } from '../../../../dev/stack/ports.ts';
 import { Problem } from '../../../../dev/problem.ts';
 
 export interface SentSpan {
-  /** The service that made the span. */
   service: string;
   traceId: string;
   spanId: string;
@@ -59,10 +58,7 @@ const expectedNames = [
   'POST',
 ];
 
-/**
- * @returns the number of spans in the trace
- * @throws Problem when no trace connects a sign-up, through API and worker, with the receiver
- */
+/** @throws Problem when no trace connects a sign-up, through API and worker, with the receiver */
 export function requireTraceOfASignUp(spans: readonly SentSpan[]): number {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
   const paths = spans

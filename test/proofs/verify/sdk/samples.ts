@@ -9,7 +9,7 @@ export interface PageSample {
   readonly code: string;
 }
 
-/** @param page its path from the project's directory @returns the blocks of TypeScript, in the order of the page */
+/** @param page its path from the project's directory */
 export function samplesOf(page: string): PageSample[] {
   const text = readFileSync(path.join(projectDirectory, page), 'utf8');
   return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ''], index) => {

@@ -6,7 +6,6 @@ import type { History, Payload } from '@temporalio/common/lib/proto-utils.js';
 type HistoryEvent = NonNullable<History['events']>[number];
 type Attributes = Extract<keyof HistoryEvent, `${string}EventAttributes`>;
 
-/** @returns the attributes of the events of one kind, in order */
 export function eventsNamed<Name extends Attributes>(history: History, name: Name): NonNullable<HistoryEvent[Name]>[] {
   return (history.events ?? []).flatMap((event) => {
     const attributes = event[name];

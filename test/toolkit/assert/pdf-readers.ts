@@ -34,7 +34,6 @@ export function printedPicture(bytes: Buffer, scale: number): Promise<Picture> {
   });
 }
 
-/** A page in the form in which a screen shows it. */
 interface ColoredPage {
   /** In pixels. */
   width: number;
@@ -56,7 +55,6 @@ export function coloredPage(bytes: Buffer, scale: number): Promise<ColoredPage> 
   });
 }
 
-/** A part of a document's structure, such as a paragraph. */
 interface Tagged {
   role?: string;
   alt?: string;

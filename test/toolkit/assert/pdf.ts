@@ -7,11 +7,9 @@ import { inflateSync } from 'node:zlib';
 interface ReadPdf {
   /** Width and height of each page, in points. */
   pages: [number, number][];
-  /** The lines of text, in order. */
   lines: string[];
   /** For each filled path, in order, its rectangles as x, y, width and height. */
   fills: [number, number, number, number][][];
-  /** The addresses of its links. */
   links: string[];
 }
 

@@ -29,7 +29,6 @@ async function tables(): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** @returns the tables that have no row */
 export async function emptyTables(): Promise<string[]> {
   const source = await testDatabase();
   const empty: string[] = [];

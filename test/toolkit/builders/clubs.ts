@@ -57,7 +57,6 @@ export async function buildClub({ language }: { language?: Language } = {}): Pro
   return { id: club.organization_id, owner };
 }
 
-/** A further member of a club. */
 export async function buildMember(clubId: Id, role: Role): Promise<TestAdministrator> {
   const source = await testDatabase();
   const administrator = await buildAdministrator();

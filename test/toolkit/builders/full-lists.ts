@@ -30,7 +30,6 @@ interface Copying {
   changes?: (copy: number) => Readonly<Record<string, unknown>>;
 }
 
-/** Copies a row of a table. @returns the ids of the copies */
 async function copy(table: string, id: Id, { key = 'id', time, changes }: Copying = {}): Promise<Id[]> {
   const source = await testDatabase();
   const columns = await source.query<{ name: string }[]>(
@@ -55,7 +54,6 @@ async function copy(table: string, id: Id, { key = 'id', time, changes }: Copyin
   return ids;
 }
 
-/** Adds a row with the columns to a table. */
 async function add(table: string, columns: Readonly<Record<string, unknown>>): Promise<void> {
   const source = await testDatabase();
   const row = Object.entries(columns);

@@ -101,7 +101,6 @@ export interface Records {
   /** A published mentorship that is open to all students, with hours all day. */
   mentorship: Id;
   mentorshipPublicId: string;
-  /** The mentor of the mentorship. */
   mentor: Id;
   /** The student's session, which takes place in 90 days. */
   mentorshipSession: Id;
@@ -238,7 +237,7 @@ async function furnishAssignments({ clubId, studentId, now }: Scene, lessonId: I
 
 async function furnishMentorships({ clubId, studentId, now }: Scene) {
   const { id, publicId, mentorId } = await buildMentorship(clubId);
-  // The session is so early that students could book its time. The mentorship therefore does not offer this time.
+  // Students cannot book the time of this session, because the mentorship offers no time so early.
   const session = await buildSession(id, studentId, { startsAt: new Date(now.getTime() + 20 * 86_400_000) });
   return { mentorship: id, mentorshipPublicId: publicId, mentor: mentorId, mentorshipSession: session.id };
 }

@@ -6,7 +6,6 @@ const relationType = `${schemas}/officeDocument/2006/relationships`;
 const office = 'application/vnd.openxmlformats-officedocument';
 const microsoft = 'http://schemas.microsoft.com/office';
 
-/** All namespaces in the XML of these files. */
 const namespaces = Object.entries({
   w: `${schemas}/wordprocessingml/2006/main`,
   p: `${schemas}/presentationml/2006/main`,
@@ -59,7 +58,7 @@ export function packageOf(parts: Readonly<Record<string, string>>): Uint8Array<A
 }
 
 interface WordParts {
-  /** The content of styles.xml. The next properties are the contents of further files. */
+  /** The contents of further files, such as styles.xml. */
   styles?: string;
   numbering?: string;
   footnotes?: string;
@@ -98,7 +97,6 @@ interface SlideParts {
   relations?: Relations;
 }
 
-/** @param further complete further parts by name */
 export function slidesOf(
   slides: readonly SlideParts[],
   further: Readonly<Record<string, string>> = {},

@@ -15,7 +15,6 @@ export interface TestRepository {
 interface RepositoryOptions {
   title?: string;
   status?: RepositoryStatus;
-  /** The files of the library that the repository contains, in order. */
   mediaIds?: readonly Id[];
   createdAt?: Date;
 }
@@ -49,7 +48,6 @@ export async function buildRepository(
   return { id, publicId, title };
 }
 
-/** A processed file of the library. */
 export async function buildHostedFile(clubId: Id, fileName: string, bytes: Uint8Array | string): Promise<{ id: Id }> {
   const content = Buffer.from(bytes);
   const file = await buildMedia(clubId, { title: fileName, bytes: content });

@@ -17,7 +17,6 @@ interface Account {
 
 export interface AccountKind {
   name: 'student' | 'administrator';
-  /** The beginning of the paths of the account's credential operations. */
   paths: string;
   /** The property of a session's record that names its owner. */
   subject: 'student' | 'administrator';
@@ -33,11 +32,9 @@ export interface AccountKind {
   confirmReset: (token: string, password: string) => Promise<Answer>;
   /** Reads the account that owns the session. The status is 200 while the session is valid. */
   read: (token: string) => Promise<Answer>;
-  /** @throws Error if the account does not exist */
   idOf: (email: string) => Promise<Id>;
 }
 
-/** The students of a club. */
 export function studentAccounts(clubId: Id): AccountKind {
   return {
     ...common('/v1/auth', { club_id: clubId }, '/v1/auth/session'),

@@ -15,7 +15,6 @@ export function serveBilling(env: Record<string, string> = {}): Promise<ServedAp
   return serveApp({ env: { STRIPE_WEBHOOK_SECRET: webhookSecret, ...env } });
 }
 
-/** Posts a signed event. */
 export function postBillingEvent(
   { base }: ServedApp,
   event: object,

@@ -17,7 +17,7 @@ export interface BulkRequest {
   body?: object;
 }
 
-/** @returns the answer to the request of a bulk job. @param token by default the owner's */
+/** @param token by default the owner's */
 export function requestBulk(
   club: TestClub,
   { path, body = {} }: BulkRequest,
@@ -27,14 +27,12 @@ export function requestBulk(
   return call('POST', `/v1/clubs/${club.id}${path}`, { token, body: { ...body, students } });
 }
 
-/** @returns the id of a new bulk job @throws Error if the request is refused */
 export async function beginBulk(club: TestClub, request: BulkRequest, students: BulkStudents): Promise<Id> {
   const accepted = await requestBulk(club, request, students);
   if (accepted.status !== 202) throw new Error(`The bulk job was refused: ${accepted.text}`);
   return accepted.body.data.id;
 }
 
-/** The dependencies of the step. @param failpoint is called at each failpoint */
 export async function bulkJobDeps(failpoint: BulkJobDeps['failpoint'] = async () => {}): Promise<BulkJobDeps> {
   return { ...(await testDeps()), failpoint };
 }

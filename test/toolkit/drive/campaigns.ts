@@ -35,7 +35,6 @@ export async function sendingDeps(smtp: SendingDeps['smtp']): Promise<TestMailDe
   };
 }
 
-/** A message and its recipient. */
 export interface SentMail {
   studentId: Id;
   email: string;

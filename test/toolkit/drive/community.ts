@@ -59,7 +59,6 @@ export async function countedMembers(spaceId: Id): Promise<number> {
   return row?.members ?? 0;
 }
 
-/** The calls of a student or administrator about posts and comments. @param token of the caller */
 export function talkingOf(clubId: Id, token: string) {
   const at = `/v1/clubs/${clubId}/classroom`;
   const post = (publicId: string) => `${at}/posts/${publicId}`;

@@ -38,7 +38,6 @@ export const whileLookedAt = (meanwhile: () => Promise<unknown>): Promise<Librar
     },
   }));
 
-/** A store that calls `meanwhile` before it erases this file. */
 export const beforeErasing = (mediaId: Id, meanwhile: () => Promise<unknown>): Promise<LibraryDeps> =>
   mediaDeps((storage) => ({
     async remove(key) {

@@ -26,7 +26,6 @@ export function upload(
   return call('POST', path, { token: club.owner.token, raw: file, ...options, headers });
 }
 
-/** The dependencies of an import step. The test can replace some of them. */
 export async function importDeps(
   replaced: (usual: ImportDeps) => Partial<ImportDeps> = () => ({}),
 ): Promise<ImportDeps> {
@@ -49,7 +48,6 @@ export async function runImport(importId: Id, deps?: ImportDeps): Promise<Import
 
 const waitsForTurn = (status: string) => status === 'pending' || status === 'running';
 
-/** Uploads a file and processes it. @returns the final record of the import */
 export async function importFile(club: TestClub, file: string | Uint8Array, query = ''): Promise<ImportRecord> {
   const accepted = await upload(club, file, query);
   if (accepted.status !== 202) throw new Error(`The upload was refused: ${accepted.text}`);
@@ -61,7 +59,6 @@ export async function readImport(club: TestClub, importId: Id): Promise<ImportRe
   return (await call('GET', importsPath(club, importId), { token: club.owner.token })).body.data;
 }
 
-/** Reads all pages of the report. */
 export async function reportOf(club: TestClub, importId: Id, filter = ''): Promise<ReportRow[]> {
   const rows: ReportRow[] = [];
   for (let page = 1; ; page++) {

@@ -36,7 +36,6 @@ export const question = (text: string, ...blocks: Block[]): ModelRequest => aski
 
 interface ModelClient {
   model(): FakeModel;
-  /** The SDK's stream of the answer. */
   stream(body: ModelRequest, script?: Script): MessageStream;
   answerTo(body: ModelRequest, script?: Script): Promise<Anthropic.Message>;
   /** Sends the request without the SDK. @param apiKey empty for none */

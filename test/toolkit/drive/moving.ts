@@ -27,7 +27,6 @@ export async function movedFile(mediaId: Id, changes: Partial<MovingDeps> = {}, 
   }
 }
 
-/** The keys of a club in the public bucket, and in the private bucket. */
 export async function objectsOf({ id }: { id: Id }): Promise<{ public: string[]; private: string[] }> {
   const bucket = await testBucket();
   return {

@@ -7,7 +7,6 @@ import { bodyOf, bodySchemaOf, everyOperation } from './every-operation.ts';
 
 export type RecordName = keyof Records;
 
-/** The operations under a club's path. */
 export const clubOperations = everyOperation.filter(({ pathParameters }) => pathParameters.includes('clubId'));
 
 /** A key is the part of a path up to the end of the parameter. If two keys match, the longer key counts. */
@@ -107,7 +106,6 @@ const byName: Readonly<Record<string, RecordName>> = {
 export interface NamedRecord {
   /** The parameter's name; in a body the path of properties, such as `modules.lesson_ids`. */
   place: string;
-  /** The record of `buildFurnishedClub` for this location. */
   record: RecordName;
 }
 
@@ -153,7 +151,6 @@ export function placesInBody(operation: ContractOperation): string[] {
   );
 }
 
-/** Whether the caller chooses the id of the new record. */
 export function choosesId(operation: ContractOperation): boolean {
   return idsInBody(operation).includes('id');
 }

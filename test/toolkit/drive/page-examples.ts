@@ -32,6 +32,5 @@ function examplesIn(block: string): PageExample[] {
     });
 }
 
-/** @returns the text with each known placeholder replaced */
 export const filledIn = (text: string, known: ReadonlyMap<string, string>): string =>
   text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => known.get(name) ?? whole);

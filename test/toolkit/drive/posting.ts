@@ -8,7 +8,6 @@ import { postWebhook, type AttemptAnswer, type WebhookPost } from '../../../doma
 import { newSecret } from '../../../domain/webhooks/endpoints/secrets.ts';
 import { respondWith, startReceiver, type Receiver, type Respond } from '../fakes/tls-receiver.ts';
 
-/** The default parameters of a post. */
 export const attempt = {
   eventId: 'f3b1c1c2-0a39-4c41-9c54-5f2a40d4f3aa',
   body: '{"id":"f3b1c1c2-0a39-4c41-9c54-5f2a40d4f3aa","type":"student.created","data":{"name":"Zoë 学生 🎓"}}',

@@ -9,7 +9,6 @@ import { call, type Call } from './api.ts';
 import { pathOf, sentTo } from './every-operation.ts';
 import { bodyAbout, namedInPath } from './named-records.ts';
 
-/** A request with its path. */
 export type PreparedCall = Call & { path: string };
 
 interface Preparation {

@@ -26,7 +26,6 @@ export async function allAtOnce<T>(clubId: Id, begin: () => readonly Promise<T>[
  * Locks a row that all requests need first. The requests then begin in the order of the list, and wait for the row. When the row is
  * released, Postgres grants the lock in this order. If two requests can share the lock, their order is not certain.
  * @param lock the statement that takes the lock, for example `SELECT 1 FROM tags WHERE id = … FOR UPDATE`
- * @returns the answers, in the same order
  * @throws Error if one of the requests does not wait for the lock
  */
 export async function inThisOrder<Begin extends readonly (() => Promise<unknown>)[]>(

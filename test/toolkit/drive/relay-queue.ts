@@ -36,7 +36,6 @@ export const countsOf = (rows: readonly { clubId: Id }[]): Record<Id, number> =>
   return counts;
 };
 
-/** A wake for the workflow of a delivery. */
 export const wakeOf = (subjectId: Id, clubId: Id | null): Run => ({
   workflowType: 'webhookDelivery',
   subjectId,

@@ -12,7 +12,6 @@ export function fakeLane(hasPermit: (offer: Offer) => boolean = () => true) {
   const startedAttempts: ClaimedDelivery[] = [];
   return {
     offered,
-    /** Deliveries that have a permit. */
     permits,
     startedAttempts,
     async ready() {},

@@ -5,7 +5,6 @@ import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 export interface NameServer {
-  /** The address of the server as `address:port`, which a resolver accepts. */
   address: string;
   /** The queried names, one per query. */
   questions: string[];

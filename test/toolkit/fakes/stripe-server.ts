@@ -35,7 +35,6 @@ interface TestPayment {
 
 export interface StripeServer {
   url: string;
-  /** The secret key that the server requires. */
   secretKey: string;
   /** All payments, paid or not. */
   payments: TestPayment[];
@@ -49,7 +48,6 @@ export interface StripeServer {
   up: boolean;
   /** The payment methods of customers and of subscriptions, by their ids. */
   paymentMethods: Map<string, string>;
-  /** The paid payments of one add-on. */
   paidFor(addOnId: string): TestPayment[];
   /** Deletes the idempotency keys, which the processor keeps for a day. */
   forgetKeys(): void;
@@ -110,7 +108,6 @@ export async function startStripe(): Promise<StripeServer> {
     return { status: 200, body, cut: fate === 'cut_after_charge' };
   }
 
-  /** The same key gets the same answer. */
   async function chargeOnce(key: string, body: string): Promise<Reply> {
     const form = new URLSearchParams(body);
     const complete = ['amount', 'currency', 'customer', 'payment_method'].every((name) => form.has(name));

@@ -170,7 +170,6 @@ export async function changeFile(clubId: Id, id: Id, set: string, values: readon
   });
 }
 
-/** The item at this index. The model and the club have the same number of items. @throws Error if no item has this index */
 function at<T>(all: readonly T[], place: number): T {
   const one = all[place];
   if (one === undefined) throw new Error(`No item has the index ${place}.`);

@@ -33,7 +33,7 @@ const maxRounds = 3_000;
 
 interface Posted {
   id: Id;
-  /** The time of the step, in Unix milliseconds. */
+  /** In Unix milliseconds. */
   now: number;
   message: Message;
   ended: Promise<{ step: Step } | { error: unknown }>;
@@ -63,7 +63,7 @@ type Step = Awaited<ReturnType<typeof attemptDelivery>>;
 type Message = Parameters<DeliveryDeps['post']>[0];
 
 const worker: SimulatedProcess = { name: 'worker', alive: true, standsUntil: 0, skewMs: 0 };
-/** Resolves when all code has run that waits for promises which are already settled. */
+/** Lets all code run that waits for settled promises. */
 const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
 export class WebhookEngine {
@@ -137,7 +137,7 @@ export class WebhookEngine {
     }
   }
 
-  /** Runs every task and activity that is due now. @returns whether it ran any task or activity */
+  /** Runs every task and activity that is due now. */
   private async act(): Promise<boolean> {
     const actions = this.temporal.actions([worker], () => 0);
     for (const action of actions) {

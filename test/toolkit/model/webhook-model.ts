@@ -266,7 +266,6 @@ export class WebhookModel {
     delivery.nextAt = Math.min(delivery.nextAt, now);
   }
 
-  /** @returns the number of recovered deliveries */
   recover(endpointId: Id, since: number, now: number): number {
     const recovered = this.of(endpointId).filter(
       ({ status, cancelReason, completedAt, purged, createdAt }) =>

@@ -36,7 +36,6 @@ interface Replacements {
   resolve?: Resolve;
   /** Further environment variables. */
   env?: Record<string, string>;
-  /** Changes the app's dependencies. */
   deps?: (usual: ApiDeps) => ApiDeps;
 }
 

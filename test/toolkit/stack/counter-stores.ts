@@ -41,7 +41,6 @@ export async function startRedis(): Promise<Store> {
   return { url: new Secret(`redis://127.0.0.1:${port}`), stop: () => server.stop() };
 }
 
-/** A port without a listener. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -71,7 +71,7 @@ export interface RunningExample {
   readonly url: string;
   /** The number of times that the receiver has handled the message so far. */
   timesHandled(eventId: string): number;
-  /** Resolves when the receiver has handled the message. @throws Error after 5 s */
+  /** @throws Error after 5 s */
   untilHandled(eventId: string): Promise<void>;
   /** Resolves with the exit code of the receiver, or `null` if a signal ended it. */
   stop(): Promise<number | null>;

@@ -27,7 +27,6 @@ export type DeliveryHandle = WorkflowHandle<typeof webhookDelivery>;
 type GateHandle = WorkflowHandle<typeof endpointGate>;
 
 export interface SkippedEngine {
-  /** The time of the server's clock. */
   now(): Promise<Date>;
   /** Lets this time pass, and runs everything that becomes due during this time. */
   pass(ms: number): Promise<void>;
@@ -187,5 +186,5 @@ export async function attemptsAt(endpointId: string): Promise<WebhookAttempt[]> 
     .getMany();
 }
 
-/** The end of the attempt, in Unix milliseconds. */
+/** In Unix milliseconds. */
 export const endOf = ({ startedAt, durationMs }: WebhookAttempt) => startedAt.getTime() + (durationMs ?? Number.NaN);

@@ -55,11 +55,9 @@ interface TestBucket {
   openUploads(prefix: string): Promise<string[]>;
   /** The number of stored parts of open multipart uploads. */
   storedParts(prefix: string): Promise<number>;
-  /** @returns the bytes of a stored object */
   contentOf(key: string, bucket?: string): Promise<Buffer>;
   /** Stores an object directly. */
   store(key: string, bytes: Buffer, bucket?: string): Promise<void>;
-  /** Stores a part of a multipart upload. */
   storePart(key: string, uploadId: string, number: number, bytes: Buffer): Promise<void>;
 }
 

@@ -79,7 +79,7 @@ export interface ObservedWorker {
 export interface WorkerProcess extends ObservedWorker {
   readonly pid: number;
   readonly exited: Promise<Exit>;
-  /** Sends the process a signal and waits for its end. @returns the exit of the process, and the milliseconds until the exit */
+  /** Sends the process a signal and waits for its end. */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Exit & { tookMs: number }>;
   /** The log of the process so far. */
   log(): string;

@@ -22,7 +22,6 @@ const slugOf = async ({ id }: { id: Id }) => {
   const [row] = await (await testDatabase()).query<{ slug: string }[]>(`SELECT slug FROM clubs WHERE id = $1`, [id]);
   return row?.slug ?? '';
 };
-/** @returns Returns each slug of the club, and whether it is a former slug. */
 const slugsOf = async ({ id }: { id: Id }): Promise<Record<string, boolean>> => {
   const rows = await (
     await testDatabase()

@@ -180,7 +180,7 @@ print(json.dumps(found))`;
   });
 
   (whyNoPython === undefined ? it : it.skip)(
-    'are file names in a ZIP archive for Python, except characters that file systems refuse',
+    'are file names in a ZIP archive that Python reads, except characters that file systems refuse',
     async () => {
       const fileNames = single.map((name) => `${name}.pdf`);
       const content = Buffer.from('knot');
@@ -232,7 +232,7 @@ print(json.dumps(found))`;
     });
   });
 
-  it('have a blank instead of each line break after an import, because cells can contain line breaks', async () => {
+  it('get a blank for each line break after an import', async () => {
     const club = await buildClub();
     const email = `${newId()}@example.com`;
     await importFile(club, `email,name\n${email},"Ada\nLovelace"\n`);

@@ -22,7 +22,6 @@ for (const [path, make] of Object.entries(kinds)) {
   const prepare = async () => {
     kind = await make();
   };
-  /** Creates a person who has just requested a password reset. */
   const forgetful = async () => {
     const account = await kind.build();
     await kind.requestReset(account.email);

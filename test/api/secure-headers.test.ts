@@ -112,7 +112,7 @@ describe('security headers of every answer', () => {
     stream.close();
   });
 
-  it('let other sites load only images of mails, tracked links and public files', async () => {
+  it('let other sites load only mail images, tracked links and public files', async () => {
     const { id, owner } = await buildClub();
     const policyOf = async (path: string) =>
       (await call('GET', path, { token: owner.token })).headers.get('cross-origin-resource-policy');

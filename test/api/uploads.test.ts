@@ -152,7 +152,7 @@ describe('uploads of videos', () => {
     expect(sha(Buffer.from(await delivered.arrayBuffer()))).to.equal(sha(bytes));
   });
 
-  it('return the same Location for a repeated creation, and the final offset if the last answer was lost', async () => {
+  it('return the first Location to a repeated creation, and the offset after a lost answer', async () => {
     const file = bytesOf(1_000);
     const reserved = await reserve(uploader, file);
     const both = await Promise.all([1, 2].map(() => beginUpload(reserved.upload, 1_000)));
@@ -294,7 +294,7 @@ describe('uploads of videos', () => {
       expectError(await renewingLater(slow.media.id), 'upload_ended');
     });
 
-    it('also renews the address of a plain upload, and returns 409 once the upload has ended', async () => {
+    it('also renews the address of a simple upload, and returns 409 once the upload has ended', async () => {
       const notes = { fileName: 'notes.md', mime: 'text/markdown', bytes: Buffer.from('# Knots\n') };
       const { media, upload } = await reserve(uploader, notes);
       clock.advance(10 * 60_000);
@@ -330,7 +330,7 @@ describe('uploads of videos', () => {
     expect(await keysOf(club)).to.deep.equal([]);
   });
 
-  it('are completed at the deadline if all parts have arrived, and otherwise erased with their parts', async () => {
+  it('are completed at the deadline if all parts have arrived, and otherwise erased', async () => {
     const whole = bytesOf(partBytes + 1_000);
     const first = await reserve(uploader, whole);
     const location = await started(first, whole.bytes.length);
@@ -350,7 +350,7 @@ describe('uploads of videos', () => {
     expect((await request('HEAD', other, second.upload.headers)).status).to.equal(404);
   });
 
-  it('ignore parts behind a missing part, and the partial object of a late request', async () => {
+  it('ignore parts after a missing part, and the partial object of a late request', async () => {
     const file = bytesOf(2 * partBytes + 700);
     const reserved = await reserve(uploader, file);
     const location = await started(reserved, file.bytes.length);

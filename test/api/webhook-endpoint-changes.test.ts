@@ -33,7 +33,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
   });
   const change = (body: unknown) => scene.webhooks.change(id, body);
 
-  describe('200 for a change of the given fields', () => {
+  describe('200', () => {
     const changes = {
       url: { url: otherUrl },
       event_types: { event_types: ['student.removed', 'access.granted'] },
@@ -156,7 +156,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     });
   });
 
-  describe('400 and 422 without a change of the endpoint', () => {
+  describe('400 and 422', () => {
     const good = { description: 'changed' };
     let before: unknown;
     beforeEach(async () => {

@@ -126,7 +126,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
     });
   });
 
-  describe('400 and 422 without a written row', () => {
+  describe('400 and 422', () => {
     let before: Record<string, number>;
     beforeEach(async () => {
       before = await rowCounts();

@@ -11,7 +11,6 @@ export interface Subject {
   clubId: Id;
   studentId: Id;
   ownerToken: string;
-  /** The endpoints of the club: each must accept the fact. */
   endpoints: readonly Id[];
 }
 

@@ -126,7 +126,6 @@ async function walkWhileKilling(place: MailGround): Promise<number> {
   return isRight && mails.mailedTwice === 0 && mails.unknownMails.length <= kills.length * smtpConnections ? 0 : 1;
 }
 
-/** Gives the students the tag that starts a run, one student after another. */
 async function everybodyEnters(scene: Scene): Promise<void> {
   const { club, tags } = scene;
   await Promise.all(
@@ -159,7 +158,6 @@ async function keepCounting(scene: Scene, goesOn: () => boolean): Promise<void> 
   }
 }
 
-/** Gives every second waiting student the tag that ends the wait. */
 async function tagWhoWaits(scene: Scene, goesOn: () => boolean): Promise<void> {
   const { db, club, tags } = scene;
   const places = new Map(club.studentIds.map((id, place) => [id, place]));
@@ -199,7 +197,7 @@ async function killAndForget({ kill, rescues, engine }: Scene, victim: VictimWit
   if (victim !== 'Temporal') progress(`Temporal forgets ${await engine.forgetThird()} runs`);
 }
 
-/** Returns after enough steps or at the time limit, so that the next kill happens in any case. */
+/** Stops waiting at the time limit, so that the next kill always happens. */
 async function untilFlowing(scene: Scene): Promise<void> {
   const enough = Math.min(steps, scene.stepsDone + between(stepsBetweenKills));
   const deadline = performance.now() + flowingWithinMs;

@@ -21,12 +21,10 @@ import { onGround, type Ground } from './victims.ts';
 const requestCount = 2_000;
 /** So many clubs that the rate limit of a club refuses few requests. */
 const clubCount = 100;
-/** The number of callers that work at the same time. */
 const callers = 24;
 /** The share of requests that a caller sends twice at the same time. */
 const twinShare = 0.2;
 const rounds = 5;
-/** The time without a fault before each kill, and the time between a kill and the restart. */
 const aliveForMs = { least: 500, most: 4_000 };
 const deadForMs = { least: 0, most: 2_000 };
 /** The proof kills the API before one of these statements of a request, counted from its claim. The last number is after the commit. */

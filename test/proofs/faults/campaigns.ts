@@ -123,7 +123,6 @@ interface PeopleCounts {
   pauses: number;
 }
 
-/** Some students unsubscribe or are removed before their mail, and other students after it. The owner pauses and resumes the campaign. */
 async function meanwhile(scene: Scene, call: OwnerCall, goesOn: () => boolean): Promise<PeopleCounts> {
   const { vault, club, campaignId, ground } = scene;
   const counts: PeopleCounts = { unsubscribes: 0, removed: 0, pauses: 0 };
@@ -149,7 +148,7 @@ async function meanwhile(scene: Scene, call: OwnerCall, goesOn: () => boolean): 
   return counts;
 }
 
-/** Returns after enough mails or at the time limit, so that the next kill happens in any case. */
+/** Stops waiting at the time limit, so that the next kill always happens. */
 async function untilFlowing({ log }: Scene): Promise<void> {
   const before = receivedIn(log).length;
   const enough = before + between(mailsBetweenKills);

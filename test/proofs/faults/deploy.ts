@@ -304,7 +304,6 @@ async function startFleet({ builds, envOf, proxy, stops }: Ground, name: BuildNa
   return { build, api, worker, apiUrl };
 }
 
-/** Kills the command after a random time, and runs it again to its end. */
 async function killedOnce(start: () => Child): Promise<void> {
   const first = start();
   await Promise.race([first.exited, sleep(between(killedAfterMs))]);

@@ -104,7 +104,6 @@ async function mailWhileKilling(place: MailGround): Promise<number> {
   return report(scene, tally, kills.length * campaignConnections);
 }
 
-/** Members unsubscribe one after another, some before their mail and some after it. */
 async function membersLeave({ ground, vault, clubs, unsubscribed: left }: Scene, goesOn: () => boolean): Promise<void> {
   for (let leaves = 0; goesOn(); leaves++) {
     await sleep(leavesEveryMs);
@@ -116,7 +115,7 @@ async function membersLeave({ ground, vault, clubs, unsubscribed: left }: Scene,
   }
 }
 
-/** Returns after enough mails or at the time limit, so that the next kill happens in any case. */
+/** Stops waiting at the time limit, so that the next kill always happens. */
 async function untilFlowing(log: string): Promise<void> {
   const enough = receivedIn(log).length + between(mailsBetweenKills);
   const deadline = performance.now() + flowingWithinMs;
@@ -146,7 +145,7 @@ async function untilEnded({ db, log }: Scene): Promise<void> {
   progress('the time is over');
 }
 
-/** @param mayBeUnknown the largest number of mails that the kills can have interrupted @returns the exit code */
+/** @returns the exit code */
 function report(
   { unsubscribed: left, clubs }: Scene,
   { mails, twice, missing }: DigestTally,

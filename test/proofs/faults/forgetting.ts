@@ -4,7 +4,6 @@ import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
 
 export interface Forgetful {
   readonly forgotten: number;
-  /** Deletes a third of the open runs, chosen at random. */
   forgetThird(): Promise<number>;
   close(): Promise<void>;
 }

@@ -24,10 +24,8 @@ const files = 600;
 const clubs = 50;
 const errands = clubs * errandsOfAClub;
 const clients = 20;
-/** The pause of a client between two errands. */
 const pauseMs = { least: 0, most: 1_000 };
 const rounds = 3;
-/** The time without a fault before each kill, and the time between a kill and the restart. */
 const aliveForMs = { least: 500, most: 4_000 };
 const deadForMs = { least: 0, most: 3_000 };
 /** The time limit of the wait for delayed work. It is short, so that the last kills also interrupt work. */
@@ -112,7 +110,6 @@ interface Work {
   readonly done: Promise<unknown>;
   /** Allows this number of errands in total, so that some errands remain for each kill. */
   allow(count: number): void;
-  /** The number of allowed errands that have not ended. */
   openErrands(): number;
 }
 

@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Rescues {
   readonly total: number;
-  /** Reads the counter a last time before the worker is killed. */
   beforeKill(): Promise<void>;
   stop(): void;
 }

@@ -135,7 +135,6 @@ async function run(directory: string, facts: number, stops: Scene['stops']): Pro
   return isWhole ? 0 : 1;
 }
 
-/** Runs all processes until the proof kills them. */
 async function load(
   { build, stack, backup, env, receipts, stops }: Omit<Scene, 'directory' | 'subjects' | 'point'>,
   facts: number,

@@ -6,7 +6,6 @@ import type { Subject } from './audience.ts';
 import { progress } from './progress.ts';
 import type { Receipts } from './receipts.ts';
 
-/** Counts the attempts that were interrupted before they were recorded. */
 export async function interruptedAttempts(source: DataSource): Promise<number> {
   const [row] = await source.query<{ count: number }[]>(
     `SELECT count(*)::int AS count FROM webhook_attempts WHERE outcome = 'interrupted'`,
@@ -49,7 +48,6 @@ export async function untilTold(source: DataSource, withinMs: number): Promise<v
 export interface DeliveryTally {
   /** The number of committed facts: facts that became events, facts that wait, and facts that are lost. */
   facts: number;
-  /** The number of events that all expected endpoints accepted. */
   received: number;
   /** A line for each fact that an endpoint did not accept, or whose delivery is not `succeeded`. */
   lostFacts: string[];

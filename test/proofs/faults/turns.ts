@@ -7,7 +7,6 @@ interface Turns<Victim extends string> {
   victims: readonly Victim[];
   rounds: number;
   deadForMs: Parameters<typeof between>[0];
-  /** Resolves when the next victim may be killed. */
   beforeKill: () => Promise<unknown>;
   kill: (victim: Victim) => Promise<unknown>;
   startAgain: (victim: Victim) => Promise<unknown>;

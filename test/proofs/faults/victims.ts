@@ -29,7 +29,6 @@ export interface Ground {
    * The number of times that a worker or an API process ended without a kill. The proof restarted each of them, as a supervisor would do.
    */
   readonly endedByItself: number;
-  /** Sends SIGKILL, and resolves when the process has ended. */
   kill(victim: Victim): Promise<void>;
   /** Kills the worker, restarts it with a failpoint, and resolves when the worker has ended at the failpoint. */
   killWorkerAt(failpoint: string): Promise<void>;
@@ -42,7 +41,6 @@ export interface Ground {
 }
 
 const readyWithinMs = 180_000;
-/** The pause before the restart of a process that ended by itself. */
 const restMs = 1_000;
 /** If a process ends by itself, the proof prints this number of its log lines. An error with its stack fits into them. */
 const lastLogLines = 40;

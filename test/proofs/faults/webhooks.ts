@@ -25,7 +25,7 @@ import { countRescues, type Rescues } from './rescues.ts';
 import { interruptedAttempts, remainder, throttledEndpoints, tallyDeliveries, type DeliveryTally } from './tally.ts';
 import { onGround, victims, type Ground, type Victim } from './victims.ts';
 
-/** The number of facts in a run with the usual number of rounds. A shorter run commits proportionally fewer facts. */
+/** A shorter run commits proportionally fewer facts. */
 const usualFacts = 2_000;
 const usualRounds = 3;
 /**
@@ -38,7 +38,6 @@ const killsInARow = 2;
  * can also do the restarts.
  */
 const everyMs = 85;
-/** The settings of the workers that come from the environment. */
 const passedOn = ['WEBHOOK_FIRST_ATTEMPT', 'WEBHOOK_DIRECT_ATTEMPTS'];
 /**
  * A kill of one of these processes can interrupt attempts between their request and their record. The kill interrupts at most as many
@@ -204,7 +203,6 @@ async function forget({ engine }: Scene): Promise<void> {
   progress(`Temporal forgets ${await engine.forgetThird()} runs`);
 }
 
-/** Returns the number of deliveries or API answers that this victim has handled so far. */
 function passed({ author, receipts }: Scene, victim: Victim): number {
   return victim === 'API' ? author.throughApi : receipts.accepted;
 }

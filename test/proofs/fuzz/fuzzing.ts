@@ -33,7 +33,6 @@ export interface Tally {
   /** By status. */
   readonly byOperation: Map<OperationId, Map<number, number>>;
   readonly failures: Failure[];
-  /** The number of failures whose kind was known already. */
   repeated: number;
   /** The longest time that one request blocked the thread of the API, and the request. */
   longestHold?: { readonly ms: number; readonly operation: OperationId; readonly curl: string };
@@ -141,10 +140,7 @@ interface Judgement {
   readonly broken: readonly Broken[];
 }
 
-/**
- * Sends a request and judges its answers. @param watched whether to count all rows, in order to find rows that a refused request or a read
- * has written
- */
+/** @param watched whether to count all rows, in order to find rows that a refused request or a read has written */
 export async function judged(world: World, step: RequestStep, watched: boolean): Promise<Judgement[]> {
   const before = watched ? await rowCounts() : undefined;
   const exchanges = await world.send(step);
@@ -163,7 +159,7 @@ export async function judged(world: World, step: RequestStep, watched: boolean):
   return judgements;
 }
 
-/** Returns the kind of a failure. The run reports each kind once. */
+/** The run reports each kind once. */
 export function kindOf({ step, answer, problem }: Exchange, { rule }: Broken): string {
   const outcome = answer ? `${answer.status} ${codeOf(answer.body) ?? ''}` : (problem?.brief ?? '');
   return [step.operation, rule, outcome, step.fault?.code ?? ''].join(' | ');

@@ -17,7 +17,7 @@ export interface FuzzCase {
 }
 
 interface Replayed {
-  /** The requests of the last step with their answers. The list is empty if the last step is not a request. */
+  /** Empty if the last step is not a request. */
   readonly exchanges: readonly Exchange[];
   readonly failures: readonly string[];
 }
@@ -42,7 +42,6 @@ export async function replay(ground: FuzzGround, steps: readonly Step[]): Promis
   }
 }
 
-/** Formats an outcome, such as `422 invalid_request` or `200`. */
 export function outcomeOf({ answer, problem }: Exchange): string {
   return answer ? `${answer.status} ${codeOf(answer.body) ?? ''}`.trim() : (problem?.brief ?? '');
 }

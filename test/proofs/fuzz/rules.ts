@@ -162,7 +162,7 @@ const messageOf = ({ answer }: Case): string => answer?.text ?? '';
  */
 const isLimited = ({ code }: Case) => code === 'rate_limited' || code === 'rate_limit_unavailable';
 
-/** Returns the error code with which session, club or role must refuse the request; undefined if they admit the caller. */
+/** Undefined if session, club and role admit the caller. */
 function refusalOf({ operation, caller, resolvedStep, clubs }: Case): ErrorCode | undefined {
   const { auth, roles, pathParameters } = operation;
   const clubId = resolvedStep.path['clubId']?.toLowerCase();
@@ -214,7 +214,6 @@ function withoutDrafts(part: unknown): unknown {
   return Object.fromEntries(otherParts.map(([name, value]) => [name, withoutDrafts(value)]));
 }
 
-/** Returns every text in a body, except ids that the caller chooses. */
 function idsIn(body: Json | undefined): string[] {
   if (typeof body === 'string') return [body];
   if (Array.isArray(body)) return (body as readonly Json[]).flatMap(idsIn);

@@ -36,7 +36,7 @@ export async function shrink(ground: FuzzGround, failure: Failure): Promise<read
 
 type Fails = (steps: readonly Step[]) => Promise<boolean>;
 
-/** Returns the last step, and the steps whose answers it needs, directly or indirectly. */
+/** The last step also needs the steps that its templates name, directly or indirectly. */
 export function stepsNeeded(steps: readonly Step[]): readonly Step[] {
   const requests = steps.filter(isRequest);
   const byName = new Map(requests.flatMap((step) => [step, step.beside ?? step].map(({ name }) => [name, step])));

@@ -4,7 +4,6 @@
 import ts from 'typescript';
 import type { Result } from './tally.ts';
 
-/** A change of a file: `text` replaces the text between the positions `start` and `end`. */
 export interface Change {
   start: number;
   end: number;

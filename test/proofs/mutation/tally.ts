@@ -7,7 +7,6 @@ export type Result = 'killed' | 'survived' | 'hung' | 'invalid';
 export interface MutationTally {
   killed: number;
   survived: number;
-  /** A line for each change whose tests did not end. */
   hung: readonly string[];
 }
 
@@ -27,7 +26,6 @@ export function tallyOf(tried: readonly { result: Result; line: string }[]): Mut
   return { killed: count('killed'), survived: count('survived'), hung };
 }
 
-/** Formats the counts. Hung changes are not counted. */
 export function mutationLine(tallies: readonly MutationTally[]): string {
   const [killed, survived] = [sum(tallies, 'killed'), sum(tallies, 'survived')];
   return `mutants ${killed + survived}, killed ${killed}, survived ${survived}, score ${shareOf(tallies).toFixed(2)}`;

@@ -23,11 +23,9 @@ interface SimulationOptions {
   seed: number;
   engines: readonly Engine[];
   schedules: number;
-  /** The largest number of commands in each schedule. */
   commands: number;
   /** Whether all schedules are paced (see playing.ts). Otherwise every second schedule of an engine is paced. */
   isPaced: boolean;
-  /** The number of processes that share the schedules. */
   processes: number;
   /** The number of this process, from 0; undefined in the process that starts the other processes. */
   part?: number;
@@ -35,7 +33,6 @@ interface SimulationOptions {
   keepsGoing: boolean;
 }
 
-/** The result of a schedule, which a process sends to its parent. */
 export interface PlayedSchedule {
   steps: number;
   broken: boolean;
@@ -80,10 +77,7 @@ function wholeNumber(name: string, text: string | undefined, otherwise: number):
   return Number(text);
 }
 
-/**
- * @returns the schedules that the options request, or one part of these schedules. Each schedule has its own seed, and the engines take
- * turns
- */
+/** Each schedule has its own seed, and the engines take turns. */
 export function schedulesOf({
   seed,
   engines: chosenEngines,
@@ -129,7 +123,6 @@ export async function simulate(options: SimulationOptions): Promise<number> {
   return count.exitCode;
 }
 
-/** Counts schedules and prints the closing line. */
 export class Count {
   schedules = 0;
   #steps = 0;

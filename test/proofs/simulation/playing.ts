@@ -18,7 +18,6 @@ export interface Schedule {
    * run close together.
    */
   paced?: true;
-  /** Decisions that replace the random decisions of the seed. */
   decisions?: readonly number[];
 }
 
@@ -26,7 +25,6 @@ export interface Played {
   steps: number;
   trace: readonly string[];
   decisions: readonly number[];
-  /** The broken invariant, or an unexpected error. */
   broken?: { invariant: string; details: string };
 }
 

@@ -7,13 +7,12 @@ import timersPromises from 'node:timers/promises';
 export interface SimulatedProcess {
   readonly name: string;
   alive: boolean;
-  /** In Unix milliseconds of the simulation. */
+  /** A paused process continues at this time. In Unix milliseconds of the simulation. */
   standsUntil: number;
-  /** The offset of its clock, in milliseconds. */
   skewMs: number;
 }
 
-/** Code that runs in the name of a simulated process. */
+/** Code of a simulated process. */
 interface Running {
   process: SimulatedProcess;
   /** A timer of this length is a poll. The simulated clock does not stop at the time of a poll. */
@@ -108,7 +107,6 @@ export class VirtualTime {
     return [...this.#timers];
   }
 
-  /** Replaces the real time for code of simulated processes. */
   install(): () => void {
     const real = {
       Date: globalThis.Date,

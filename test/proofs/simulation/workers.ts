@@ -30,7 +30,6 @@ export interface SimulatedWorker {
   tasks: number;
   /** Whether the worker takes no new tasks, because another version replaces it. */
   leaves: boolean;
-  /** Starts the relay, which carries facts and wakes to Temporal. */
   startRelay(client: WorkflowClient): void;
   perform(task: ActivityTask, beat: () => void, end: () => Promise<void>): Promise<unknown>;
 }
@@ -105,7 +104,6 @@ export function makeWorker(
   });
 }
 
-/** Converts a value in the same way as its way through Temporal does. */
 const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 function contextOf({ workflowType, attempt, clubId }: ActivityTask, beat: () => void): Context {

@@ -14,7 +14,6 @@ const mailsPerMinute = 600;
 interface CampaignLoad {
   readonly mails: number;
   sendOne(): Promise<void>;
-  /** Counts the campaigns that have not ended. */
   openCount(): Promise<number>;
   tally(log: string): Promise<FactTally>;
 }

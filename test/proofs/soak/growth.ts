@@ -1,7 +1,6 @@
 /** Computes growth by linear regression. Pure. */
 
 interface Point {
-  /** The time in hours since the beginning. */
   x: number;
   y: number;
 }

@@ -17,7 +17,6 @@ const keenAfterMs = { least: 15_000, most: 60_000 };
 interface JourneyLoad {
   readonly entered: number;
   enter(): Promise<void>;
-  /** Counts the runs that have not begun or not ended. */
   openCount(): Promise<number>;
   tally(log: string): Promise<FactTally>;
 }

@@ -18,7 +18,6 @@ const deadForMs = { least: 0, most: 5_000 };
 interface KillSchedule {
   readonly kills: readonly SoakVictim[];
   readonly paceMs: number;
-  /** Kills processes until the time is over. Resolves when all processes run again. */
   run(remainingMs: () => number): Promise<void>;
 }
 

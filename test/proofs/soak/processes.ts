@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import path from 'node:path';
 
 export interface Use {
-  /** The resident memory, in bytes. */
   rss: number;
   /**
    * The part of the resident memory that contains pages of files, such as the code of programs. The system loads a page at its first use.
@@ -18,9 +17,7 @@ export interface Use {
 /** Sizes in bytes. Each size is the sum over all threads. */
 interface Heaps {
   used: number;
-  /** The size of the heap, including the memory that V8 reserves for new objects. */
   reserved: number;
-  /** Buffers outside the heap. */
   external: number;
 }
 
@@ -35,7 +32,7 @@ export function useOf(pid: number): Use | undefined {
   }
 }
 
-/** The time limit for an answer of the probe. It is longer than the time for which the probe waits for its threads. */
+/** Longer than the wait of the probe for its threads. */
 const heapWithinMs = 8_000;
 const lookEveryMs = 200;
 
@@ -68,7 +65,6 @@ function contentOf(file: string): string {
 interface Stat {
   pid: number;
   parent: number;
-  /** The CPU time so far in user and system mode, in seconds. */
   seconds: number;
 }
 

@@ -18,7 +18,7 @@ export interface Sample {
 export const longLived = ['worker', 'API'] as const;
 
 interface Growth {
-  /** The growth in percent in an hour, with its standard error. */
+  /** In percent of the mean in an hour, with the standard error. */
   memory: { percent: number; error: number };
   heap: { percent: number; error: number };
   tables: { percent: number; error: number };

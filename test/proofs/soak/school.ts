@@ -15,7 +15,6 @@ import { compareFacts, type FactTally } from './tally.ts';
 interface School {
   clubId: Id;
   endpointId: Id;
-  /** The API path to which the shop sends its notices. */
   shop: string;
   /** The lessons that students complete, each lesson once. */
   lessons: { token: string; publicId: string; key: string }[];
@@ -58,7 +57,7 @@ export async function openSchool(
     async signUp() {
       const email = `new-${++number}@example.com`;
       const body = { name: 'New', email, password: 'correct horse battery' };
-      // 409 means that the sign-up took effect, and that its answer was lost.
+      // 409 means that the earlier call took effect, but its answer was lost.
       await post(`/v1/clubs/${school.clubId}/classroom/sign-up`, body, 'POST', undefined, [409]);
       acknowledged.signUps.push(email);
     },

@@ -3,9 +3,7 @@ import { countedBy } from '../faults/mail/received.ts';
 
 export interface FactTally {
   facts: number;
-  /** A line for each missing fact. */
   lostFacts: string[];
-  /** A line for each fact that exists more than once. */
   twice: string[];
 }
 

@@ -51,7 +51,6 @@ const endpointsOfAClub = 1;
  */
 const shareMs = 15_000;
 const everyMs = (shareMs * kills) / facts;
-/** The delay before a kill, and the time between the takeover and the restart. */
 const killedAfterMs = { least: 1_000, most: 3_000 };
 const deadForMs = { least: 0, most: 2_000 };
 /** The time limit for a takeover. The cluster notices a dead node only by its silence, and moves its shards one after another. */
@@ -157,9 +156,6 @@ function requireWhole(outcome: Outcome): void {
   if (wrong.length > 0) throw new Problem(wrong.join('\n'));
 }
 
-/**
- * Starts the API and the worker of the build, promotes the build, and runs `work` while both run. @throws Problem when a process ends early
- */
 async function withService<T>(
   { site, build }: Scene,
   env: Environment,
@@ -250,10 +246,7 @@ interface Delivery {
   endpointId: Id;
 }
 
-/**
- * Searches runs as docs/how-to/find-a-run.md does, by endpoint and event type.
- * @returns the workflow ids of deliveries for which the search finds no completed run
- */
+/** Searches runs as docs/how-to/find-a-run.md does, by endpoint and event type. */
 async function missingRuns(source: DataSource, { namespace, address }: Config['temporal']): Promise<string[]> {
   const deliveries = await source.query<Delivery[]>('SELECT id, endpoint_id AS "endpointId" FROM webhook_deliveries');
   const endpoints = [...new Set(deliveries.map(({ endpointId }) => endpointId))];

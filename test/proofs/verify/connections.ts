@@ -350,7 +350,6 @@ async function poolTransactions(scene: Scene, pooler: Pooler): Promise<void> {
   });
 }
 
-/** Runs API and worker during the work, and then stops both. @throws Problem when the API or the worker does not become ready */
 async function withServices(
   scene: Scene,
   changes: Environment,

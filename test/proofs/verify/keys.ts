@@ -25,7 +25,6 @@ import { beginLoad } from './keys/load.ts';
 import { fillUnder, readAll, valuesNotUnder } from './keys/values.ts';
 import type { Site } from './site.ts';
 
-/** The number of sealed values of each kind, besides the values that the load creates. */
 const fillCounts = { notices: 40_000, endpoints: 2_000 };
 /** The proof kills `reseal` twice: each time when this share of all values still has to be sealed with the current key. */
 const killedAtShares = [0.7, 0.3];
@@ -107,7 +106,6 @@ function fleetOn(ground: Ground, directory: string) {
   let lives = 0;
   const stopSecond = () => Promise.all(second.splice(0).map((child) => child.stop()));
   return {
-    /** Returns the URLs of both API processes. */
     apiUrls: () => urls,
     stop: stopSecond,
     async move(step: Step): Promise<void> {
@@ -163,7 +161,7 @@ function startReseal(ground: Ground, directory: string, name: string): Child {
   });
 }
 
-/** Kills `reseal` when the condition is true. @throws Problem when `reseal` ends earlier */
+/** Kills `reseal` when the condition is true. */
 async function killReseal(
   ground: Ground,
   directory: string,

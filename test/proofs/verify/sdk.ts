@@ -57,7 +57,6 @@ export async function verifySdk(site: Site): Promise<string> {
   return `sdk: ${kilobytes} kB, samples ${(runs ?? 0) + fragments.length} passed, 0 failed`;
 }
 
-/** @returns the packed package; npm compiles it before */
 async function pack(directory: string): Promise<string> {
   const args = ['pack', '--silent', '--pack-destination', directory];
   const [name = ''] = (await runCommand('npm', args, { cwd: path.join(projectDirectory, 'sdk') }))
@@ -74,7 +73,6 @@ async function install(project: string, archive: string): Promise<void> {
   await runCommand('npm', ['install', ...npmQuietly, ...packages], { cwd: project });
 }
 
-/** Writes the samples to a folder of the project, and compiles them. @throws Problem with the errors of the compiler */
 async function compile(
   project: string,
   folder: string,
@@ -99,7 +97,6 @@ async function compile(
   });
 }
 
-/** The last line that each program of the tutorial prints. */
 const lastLines: Readonly<Record<string, RegExp>> = {
   'sign-up.ts': /^Confirm the address/,
   'make-key.ts': /^API_KEY=clk_/,

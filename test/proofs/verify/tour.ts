@@ -20,7 +20,6 @@ type Environment = Readonly<Record<string, string>>;
 type Service = (command: string) => { command: string; args: readonly string[]; cwd: string; env?: Environment };
 
 interface TourOptions {
-  /** Variables that replace the usual variables of the tour. */
   settings?: (environment: Environment) => Promise<Environment>;
 }
 

@@ -74,10 +74,7 @@ export async function verifyUpgrade(site: Site): Promise<string> {
   return line;
 }
 
-/**
- * Starts the servers that the service calls. The servers accept all mails, webhooks, questions to the model, and charges.
- * @returns the configuration of the service
- */
+/** Starts the servers that the service calls. The servers accept all mails, webhooks, questions to the model, and charges. */
 async function surroundings(site: Site): Promise<{ env: Environment; receiverUrl: string }> {
   const stack = await startStackOn(site);
   const [model, stripe] = await Promise.all([startFakeModel({ delayMs: 1 }), startStripe()]);
@@ -198,11 +195,9 @@ async function makeDue(db: Database): Promise<void> {
 
 interface InFlight {
   count: number;
-  /** The time at which the first row is due. */
   next: Date | null;
 }
 
-/** @returns the rows of each type that need a run now or later */
 async function inFlight(db: Database): Promise<Map<WorkflowType, InFlight>> {
   const rowsByType = new Map<WorkflowType, InFlight>();
   for (const type of workflowTypeNames) {
@@ -249,7 +244,6 @@ async function untilNothingWaits(db: Database): Promise<string[]> {
   }
 }
 
-/** @param bundle the workflows of the build */
 async function replayAll({ histories, summary }: Release, bundle: string): Promise<number> {
   const all = Object.entries(histories).map(([workflowId, readable]) => ({
     workflowId,

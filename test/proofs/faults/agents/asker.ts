@@ -19,7 +19,6 @@ export interface Seen {
   /** The content of the last event; undefined if that event never arrived. */
   final: string | undefined;
   status: string | undefined;
-  /** The number of times that the student sent the question and reattached to the answer. */
   sent: number;
   reattached: number;
 }
@@ -100,7 +99,6 @@ export async function askOnce(
     else if (response.status < 500) throw new Refused(`${response.status} ${error.code}`);
   }
 
-  /** Finds an accepted question whose stream was lost. */
   async function find(): Promise<typeof place> {
     const list = (await (await call(`${classroom}/agents/${publicId}/conversations?page_size=100`)).json()) as {
       data: { id: Id }[];

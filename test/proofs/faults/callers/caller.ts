@@ -11,7 +11,7 @@ const waitMs = 1_000;
 export interface KeyedCaller {
   /** Lost answers and 5xx answers. */
   readonly lostAnswers: number;
-  /** Sends the request until it gets an answer that is not a fault, a rate limit or request_in_progress. */
+  /** Repeats the request after a fault, a rate limit or request_in_progress. */
   send(request: KeyedRequest): Promise<CallerRecord['answers'][number]>;
 }
 

@@ -1,9 +1,7 @@
 /** Compares the answers that callers got with the effects in Postgres. */
 
-/** The number of effects of each request, by its mark. */
 export type Effects = ReadonlyMap<string, number>;
 
-/** The answers to one request and its repetitions, without lost answers. */
 export interface CallerRecord {
   mark: string;
   answers: readonly { status: number; text: string; isReplayed: boolean }[];

@@ -14,7 +14,6 @@ export interface InstalledBuild {
   readonly name: BuildName;
   readonly buildId: string;
   readonly directory: string;
-  /** Starts a command of the build, such as `api`. */
   run(command: string, env: Readonly<Record<string, string>>): Child;
 }
 

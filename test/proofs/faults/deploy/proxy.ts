@@ -11,13 +11,12 @@ export interface Proxy {
   readonly refused: readonly string[];
   /** @param api its URL */
   add(api: string): void;
-  /** Sets whether a process is ready, if the proxy does not probe the processes itself. */
   tell(api: string, isReady: boolean): void;
   remove(api: string): void;
   stop(): Promise<void>;
 }
 
-/** The interval of the readiness probes; a load balancer asks every second or two. */
+/** A load balancer probes every second or two. */
 const lookEveryMs = 250;
 /** After this number of silent probes the proxy sends a process no more requests. The answer "not ready" has this effect immediately. */
 const silencesAtMost = 3;

@@ -8,16 +8,12 @@ import type { InstalledBuild } from './builds.ts';
 export interface Service {
   readonly apiUrl: string;
   readonly children: readonly Child[];
-  /** Sends SIGKILL to both processes, and resolves when both have ended. */
   kill(): Promise<void>;
 }
 
 const readyWithinMs = 180_000;
 
-/**
- * Resolves when both processes are ready.
- * @param stops receives a function that kills both processes
- */
+/** @param stops receives a function that kills both processes */
 export async function startService(
   build: InstalledBuild,
   shared: Readonly<Record<string, string>>,

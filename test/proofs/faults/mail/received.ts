@@ -32,11 +32,9 @@ export interface CheckedMails<Row extends MailRow> {
   sentMails: Row[];
   skippedMails: Row[];
   refusedMails: Row[];
-  /** Failed mails whose row says that their outcome is unknown. */
   unknownMails: Row[];
-  /** The number of mails of unknown outcome that arrived. */
   unknownArrived: number;
-  /** The number of mails, by mail id, that arrived more than once. */
+  /** By mail id. */
   mailedTwice: number;
   /** A line for each row that has a wrong status or has not ended, and for each arrived mail without a row. */
   untrue: string[];

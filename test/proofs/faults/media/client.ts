@@ -24,7 +24,6 @@ export interface Client {
   callOnce(method: 'POST', path: string, body: object): Promise<void>;
 }
 
-/** @param purpose whether the owner of the club or its student makes the call */
 export function clientOf(apiUrl: string, { clubId, tokens }: Library, purpose: Purpose): Client {
   const token = purpose === 'library' ? tokens.owner : tokens.student;
   const urlOf = (path: string) => `${apiUrl}/v1/clubs/${clubId}${path}`;

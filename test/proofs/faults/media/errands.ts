@@ -30,7 +30,7 @@ export interface Errands {
 
 const ready = { becomes: 'ready', visibility: 'private', isArchived: false } as const;
 
-/** The errands of a club: one of each kind. Together the errands have twelve files. */
+/** Together they have twelve files. */
 export const errandsOfAClub = 11;
 
 /** @param movie a video that ffmpeg can read */

@@ -13,11 +13,9 @@ interface OwnSession {
 /** An answer of the API; undefined after a fault or without an answer. */
 type Answer = { status: number; code: string; data: unknown } | undefined;
 
-/** The outcome of a booking: the id of the booked session, or the reason of the refusal. */
 type Booked = { kind: 'won'; sessionId: Id } | { kind: 'taken' | 'limited' };
 
 export interface Booker {
-  /** The number of calls whose answer was lost. */
   readonly lost: number;
   /** The number of calls that took effect although their answer was lost. */
   readonly hadWorked: number;
@@ -31,7 +29,6 @@ export interface Booker {
 
 const answerWithinMs = 10_000;
 const pauseMs = 300;
-/** The pause after a refusal by the rate limit of a club. */
 const limitedMs = 3_000;
 
 export function createBooker(apiUrl: string): Booker {

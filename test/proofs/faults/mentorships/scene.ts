@@ -23,11 +23,9 @@ interface Club {
   id: Id;
   /** Each slot takes one student from this list, who asks for no other slot. */
   students: Student[];
-  /** These students ask for many slots. */
   greedy: readonly Student[];
 }
 
-/** The start times of sessions of one mentorship. */
 export interface Slots {
   /** A session that starts in an hour, so that its reminder falls due at the chosen time. */
   hour: Date;

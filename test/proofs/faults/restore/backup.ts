@@ -11,7 +11,6 @@ import type { Stack } from '../../../../dev/stack/stack.ts';
 import { dataOf } from '../../../../dev/stack/postgres-place.ts';
 
 export interface Backup {
-  /** Copies the server while it runs. */
   copy(): Promise<void>;
   /** @returns the time by the clock of the server, with microseconds; every transaction that has committed is before this time */
   point(): Promise<string>;

@@ -18,7 +18,6 @@ export interface Surroundings {
 
 /** The percentages of kinds of requests, and the records that the requests name. */
 export interface Wishes {
-  /** The percentage of requests with a fault. */
   readonly faulty: number;
   /**
    * The percentage of requests from a caller who may make them. If the percentage is 100, all requests come from the caller with the most
@@ -27,9 +26,7 @@ export interface Wishes {
   readonly permitted: number;
   /** The percentage of valid writes that are sent at the same time as another request about the same record. */
   readonly beside: number;
-  /** The weights of the records that the path names. */
   readonly inPath: Shares;
-  /** The weights of the records that the body and the query name. */
   readonly inBody: Shares;
 }
 
@@ -105,7 +102,6 @@ function validRequest(
   throw new Error(`No valid request for ${operation.operationId} in ${tries} tries: ${faults.join('; ')}`);
 }
 
-/** Makes a copy of the request, or another request about the same record. */
 function rivalOf(draw: Draw, operation: ContractOperation, step: RequestStep, surroundings: Surroundings): RequestStep {
   const name = `${step.name}b`;
   const last = operation.pathParameters.at(-1);

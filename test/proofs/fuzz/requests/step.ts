@@ -30,7 +30,7 @@ const callerNames = [
 ] as const;
 export type CallerName = (typeof callerNames)[number];
 
-/** The violation of the contract in a request, and the code that the contract defines for it. */
+/** How the request violates the contract, and the expected error code. */
 interface Fault {
   readonly what: string;
   readonly code: ErrorCode;
@@ -50,7 +50,6 @@ export interface RequestStep {
   /** A list of pairs, because a name may occur twice. */
   readonly query?: readonly (readonly [name: string, value: string])[];
   readonly body?: Json;
-  /** A body that is sent unchanged instead of a JSON body. */
   readonly raw?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly method?: string;
@@ -60,7 +59,7 @@ export interface RequestStep {
   readonly fault?: Fault;
 }
 
-/** A step is a request, a jump of the clock in seconds, or the work of the worker on everything that waits. */
+/** A request, a jump of the clock in seconds, or the work of the worker. */
 export type Step = RequestStep | { readonly advance: number } | { readonly work: true };
 
 export function isRequest(step: Step): step is RequestStep {

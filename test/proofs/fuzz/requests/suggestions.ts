@@ -46,7 +46,6 @@ const urls = [
 /** The scene publishes only one version of each automation, so this is the version number. */
 const firstNumber = (draw: Draw) => (draw.chance(0.8) ? 1 : undefined);
 
-/** Suggests a value for a property or parameter of this name, in every operation. */
 const byName: Readonly<Record<string, (draw: Draw, pool: Pool) => Json | undefined>> = {
   email: (draw, pool) => (draw.chance(0.35) ? oneOf('student.email', 'administrator.email')(draw, pool) : undefined),
   password: (draw) => (draw.chance(0.7) ? password : undefined),
@@ -86,7 +85,6 @@ export function suggestionsFor(draw: Draw, pool: Pool, operation: ContractOperat
   };
 }
 
-/** Returns the name of the property that contains a value, also for an item of a list. */
 function nameAt(place: Place): string {
   return place.findLast((step) => typeof step === 'string') ?? '';
 }
@@ -94,5 +92,4 @@ function nameAt(place: Place): string {
 /** Ids that callers chose for this operation. */
 export const clientIdKind = ({ operationId }: Pick<ContractOperation, 'operationId'>) => `client.${operationId}`;
 
-/** Texts that the service accepted in this field. */
 export const textKind = (name: string) => `text.${name}`;

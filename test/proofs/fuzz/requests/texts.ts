@@ -89,7 +89,6 @@ function fitToBounds(text: string, { least, most }: Bounds): string {
     .concat('x'.repeat(Math.max(0, least - characters.length)));
 }
 
-/** Removes characters that no request may contain: NUL bytes and lone surrogates. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '0');
 }

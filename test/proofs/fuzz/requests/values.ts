@@ -127,7 +127,6 @@ function emailOf(draw: Draw): string {
   ])();
 }
 
-/** Returns a time near now, or a time at the limits of date-times. */
 function instantOf(draw: Draw): string {
   const day = 86_400;
   return draw.weighted([

@@ -37,8 +37,7 @@ export async function buildStrangers(): Promise<Partial<Callers>> {
 }
 
 /**
- * Replaces each caller whose role or session no longer matches the caller's name, because requests can end sessions, change roles and
- * remove people.
+ * Requests can end sessions, change roles and remove people. Such callers are replaced.
  * @param rebuild a function that makes a student like the student of this name
  */
 export async function restoreCallers(
@@ -57,7 +56,6 @@ export async function restoreCallers(
   }
 }
 
-/** Returns whether a caller still has the role and the session. */
 async function standingOf(
   { token = '', kind, id, role }: Caller & { kind: CallerKind },
   clubId: Id | undefined,

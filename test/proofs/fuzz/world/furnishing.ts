@@ -6,9 +6,7 @@ import { isRecord, type Json, type JsonRecord } from '../requests/step.ts';
 import type { FuzzGround } from './ground.ts';
 
 interface CreatedRecord {
-  /** Returns a text of the record in `data`. */
   text(name: string): string;
-  /** Returns the object with this name in the answer. */
   part(name: string): JsonRecord;
 }
 

@@ -1,4 +1,4 @@
-/** Two furnished clubs and their people, in which steps run. Later requests can use the records of earlier requests. */
+/** Two furnished clubs, in which the steps run. Later requests can use the records of earlier requests. */
 import { createHash } from 'node:crypto';
 import { AssertionError } from 'chai';
 import { createParser } from 'eventsource-parser';
@@ -33,7 +33,6 @@ export interface Exchange {
   /** The answer. It is undefined if the answer broke off or violated the contract. `problem` then tells the reason. */
   readonly answer?: Answer;
   readonly problem?: Problem;
-  /** The errors that the API logged during the request. */
   readonly errors: readonly string[];
   /** The time that the API blocked its thread, in milliseconds; undefined if other work ran at the same time. */
   readonly holdMs?: number | undefined;
@@ -49,9 +48,7 @@ interface Problem {
 
 export interface World extends Surroundings {
   readonly clubs: Readonly<Record<ClubName, Scene>>;
-  /** @returns the answer, or both answers if the step has a concurrent request */
   send(step: RequestStep): Promise<Exchange[]>;
-  /** Runs a step of any kind. */
   carryOut(step: Step): Promise<readonly Exchange[]>;
 }
 
@@ -228,10 +225,7 @@ class FuzzedWorld implements World {
   }
 }
 
-/**
- * Returns whether a deletion removes the record that the last path parameter names, and not only a link between this record and another
- * record.
- */
+/** Whether a deletion removes a record, and not only a link between two records. */
 function isOfRecord({ path }: ContractOperation): boolean {
   const [record, depth] = [path.split('/').at(-1), path.split('/').length];
   // A path that ends with a parameter can name a link instead of a record, such as the membership of a student in a space. The record
@@ -246,18 +240,15 @@ function isOfRecord({ path }: ContractOperation): boolean {
 
 const day = 86_400_000;
 
-/** Templates with an argument, such as `{{uuid:5}}`. */
 const makers = {
   uuid: (number: string, world: FuzzedWorld) => world.uuid(number),
   upper: (name: string, world: FuzzedWorld) => world.valueOf(name)?.toUpperCase(),
-  /** The time that is `seconds` after now. */
   now: (seconds: string) =>
     new Date(Math.max(-30_000 * day, clock.now().getTime() + Number(seconds) * 1_000)).toISOString(),
   fill: (length: string) => 'x'.repeat(Number(length)),
   blanks: (length: string) => ' '.repeat(Number(length)),
 } as const;
 
-/** Describes a violation of the contract, which the check throws as an AssertionError with the violations. */
 function problemIn(error: unknown): Problem {
   const what = messageOf(error);
   const violations = error instanceof AssertionError ? (error as { actual?: unknown }).actual : undefined;
@@ -270,7 +261,6 @@ function pathTo(pattern: string, { path, query = [] }: RequestStep): string {
   return search === '' ? filledPath : `${filledPath}?${search}`;
 }
 
-/** Returns JSON unchanged, a stream as the list of its events, and undefined for other types. */
 function bodyOf({ body, text, headers }: Answer): Json | undefined {
   const type = headers.get('content-type') ?? '';
   if (type.startsWith('application/json')) return body as Json;

@@ -31,7 +31,6 @@ const moods = {
 } as const satisfies Record<string, { isAccepted: boolean; answer: HandOver; slow?: true }>;
 type Mood = keyof typeof moods;
 
-/** A message as the server saw it. */
 interface HandedMail {
   key: Id;
   to: string;
@@ -257,7 +256,6 @@ export class MailServer {
   }
   #known: ReadonlySet<Id> = new Set();
 
-  /** @param others messages that are not bulk mail */
   expectNoOthers(others: ReadonlySet<Id>): void {
     const stranger = this.log.find(({ key }) => !this.#known.has(key) && !others.has(key));
     mustHold(stranger === undefined, 'an effect that happened is recorded', () => `mail ${stranger?.key} has no row`);

@@ -209,7 +209,6 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
     }
   }
 
-  /** Expects that each administrator gets one mail a day, and that each mail is sent. */
   async function expectMails(): Promise<void> {
     const mails = await sim.postgres.ask<{ id: Id; administratorId: Id; status: string; createdAt: Date }>(
       `SELECT id, administrator_id AS "administratorId", status, created_at AS "createdAt" FROM transactional_mails ORDER BY created_at, id`,

@@ -25,7 +25,6 @@ import {
   type SimulatedStore,
 } from './store.ts';
 
-/** A request for a visibility. `answeredStep` is undefined while the result of the request is unknown. */
 interface Wish {
   visibility: MediaVisibility;
   askedStep: number;
@@ -53,7 +52,7 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
   const wishes = new Map<Id, Wish[]>(files.map((id) => [id, []]));
   const addresses: Address[] = [];
   const removed = new Set<Id>();
-  /** For each file, all files that its content may come from. */
+  /** The files from which each file may have got its content. */
   const holders = new Map<Id, ReadonlySet<Id>>(files.map((id) => [id, new Set([id])]));
   const now = () => new Date(sim.time.now);
 

@@ -94,7 +94,6 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
   const now = () => new Date(sim.time.now);
   await createProduct(deps, clubId, productOf(0), now());
   const sentNotices: SentNotice[] = [];
-  /** Buyers whose removal was requested. */
   const removedBuyers = new Set<Id>();
   /** Enrollments that an administrator changed. */
   const byHand = new Set<Id>();
@@ -111,10 +110,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     notice.isAnswered = true;
   }
 
-  /**
-   * Whether a notice may name this buyer. Only notices of known sales may name a removed buyer, because a new sale would create the buyer
-   * again.
-   */
+  /** Only notices of known sales may name a removed buyer, because a new sale would create the buyer again. */
   async function mayName({ body, buyer }: Omit<SentNotice, 'isAnswered'>): Promise<boolean> {
     if (!removedBuyers.has(buyer)) return true;
     const known = await sim.postgres.ask<{ isRemoved: boolean }>(
@@ -436,7 +432,6 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     }
   }
 
-  /** Expects that each buyer has one account and one invitation, and is counted once. */
   async function expectAccounts(): Promise<void> {
     const accounts = await sim.postgres.ask<{ email: string; invitations: number }>(
       `SELECT email, (SELECT count(*)::int FROM transactional_mails WHERE student_id = student.id AND template = 'student_invitation') AS invitations

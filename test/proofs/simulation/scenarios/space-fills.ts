@@ -21,7 +21,6 @@ import { beginning, mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, addressOf, addStudents, searchForTraces, type Footing } from './ground.ts';
 import { simulatedStore } from './store.ts';
 
-/** The kind of a request about a membership. */
 type Will = 'join' | 'leave' | 'ban' | 'unban';
 
 /** A request that changes a membership. `answeredStep` is undefined while the result of the request is unknown. */

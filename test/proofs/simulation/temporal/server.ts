@@ -27,7 +27,6 @@ export interface ActivityTask {
 interface Activity {
   task: ActivityTask;
   limits: ActivityLimits;
-  /** The process that works on the current attempt. */
   worker?: SimulatedProcess;
   deadline?: unknown;
   /** The earliest time of the next attempt. */
@@ -51,7 +50,6 @@ interface Run extends RunPrimitives {
   signals: number;
   answers: (() => void)[];
   hasBegun: boolean;
-  /** The process that gets the first task of the run. */
   starter: SimulatedProcess | undefined;
   args: readonly unknown[];
   handlers: Map<string, () => void>;
@@ -73,13 +71,10 @@ type Workflow = (...args: unknown[]) => Promise<unknown>;
 interface TemporalSettings {
   time: VirtualTime;
   workflows: Readonly<Record<string, Workflow>>;
-  /** Returns the number of steps after which a run must continue as new. */
   stepsOfARun: () => number;
   /** @returns the result that the process reports; never if the process dies */
   perform: (worker: SimulatedProcess, task: ActivityTask, beat: () => void) => Promise<unknown>;
-  /** Whether this task also goes to a second worker. */
   isGivenTwice: () => boolean;
-  /** Lets the code of a run continue until it waits. */
   settle: () => Promise<void>;
   /** Temporal calls this function when a run fails. No run of the product may fail. */
   onFailedRun: (workflowId: string, error: unknown) => void;
@@ -129,7 +124,6 @@ export class SimulatedTemporal {
     return Math.min(...[...run.waiting].map(({ at }) => at));
   }
 
-  /** @param workers the workers that can take an activity now */
   actions(workers: readonly SimulatedProcess[], choose: (below: number) => number): Action[] {
     const actions: Action[] = [];
     for (const run of this.runs.values()) {

@@ -12,7 +12,6 @@ interface Policy {
   readonly ingress?: readonly Rule[];
 }
 
-/** The pattern for the end of an image name that has a digest. */
 const byDigest = /@sha256:[0-9a-f]{64}$/;
 const metrics: readonly string[] = ['metrics', 'sdk-metrics'];
 

@@ -85,7 +85,6 @@ export function templateOf({ kind, metadata, spec }: Resource): PodTemplate | un
 
 interface Read {
   readonly resources: readonly Resource[];
-  /** The number of resources that are valid in every version. */
   readonly valid: number;
   readonly problems: readonly string[];
   /** Kinds without a schema in Kubernetes. */

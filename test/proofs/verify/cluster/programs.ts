@@ -14,7 +14,6 @@ interface Program {
   readonly title: string;
   readonly executable: string;
   readonly variable: string;
-  /** The folder of the program in the Go module. */
   readonly folder: string;
   readonly duration: string;
 }

@@ -37,7 +37,6 @@ export async function beginLoad(
   before: Vault,
   apiUrls: () => readonly string[],
 ): Promise<Load> {
-  /** For each endpoint, the secrets that its club received. */
   const secrets = new Map<Id, string[]>();
   const received = { valid: new Set<string>(), invalid: 0 };
   const receiver = await startReceiver({
@@ -182,11 +181,10 @@ interface Call {
   body?: string;
   token?: string;
   headers?: Record<string, string>;
-  /** A status that the call accepts besides 2xx. */
   acceptedStatus?: number;
 }
 
-/** Calls one API process after the other, and repeats a call if a restart interrupts it. @throws Problem when a call is refused */
+/** Calls one API process after the other, and repeats a call if a restart interrupts it. */
 function apiCaller(urls: () => readonly string[]) {
   let callCount = 0;
   return async (

@@ -35,7 +35,6 @@ export async function fillUnder(
         AS endpoint (id, secret, previous)`);
 }
 
-/** @returns the number of values that do not name this key */
 export async function valuesNotUnder(db: Database, keyId: Buffer): Promise<number> {
   let count = 0;
   for (const { table, column } of sealedColumns) {

@@ -1,6 +1,3 @@
-/**
- * Private data that no log line and no label of a metric may contain: names, e-mail addresses, addresses of receivers, tokens and secrets.
- */
 import { Problem } from '../../../../dev/problem.ts';
 
 interface Rows {
@@ -10,7 +7,6 @@ interface Rows {
 /** The search skips shorter texts, because they could be part of a different word. */
 const shortest = 5;
 
-/** Patterns of tokens and webhook secrets. */
 const secrets = [/\bcls_[\w-]{20,}/, /\bwhsec_[\w+/=-]{20,}/, /\bBearer \S{8,}/];
 
 /** Private data of all people and endpoints of the service. */

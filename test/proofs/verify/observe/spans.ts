@@ -104,7 +104,7 @@ function spansIn(body: Buffer): SentSpan[] {
 const textOf = (message: Buffer, field: number) => messages(message, field)[0]?.toString('utf8') ?? '';
 const hexOf = (message: Buffer, field: number) => messages(message, field)[0]?.toString('hex') ?? '';
 
-/** @returns the values of a length-delimited Protobuf field: messages, texts or ids */
+/** @returns the values of a length-delimited Protobuf field */
 function messages(message: Buffer, field: number): Buffer[] {
   const values: Buffer[] = [];
   let at = 0;

@@ -122,7 +122,7 @@ describe('wrong passwords', function () {
         expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]));
       });
 
-      it('count as those of a stranger if the device token is altered, old or of another account', async () => {
+      it('count as guesses of a stranger if the device token is altered, old or of another account', async () => {
         const stranger = await make();
         const other = await callAt(`http://127.0.0.1:${api.port}`, 'POST', stranger.path, {
           body: stranger.mine,

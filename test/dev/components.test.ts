@@ -72,7 +72,7 @@ describe('dev/components', () => {
       expect(await find(component([], { flawOf: async () => 'too old' }))).to.equal(cached());
     });
 
-    it('uses a later program on the PATH if an earlier one is too old or does not work', async () => {
+    it('uses a later program on the PATH if an earlier program is too old or does not work', async () => {
       const at = (name: string) => path.join(directory, name, 'thing');
       await mkdir(path.dirname(at('linked')));
       await symlink('/there/is/none', at('linked'));

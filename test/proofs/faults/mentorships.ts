@@ -66,7 +66,7 @@ const looksALine = 10;
 interface Scene extends MailGround {
   db: Database;
   booker: Booker;
-  /** What the last answer to a student said about each session. */
+  /** The last answer to a student about each session. */
   toldSessions: Map<Id, ToldSession>;
   removed: number;
   /** In Unix milliseconds. */

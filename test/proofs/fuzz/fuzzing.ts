@@ -30,7 +30,7 @@ export interface Failure extends Broken {
 export interface Tally {
   requests: number;
   readonly byStatus: Map<number, number>;
-  /** By status. */
+  /** Counts of answers by status. */
   readonly byOperation: Map<OperationId, Map<number, number>>;
   readonly failures: Failure[];
   repeated: number;

@@ -44,7 +44,7 @@ export async function planRow(clubId: Id): Promise<Record<string, unknown> | und
   return row;
 }
 
-/** The outcome of an event of the payment processor. It is undefined if the event was not recorded. */
+/** Undefined if the event was not recorded. */
 export async function outcomeOfEvent({ id }: TestEvent): Promise<string | undefined> {
   const source = await testDatabase();
   const [row] = await source.query<{ outcome: string }[]>(`SELECT outcome FROM billing_events WHERE id = $1`, [id]);

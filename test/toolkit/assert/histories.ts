@@ -36,9 +36,8 @@ export async function keptOf(handle: WorkflowHandle): Promise<string> {
 }
 
 /**
- * Returns all texts inside an object of Temporal as one text. The text includes the content of payloads, which JSON would show in base64.
- * The text contains each JSON payload twice: unchanged and decoded. A search in the unchanged payload could miss quotes and line ends,
- * because JSON escapes them.
+ * Returns all texts inside an object of Temporal as one text. It contains each JSON payload unchanged and decoded, because JSON escapes
+ * quotes and line ends.
  */
 export function everyText(value: unknown, visited = new Set<unknown>()): string {
   if (value instanceof Uint8Array) {
@@ -53,7 +52,7 @@ export function everyText(value: unknown, visited = new Set<unknown>()): string 
     .join('');
 }
 
-/** @returns the decoded value of a JSON text; an empty text if the text is not JSON */
+/** @returns an empty text if the text is not JSON */
 function decoded(text: string): unknown {
   try {
     return JSON.parse(text);

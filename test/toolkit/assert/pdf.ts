@@ -48,7 +48,6 @@ function streamOf(body: string): string {
   return (body.includes('/FlateDecode') ? inflateSync(raw) : raw).toString('latin1');
 }
 
-/** @returns for the number of each glyph, its text */
 function readUnicodeTable(table: string): Map<number, string> {
   const glyphs = new Map<number, string>();
   for (const [, first = '', list = ''] of table.matchAll(/<([0-9a-f]+)> <[0-9a-f]+> \[([^\]]*)\]/gi)) {

@@ -69,13 +69,13 @@ function deflatedPart(bytes: Uint8Array): Buffer {
   return deflateRawSync(bytes, { finishFlush: constants.Z_FULL_FLUSH });
 }
 
-/** A part of a raw deflate stream, which repeats one packed megabyte. */
+/** Repeats one packed megabyte. */
 function deflatedSpaces(megabytes: number): Buffer {
   const part = deflatedPart(Buffer.alloc(megabyte, 32));
   return Buffer.concat(Array.from({ length: megabytes }, () => part));
 }
 
-/** Returns the result that `deflateSync` has for this many megabytes of spaces, but does not keep the spaces in memory. */
+/** Like `deflateSync` for this many megabytes of spaces, but without these spaces in memory. */
 export function zlibSpaces(megabytes: number): Buffer {
   // Adler-32 of n equal bytes, in closed form.
   const [count, base] = [BigInt(megabytes * megabyte), 65_521n];

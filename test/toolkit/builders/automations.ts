@@ -6,7 +6,6 @@ import { setSender } from '../../../domain/mail/sending/sender.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase, testDeps } from '../stack/database.ts';
 
-/** Fills the parts of a definition that tests leave out. */
 const definitionOf = (parts: Partial<Definition>): Definition => ({
   trigger: { kind: 'manual' },
   reentry: 'always',

@@ -97,7 +97,7 @@ export async function buildSpaceMembership(
 }
 
 export interface PostOptions {
-  /** By default the author is an administrator with a deleted account. */
+  /** The default author is an administrator with a deleted account. */
   studentId?: Id | undefined;
   administratorId?: Id;
   at?: Date;

@@ -25,7 +25,7 @@ export interface CourseOptions {
   status?: CourseStatus;
   /** Their number. */
   modules?: number;
-  /** Per module. */
+  /** Lessons per module. */
   lessons?: number;
   /** The points that a student gets for the first completion of each lesson. */
   points?: number;
@@ -70,9 +70,9 @@ export async function buildCourse(
 }
 
 interface LessonOptions {
-  /** By default the first module of the course. */
+  /** The default is the first module of the course. */
   moduleId?: Id;
-  /** By default the end of the module. */
+  /** The default is the end of the module. */
   position?: number;
   title?: string;
   content?: string;

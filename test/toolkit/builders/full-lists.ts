@@ -22,9 +22,8 @@ const times = [
 ];
 
 interface Copying {
-  /** The column of the copied row's key; `id` if absent. */
+  /** `id` if absent. */
   key?: string;
-  /** The column of the time that differs between pairs of copies. */
   time?: string;
   /** The columns that differ, for the copy with this number from 0. */
   changes?: (copy: number) => Readonly<Record<string, unknown>>;
@@ -172,7 +171,6 @@ async function fillLearning({ student, records }: FurnishedClub): Promise<void> 
   await grant(student.id, { column: 'repository_id', original: records.repository });
 }
 
-/** Gives the student access to each record of the club that is a copy of the original. */
 async function grant(studentId: Id, { column, original }: { column: string; original: Id }): Promise<void> {
   const source = await testDatabase();
   const table = { course_id: 'courses', agent_id: 'agents', repository_id: 'repositories' }[column];

@@ -45,7 +45,6 @@ export function relationsXml(relations: Relations): string {
   return `<Relationships xmlns="${schemas}/package/2006/relationships">${all.join('')}</Relationships>`;
 }
 
-/** @param overrides the content type of each part */
 export function contentTypesXml(overrides: Readonly<Record<string, string>>): string {
   const all = Object.entries(overrides).map(
     ([part, type]) => `<Override PartName="/${part}" ContentType="${office}.${type}"/>`,
@@ -65,7 +64,6 @@ interface WordParts {
   endnotes?: string;
   settings?: string;
   relations?: Relations;
-  /** Complete further parts by name. */
   further?: Readonly<Record<string, string>>;
 }
 

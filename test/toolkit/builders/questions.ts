@@ -52,7 +52,6 @@ interface QuestionOptions {
   /** In millionths of a US dollar. */
   micros?: bigint;
   acceptedAt?: Date;
-  /** Whether the builder also writes a wake for the run of the answer. */
   woken?: boolean;
   imageIds?: readonly Id[];
 }

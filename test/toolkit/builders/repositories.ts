@@ -19,7 +19,7 @@ interface RepositoryOptions {
   createdAt?: Date;
 }
 
-/** A published repository with these files. The default is no files. */
+/** A published repository, by default without files. */
 export async function buildRepository(
   clubId: Id,
   {
@@ -61,7 +61,7 @@ export async function buildHostedFile(clubId: Id, fileName: string, bytes: Uint8
   return file;
 }
 
-/** Builds this number of ready files of the library. The bucket does not contain the files. @returns their ids */
+/** The bucket does not contain the files. @returns their ids */
 export async function buildFiles(clubId: Id, count: number): Promise<Id[]> {
   const ids = Array.from({ length: count }, newId);
   await (

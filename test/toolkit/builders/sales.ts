@@ -28,7 +28,6 @@ interface TestProduct {
   deliveryIds: Id[];
 }
 
-/** @param deliveries the number of deliveries that the product gives */
 export async function buildProduct(
   clubId: Id,
   { platform = 'generic', externalId = `product-${newId()}`, deliveries = 1 } = {},
@@ -84,7 +83,6 @@ export function noticeOf(
   };
 }
 
-/** A notice of a purchase in our own format. */
 export function purchaseNotice(
   shop: TestShop,
   event: 'paid' | 'refunded' | 'chargeback',

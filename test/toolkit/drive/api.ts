@@ -13,7 +13,6 @@ export interface Answer {
   /** Parsed JSON; undefined for an empty body. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests read fields of answers whose shape the contract has just confirmed
   body: any;
-  /** The body, byte for byte. */
   text: string;
   bytes: Buffer;
   headers: Headers;
@@ -133,7 +132,6 @@ export async function callAt(
   return { status: response.status, body, text, bytes, headers: response.headers };
 }
 
-/** Asserts that an answer is this error, with envelope and status. */
 export function expectError(answer: Answer, code: ErrorCode): void {
   expect(answer.body, `expected ${code}`).to.have.nested.property('error.code', code);
   expect(answer.status).to.equal(errorStatus[code]);

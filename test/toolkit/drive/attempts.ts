@@ -15,7 +15,7 @@ import { testDeps } from '../stack/database.ts';
 export const accepted: AttemptAnswer = { outcome: 'succeeded', responseStatus: 200, durationMs: 1 };
 export const refused: AttemptAnswer = { outcome: 'http_error', responseStatus: 500, durationMs: 1 };
 
-/** The dependencies of the step, with receivers that give this answer. */
+/** The receivers give this answer. */
 export async function answering(
   post: DeliveryDeps['post'],
   changes: Partial<DeliveryDeps> = {},

@@ -11,13 +11,11 @@ type BulkJobRecord = RecordOf<'BulkJob'>;
 type BulkReportRow = RecordOf<'BulkJobRow'>;
 type BulkStudents = readonly ({ student_id: Id } | { email: string })[];
 
-/** An action of a bulk job: the path of its operation, and the body besides the students. */
 export interface BulkRequest {
   path: string;
   body?: object;
 }
 
-/** @param token by default the owner's */
 export function requestBulk(
   club: TestClub,
   { path, body = {} }: BulkRequest,
@@ -37,7 +35,7 @@ export async function bulkJobDeps(failpoint: BulkJobDeps['failpoint'] = async ()
   return { ...(await testDeps()), failpoint };
 }
 
-/** One step, by the API's clock. */
+/** Uses the API's clock. */
 export async function stepBulk(jobId: Id, deps?: BulkJobDeps): Promise<BulkJobStep> {
   return stepBulkJob(deps ?? (await bulkJobDeps()), jobId, clock.now().getTime());
 }
@@ -54,7 +52,6 @@ export async function readBulk(club: TestClub, jobId: Id): Promise<BulkJobRecord
   return (await callsOf(club)('GET', `/bulk-jobs/${jobId}`)).body.data;
 }
 
-/** The whole report, page after page. */
 export async function bulkReportOf(club: TestClub, jobId: Id, filter = ''): Promise<BulkReportRow[]> {
   const rows: BulkReportRow[] = [];
   for (let page = 1; ; page++) {

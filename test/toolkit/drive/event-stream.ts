@@ -16,14 +16,11 @@ export interface EventClient {
   headers: IncomingMessage['headers'];
   events: readonly Received[];
   comments: readonly string[];
-  /** The body so far, byte for byte. */
   raw(): string;
-  /** The texts of all deltas so far, joined. */
   text(): string;
-  /** Waits for the first event of this name. @returns the event @throws Error if the stream ends, or if 15 s pass */
+  /** @returns the event @throws Error if the stream ends, or if 15 s pass */
   event(name: string): Promise<Received>;
   textOf(length: number, timeoutMs?: number): Promise<string>;
-  /** Resolves when the body has ended. */
   ended: Promise<'whole' | 'cut'>;
   pause(): void;
   resume(): void;

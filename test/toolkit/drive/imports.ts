@@ -14,7 +14,7 @@ type ReportRow = RecordOf<'StudentImportRow'>;
 export const importsPath = ({ id }: { id: Id }, ...further: string[]) =>
   [`/v1/clubs/${id}/student-imports`, ...further].join('/');
 
-/** Uploads a file of students as the club's owner. @param query such as `invite=true&delivery_ids=…` */
+/** @param query such as `invite=true&delivery_ids=…` */
 export function upload(
   club: TestClub,
   file: string | Uint8Array,
@@ -33,7 +33,7 @@ export async function importDeps(
   return { ...usual, ...replaced(usual) };
 }
 
-/** Makes one step of the import, at the time of the API's clock. */
+/** Uses the API's clock. */
 export async function step(importId: Id, deps?: ImportDeps): Promise<ImportStep> {
   return stepImport(deps ?? (await importDeps()), importId, clock.now().getTime());
 }

@@ -40,7 +40,6 @@ export const whenRead = (work: () => Promise<unknown>): Partial<IndexingDeps> =>
   },
 });
 
-/** @throws Error if another worker has claimed the source */
 export async function claimOf({ id }: TestSource): Promise<Claim> {
   const { db } = await testDeps();
   const claim = await claimSource(db, id, Date.now());

@@ -65,7 +65,7 @@ export type Uploader =
 const tokenOf = (uploader: Uploader) =>
   'student' in uploader ? uploader.student.token : (uploader.token ?? uploader.club.owner.token);
 
-/** Requests an upload. @param body a body that replaces the announced properties */
+/** Requests an upload. */
 export function reserving(uploader: Uploader, file: TestFile, body: Record<string, unknown> = {}): Promise<Answer> {
   const { id } = uploader.club;
   const path =
@@ -94,7 +94,6 @@ export async function send(upload: Upload, bytes: Buffer): Promise<number> {
   return (await sendPiece(upload, created.headers.get('location') ?? '', bytes)).status;
 }
 
-/** @param headers headers that are added to the usual headers, or replace them */
 export const beginUpload = (
   { url, headers }: Pick<Upload, 'url' | 'headers'>,
   length: number,
@@ -123,7 +122,7 @@ export const sendPiece = (
     body: new Uint8Array(bytes),
   });
 
-/** Sends the bytes in one PUT request, as the upload descriptor says. @returns the store's status */
+/** @returns the store's status */
 export async function put(
   { url, headers }: Pick<Upload, 'url' | 'headers'>,
   bytes: Buffer,
@@ -152,7 +151,6 @@ export async function completing(uploader: Uploader, mediaId: Id): Promise<Answe
   return sayingArrived(uploader, mediaId);
 }
 
-/** Reserves an upload, sends the file and completes the upload. */
 export async function uploadFile(
   uploader: Uploader,
   file: TestFile,

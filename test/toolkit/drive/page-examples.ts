@@ -14,7 +14,6 @@ export interface PageExample {
 /** @param file such as `docs/how-to/send-mail.md` @returns its text */
 export const readPage = (file: string): string => readFileSync(path.join(projectDirectory, file), 'utf8');
 
-/** @returns the content of each block of code in that language */
 export const blocksOf = (text: string, language: string): string[] =>
   [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(([, block = '']) => block);
 

@@ -29,7 +29,6 @@ export const roomFor = (
   inHand: new Map(Object.entries(inHand).map(([clubId, all]) => [clubId, { all, bulk: 0 }])),
 });
 
-/** Counts these rows for each club. */
 export const countsOf = (rows: readonly { clubId: Id }[]): Record<Id, number> => {
   const counts: Record<Id, number> = {};
   for (const { clubId } of rows) counts[clubId] = (counts[clubId] ?? 0) + 1;
@@ -71,7 +70,6 @@ export function useRelayQueue() {
   return {
     source: () => source,
     transaction: <T>(work: (tx: Transaction) => Promise<T>) => db.transaction(work),
-    /** The number of notifications that the relay has received in this test. */
     notifications: () => notifications,
     everyFact: (limit = 100, perClub = 100, inHand: Readonly<Record<Id, number>> = {}) =>
       claimFacts(source, roomFor(limit, perClub, inHand, turn)),
@@ -90,7 +88,6 @@ export function useRelayQueue() {
         [clubId, count, priority, agoMs],
       ),
     wakeNow: (...wakes: Run[]) => db.transaction((tx) => wakeRuns(tx, wakes, new Date())),
-    /** Ends all pauses after failures. */
     endPauses: (table: Table) =>
       source.query(`UPDATE ${table} SET due_at = clock_timestamp() WHERE due_at > clock_timestamp()`),
     letLeasesRunOut: (table: Table) =>

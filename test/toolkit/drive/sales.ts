@@ -32,7 +32,7 @@ export async function stepNotice(noticeId: Id, now = new Date()): Promise<Notice
   return processNotice(await noticeDeps(), noticeId, Math.max(now.getTime(), Date.now()));
 }
 
-/** Accepts notices and processes them, one after the other. @returns the outcome of each notice */
+/** @returns the outcome of each notice */
 export async function sell(shop: TestShop, ...bodies: unknown[]): Promise<string[]> {
   const outcomes: string[] = [];
   for (const body of bodies) {

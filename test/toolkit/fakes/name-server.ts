@@ -68,7 +68,6 @@ function textRecord(text: string): Buffer {
   return recordOf(typeTxt, Buffer.concat(pieces.flatMap((piece) => [Buffer.of(piece.length), piece])));
 }
 
-/** A record for the queried name, which is valid for an hour. */
 function recordOf(type: number, data: Buffer): Buffer {
   const record = Buffer.alloc(12);
   record.writeUInt16BE(0xc00c, 0);

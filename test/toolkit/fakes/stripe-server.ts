@@ -1,7 +1,6 @@
 /**
- * A server with the part of Stripe's API that this service calls, and with idempotency keys as Stripe documents them. A later call with the
- * same key gets the answer to the first call, even if this answer was an error. The server refuses a later call with the same key if its
- * body differs, or if the first call has not ended.
+ * The part of Stripe's API that this service calls, with idempotency keys as Stripe documents them. A call with a known key gets the first
+ * answer, even an error. It is refused if its body differs, or if the first call has not ended.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
@@ -36,17 +35,14 @@ interface TestPayment {
 export interface StripeServer {
   url: string;
   secretKey: string;
-  /** All payments, paid or not. */
   payments: TestPayment[];
   /** Method, path and idempotency key of every call, such as `POST /v1/payment_intents key`. */
   calls: string[];
-  /** The outcomes of the next charges, in order. */
   fates: Fate[];
-  /** The duration of a charge, in milliseconds. */
+  /** In milliseconds. */
   delayMs: number;
   /** Whether the server works. If false, it answers every call with 500, and the call has no effect. */
   up: boolean;
-  /** The payment methods of customers and of subscriptions, by their ids. */
   paymentMethods: Map<string, string>;
   paidFor(addOnId: string): TestPayment[];
   /** Deletes the idempotency keys, which the processor keeps for a day. */

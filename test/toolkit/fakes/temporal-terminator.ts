@@ -8,9 +8,7 @@ import type net from 'node:net';
 import type { Authority } from '../../../dev/stack/certificates.ts';
 
 export interface TerminatorOptions {
-  /** Host and port of the server behind the proxy. */
   readonly to: string;
-  /** The certificate authority that signed the proxy's certificate. */
   readonly authority: Authority;
   readonly hosts?: readonly string[];
   /** The certificate authority of the clients that the proxy accepts. If it is absent, clients need no certificate. */

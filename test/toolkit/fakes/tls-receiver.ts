@@ -47,7 +47,7 @@ export interface Receiver {
   stop(): Promise<void>;
 }
 
-/** The reaction of a receiver to a whole request. `number` counts the requests of all connections from 1. */
+/** `number` counts the requests of all connections from 1. */
 export type Respond = (socket: TLSSocket, request: ReceivedRequest, number: number) => void;
 
 export const respondWith =

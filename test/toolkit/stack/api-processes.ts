@@ -14,9 +14,7 @@ import { testDatabase } from './database.ts';
 const startTimeoutMs = 60_000;
 
 interface ApiProcess {
-  /** The port of the process's file listener. */
   filesPort: number;
-  /** Ends the process as a crash does. */
   kill(): Promise<void>;
 }
 

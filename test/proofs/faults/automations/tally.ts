@@ -105,7 +105,7 @@ function effectsOf({ id, studentId, outcomes }: RunRow, { givenTag, seenTag }: T
   ];
 }
 
-/** In the format of `effectsOf`. */
+/** Uses the format of `effectsOf`. */
 async function effectsIn(source: DataSource, { givenTag, seenTag }: Tags): Promise<string[]> {
   const effects = await source.query<{ effect: string }[]>(
     `SELECT concat_ws(' ', 'award', student_id, cause_id, points) AS effect FROM point_awards WHERE cause_kind = 'automation'

@@ -34,7 +34,7 @@ export interface CheckedMails<Row extends MailRow> {
   refusedMails: Row[];
   unknownMails: Row[];
   unknownArrived: number;
-  /** By mail id. */
+  /** Counts each mail id once. */
   mailedTwice: number;
   /** A line for each row that has a wrong status or has not ended, and for each arrived mail without a row. */
   untrue: string[];

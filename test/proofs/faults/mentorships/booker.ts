@@ -23,7 +23,7 @@ export interface Booker {
   book(student: Student, mentorship: OfferedMentorship, startsAt: Date, replaces?: Id): Promise<Booked>;
   /** @returns whether the session is canceled; false if the student has reached the hourly limit */
   cancel(student: Student, mentorship: OfferedMentorship, sessionId: Id): Promise<boolean>;
-  /** As the owner of the club. */
+  /** The owner of the club removes the student. */
   remove(student: Student): Promise<boolean>;
 }
 

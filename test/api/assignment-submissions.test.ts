@@ -51,7 +51,7 @@ describe('assignment submissions', () => {
   describe('POST /v1/clubs/{clubId}/classroom/assignment-files', () => {
     const picture = { file_name: 'My knot.png', mime: 'image/png' };
 
-    it('reserves a file without a declared size, which is ready after its completion (ASG-4)', async () => {
+    it('reserves a file without a declared size, and makes it ready after the completion (ASG-4)', async () => {
       const reserved = await student.reserve(picture);
       expect(reserved.status).to.equal(201);
       const { data, upload } = reserved.body;

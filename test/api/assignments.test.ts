@@ -43,7 +43,7 @@ describe('assignments', () => {
     (await write('GET', `/lessons/${lesson().id}/assignments`)).body.data.map(({ id }: { id: Id }) => id);
 
   describe('POST /v1/clubs/{clubId}/lessons/{lessonId}/assignments', () => {
-    it('adds an assignment at the end of its lesson, which accepts only a text by default (ASG-5)', async () => {
+    it('adds an assignment at the end of its lesson, for texts only by default (ASG-5)', async () => {
       const [first, second] = [
         await create({}),
         await create({ block_label: ' Your\n bowline ', max_files: 3, required: true }),

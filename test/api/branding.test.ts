@@ -58,7 +58,7 @@ describe('a club’s branding (DEC-184)', () => {
       .and.to.not.have.property('legal_footer');
   });
 
-  it('appears on pages, whose security policy allows only the logo and no other resource', async () => {
+  it('appears on pages that may load only the logo', async () => {
     const page = await wayOutPage();
     expect(page.text).to.contain('--accent:#1f4fd8').and.to.not.contain('<img');
     await set({
@@ -178,7 +178,7 @@ describe('a club’s branding (DEC-184)', () => {
   describe('texts of mails', () => {
     const at = (template = 'student_invitation', language = 'pt-BR') => `/mail/texts/${template}/${language}`;
 
-    it('are listed with the languages for which the club wrote its own text', async () => {
+    it('are listed with the languages of the club’s own texts', async () => {
       await call('PUT', at(), { subject: 'Oi', text: '{{link}}' });
       const { texts } = (await call('GET', '/mail/texts')).body.data;
       expect(texts.map(({ template }: { template: string }) => template)).to.deep.equal(clubMailTemplates);

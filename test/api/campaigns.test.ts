@@ -67,7 +67,7 @@ describe('campaigns', () => {
       expect(await ids('?status=sent')).to.deep.equal([0]);
     });
 
-    it('lists campaigns without blocks and rules, which only the read of one campaign shows (CAMP-18)', async () => {
+    it('lists campaigns without blocks and rules (CAMP-18)', async () => {
       const rules = [{ kind: 'has_tag', negate: false, tag_ids: [newId()] }];
       const long = { subject: 'ß'.repeat(1_000), preheader: 'x', blocks: [{ kind: 'heading', text: 'Ahoy' }] };
       const { id } = await create({ content: long, audience: { match: 'any', rules } });
@@ -113,7 +113,7 @@ describe('campaigns', () => {
       expectError(await send('GET', `/campaigns/${id}`), 'not_found');
     });
 
-    it('returns 409 to a change or deletion of a scheduled campaign, which stays unchanged', async () => {
+    it('refuses to change or delete a scheduled campaign with 409', async () => {
       const { id } = await create();
       await setSender();
       await buildStudent(club.id);
@@ -319,7 +319,7 @@ describe('campaigns', () => {
       expect(checks.html_bytes).to.equal(preview.body.data.html_bytes);
     });
 
-    it('have a preview page of at most 1 MB, which omits the phone view and then the e-mail', async () => {
+    it('have a preview page of at most 1 MB, if necessary without the e-mail', async () => {
       const pageOf = async (characters: number) => {
         const { id } = await create({ content: blocks(80, 'x'.repeat(characters)) });
         const { page_url: url } = (await send('GET', `/campaigns/${id}/preview`)).body.data;
@@ -751,7 +751,7 @@ describe('campaigns', () => {
       ['2099-03-08T02:30', 'does not exist'],
       ['2099-02-30T09:00', 'is not a valid time'],
     ] as const) {
-      it(`stay the same after 422 for a schedule at ${at}, which ${why}`, async () => {
+      it(`stay the same after 422 for a schedule at ${at}, because it ${why}`, async () => {
         await send('PATCH', '', { time_zone: 'America/New_York' });
         const { id } = await create();
         const refused = await to(id, 'schedule', { at });

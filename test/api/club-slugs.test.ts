@@ -80,7 +80,7 @@ describe('club slugs', () => {
       );
     });
 
-    it('finds a club whose slug equals the name of an API resource', async () => {
+    it('finds a club even if its slug is the name of an API resource', async () => {
       const answer = await change(club, 'students');
       expect(answer.status).to.equal(200);
       expect((await find('students')).body.data).to.include({ id: club.id, slug: 'students' });

@@ -60,7 +60,7 @@ describe('course outline', () => {
       expect(await outline()).to.deep.equal([['Hitches', []]]);
     });
 
-    it('are deleted if they have no lessons; otherwise the deletion returns 409 in_use', async () => {
+    it('are deleted if they have no lessons, and otherwise cause 409 in_use', async () => {
       const id = await addModule('Bends');
       const lesson = await addLesson(id, 'Sheet bend');
       expectError(await write('DELETE', `/modules/${id}`), 'in_use');

@@ -65,7 +65,7 @@ describe('404 for hidden lessons and courses', () => {
         await expectAlike(before, answers);
       });
 
-      it('is returned for unknown public ids of up to 32 characters; longer ids cause 422', async () => {
+      it('is returned for an unknown public id of up to 32 characters, and 422 for a longer one', async () => {
         await eachCase([1, 32], async (length) => expectError(await act(classroom, 'x'.repeat(length)), 'not_found'));
         expectError(await act(classroom, 'x'.repeat(33)), 'invalid_request');
       });

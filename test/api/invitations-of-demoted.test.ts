@@ -12,7 +12,7 @@ import { testDatabase } from '../toolkit/stack/database.ts';
 const person = { name: 'Edsger Example', password: 'the invited phrase' };
 const accept = (token: string) => call('POST', '/v1/auth/admin/invitations/accept', { body: { token, ...person } });
 
-describe('invitations whose inviter is demoted or removed', () => {
+describe('invitations after their inviter is demoted or removed', () => {
   let club: TestClub;
   beforeEach(async () => {
     club = await buildClub();

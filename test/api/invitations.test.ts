@@ -97,13 +97,13 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect((await invite(club, email)).body.data).to.not.have.property('mail_withheld_until');
     });
 
-    it('returns the same fields whether or not the e-mail has an account', async () => {
+    it('returns the same fields for e-mails with and without an account', async () => {
       const { email } = await buildAdministrator();
       const shape = ({ body }: { body: { data: object } }) => Object.keys(body.data);
       expect(shape(await invite(club, email))).to.deep.equal(shape(await invite(club, someone())));
     });
 
-    it('replaces an open invitation to the same e-mail, whose old token is then refused', async () => {
+    it('replaces an open invitation to the e-mail, and refuses the old token', async () => {
       const email = someone();
       const first = await invite(club, email, 'support');
       const token = await mailed(first.body.data.invitation_id);

@@ -145,7 +145,7 @@ describe('publishing of files (MED-25)', () => {
       expect(await leftovers()).to.deep.equal([]);
     });
 
-    it('serves an HTML page as plain text and an SVG as a download, so that neither can run scripts', async () => {
+    it('serves HTML as plain text and SVG as a download, so that no script runs', async () => {
       const [page, drawing] = [await file('<script>alert(1)</script>', 'a.html'), await file('<svg/>', 'a.svg')];
       await alter('media', page, { mime: 'text/html' });
       await alter('media', drawing, { mime: 'image/svg+xml' });

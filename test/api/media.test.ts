@@ -172,7 +172,7 @@ describe('media', () => {
       expect(Buffer.from(await stored.arrayBuffer()).equals(notes.bytes)).to.equal(true);
     });
 
-    it('refuses a slow upload if a second upload, which started later, ends first', async () => {
+    it('refuses a slow upload if a later upload ends first', async () => {
       const { media, upload } = await reserve(uploader, notes);
       const slow = request(upload.url, { method: 'PUT', headers: { ...upload.headers, expect: '100-continue' } });
       const answered = once(slow, 'response').then(([response]: IncomingMessage[]) => response?.resume().statusCode);
@@ -280,7 +280,7 @@ describe('media', () => {
       expect(await read(media.id)).to.deep.equal({ ...media, ...asListed });
     });
 
-    it('downloads a file under its original name, which may contain any characters', async () => {
+    it('downloads a file under its original name with any characters', async () => {
       const names = [
         'Nós & voltas.md',
         '漢字.md',
@@ -482,7 +482,7 @@ describe('media', () => {
     });
   });
 
-  describe('a club whose storage is full', () => {
+  describe('a club without free storage', () => {
     it('gets 402 limit_reached with the resource’s name, and nothing is written', async () => {
       await buildPlan(club.id, 'trial');
       await buildMedia(club.id, { bytes: null, sizeBytes: plans.trial.allowances.storage_bytes.included - 1 });

@@ -223,7 +223,7 @@ describe('mentorships', () => {
       expect(await slots(ada, first, query)).to.deep.equal(hours(3));
     });
 
-    it('also lists the slot of a session if the request names the session as the one to move (MENT-8)', async () => {
+    it('also lists the slot of the session that the request wants to move (MENT-8)', async () => {
       const mentorship = await offered({ bufferMinutes: 30 });
       const grace = await buildStudent(club.id);
       const own = (await book(ada, mentorship, inHours(2))).body.data.id;

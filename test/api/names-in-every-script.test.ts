@@ -199,7 +199,7 @@ print(json.dumps(found))`;
     },
   );
 
-  it('are unchanged in the summary of a calendar entry, which a second program parses', () => {
+  it('are unchanged in a calendar entry that a second program parses', () => {
     const at = new Date('2026-03-02T09:00:00Z');
     return eachCase(names, (name) => {
       const event = {
@@ -217,7 +217,7 @@ print(json.dumps(found))`;
     });
   });
 
-  it('are refused with 422 if they contain a line break, which could start another header or row', async () => {
+  it('are refused with 422 if they contain a line break', async () => {
     const club = await buildClub();
     const { id } = await buildStudent(club.id);
     const source = await testDatabase();

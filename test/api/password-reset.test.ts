@@ -134,7 +134,7 @@ for (const [path, make] of Object.entries(kinds)) {
         expect(new Set(answers.map(visible)).size).to.equal(1);
       });
 
-      it('is returned for an unknown token, which changes no row and ends no session', async () => {
+      it('is returned for an unknown token, and then nothing changes', async () => {
         const { token } = await kind.build();
         const before = await rowCounts();
         await kind.confirmReset('unknown', chosen);

@@ -79,7 +79,7 @@ describe('products of sales platforms', () => {
     expect((await elsewhere('POST', '/products', same)).status).to.equal(201);
   });
 
-  it('are created once for eight simultaneous requests; the others get 409 product_exists', async () => {
+  it('are created once for eight simultaneous requests, and the others get 409 product_exists', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => create({ external_id: 'A-1' })));
     expect(answers.filter(({ status }) => status === 201)).to.have.length(1);
   });

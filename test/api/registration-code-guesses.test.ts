@@ -69,7 +69,7 @@ describe('wrong codes of registration links', function () {
     expect((await signUp(code)).status).to.equal(202);
   });
 
-  it('do not include valid codes, which one student may send forty times', async () => {
+  it('do not include valid codes: one student may send them forty times', async () => {
     const { token } = await buildStudent(club.id);
     expect(await statuses(40, () => claim(token, code))).to.deep.equal(of(40, 200));
   });

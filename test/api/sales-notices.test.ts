@@ -65,7 +65,7 @@ describe('POST /webhooks/{platform}/{token}', () => {
       expect(vault.open(notice?.proof ?? Buffer.alloc(0), notice?.id ?? '')).to.equal('abc123');
     });
 
-    it('encrypts the platform’s proof of origin, which is a header or a signature in the address', async () => {
+    it('encrypts the platform’s proof of origin: a header, or a signature in the address', async () => {
       const club = await buildClub();
       const { vault } = await testDeps();
       const hotmart = await buildSalesConnection(club.id, 'hotmart', 's');

@@ -85,7 +85,7 @@ describe('security headers of every answer', () => {
     }
   }
 
-  it('contain HSTS in every answer of a listener whose public address is https', async () => {
+  it('contain HSTS in every answer of a listener with a public https address', async () => {
     // The test's listener of files has a local http address, because its port is chosen by the system.
     const urls = { PUBLIC_URL: 'https://api.example.com', FILES_URL: 'https://files.example.com' };
     await eachAnswer(urls, (fields, listener, what) =>

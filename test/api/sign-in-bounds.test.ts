@@ -79,7 +79,7 @@ describe('wrong passwords', function () {
         expect((await signIn(mine, home)).status).to.equal(200);
       });
 
-      it('do not lock out a device with which the person has signed in before', async () => {
+      it('do not lock out a device that the person has used before', async () => {
         const first = await signIn(mine);
         const token: string = first.body.data.device_token;
         expect(token).to.match(/^[\w-]{46}$/);

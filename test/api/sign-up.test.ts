@@ -118,7 +118,7 @@ describe('POST /v1/auth/admin/sign-up', () => {
   };
 
   describe('202', () => {
-    it('creates an unconfirmed administrator with an organization, whose slug comes from its name', async () => {
+    it('creates an unconfirmed administrator, and an organization with a slug from its name', async () => {
       const email = someone();
       const tag = newId();
       const answer = await signUp({ name: 'Ada', email, password, organization: { name: ` Café  Ünïon ${tag} ` } });

@@ -195,7 +195,7 @@ describe('a file that is sent in one request', function () {
     expect(await filesOf(club)).to.deep.equal([work.id]);
   });
 
-  it('replaces the partial object of a crashed process, which `complete` refuses', async () => {
+  it('replaces the partial object of a crashed process', async () => {
     const work = await reserve();
     const first = begin(work.upload, essay.length);
     await untilHeld([`document 0 0 ${essay.length}`]);

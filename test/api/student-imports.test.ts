@@ -124,7 +124,7 @@ describe('student imports', () => {
         expect(await rowCounts()).to.include({ transactional_mails: mails, enrollments });
       });
 
-      it('reports limit_reached for each row whose new student would exceed the plan’s allowance', async () => {
+      it('reports limit_reached for each new student above the plan’s allowance', async () => {
         const file = `${header}${Array.from({ length: 103 }, (_, at) => `s${at}@example.com,S ${at}`).join('\n')}`;
         const { body } = await upload(club, file);
         await buildPlan(club.id, 'starter');

@@ -282,7 +282,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
         expect(await rowCounts()).to.deep.equal(before);
       });
 
-    it('can refuse a file before all of it has arrived, and keeps the connection usable', async () => {
+    it('can refuse a file before all of it arrives, and keeps the connection open', async () => {
       const rows = Array.from({ length: 9_000 }, (_, row) => `somebody-${row}@a-long-domain-of-knots.example`);
       expectError(await importFile(`mail\n${rows.join('\n')}`), 'invalid_request');
       for (const row of [1, 2]) expect(await isSuppressed(rows[row] ?? '')).to.equal(false);

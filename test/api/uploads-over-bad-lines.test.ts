@@ -128,7 +128,7 @@ describe('uploads of videos by a real client', function () {
       (await reserve({ club }, { fileName: 'a.mp4', mime: 'video/mp4', bytes: Buffer.alloc(10) })).media.id;
     const patient = new AbortController().signal;
 
-    it('belongs to one process, which releases it when another process asks for it', async () => {
+    it('belongs to one process until another process asks for it', async () => {
       const id = await uploadId();
       const releaseRequest = Promise.withResolvers<void>();
       const first = await (await aProcess()).acquire(id, releaseRequest.resolve, patient);

@@ -248,7 +248,7 @@ describe('uploads of videos', () => {
     expect(await offsetAt(reserved, location)).to.equal(0);
   });
 
-  it('are aborted by DELETE, which erases the parts, and can then be started again', async () => {
+  it('are aborted and erased by DELETE, and can then be started again', async () => {
     const file = bytesOf(partBytes + 700);
     const reserved = await reserve(uploader, file);
     const location = await started(reserved, file.bytes.length);
@@ -366,7 +366,7 @@ describe('uploads of videos', () => {
     expect((await storedOf(reserved.media.id))?.equals(file.bytes)).to.equal(true);
   });
 
-  it('have their own listener, which stores the received bytes when it stops', async () => {
+  it('have a separate listener that stores the received bytes when it stops', async () => {
     const api = await startApi(await testConfig(), { clock: clock.now, readinessGraceMs: 0 });
     const paths = ['/healthz', '/readyz', '/metrics', '/v1/clubs', '/uploads/a/b'];
     const answers = await Promise.all(paths.map((path) => fetch(api.filesUrl + path)));
@@ -395,7 +395,7 @@ describe('uploads of videos', () => {
     expect(await offsetAt(reserved, location)).to.be.within(partBytes, partBytes + 400);
   });
 
-  it('end when the file is removed, which also erases the parts', async () => {
+  it('end when the file is removed, and lose their parts', async () => {
     const file = bytesOf(partBytes + 700);
     const reserved = await reserve(uploader, file);
     const location = await started(reserved, file.bytes.length);
@@ -483,7 +483,7 @@ describe('uploads of videos', () => {
       expect([await keysOf(club), await bucket.openUploads(prefix)]).to.deep.equal([[id], []]);
     });
 
-    it('reserves storage for its Upload-Length, which may be at most 2 GB and at most the free storage', async () => {
+    it('reserves storage for its Upload-Length of at most 2 GB and at most the free storage', async () => {
       const reserved = await reserveWork();
       expect(reserved.upload.method).to.equal('tus');
       expect(await heldBytes()).to.equal(0);

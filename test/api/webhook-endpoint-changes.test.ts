@@ -89,7 +89,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(after).to.deep.equal(Object.assign(before, newFields, { updatedAt: after.updatedAt }));
     });
 
-    it('changes a disabled endpoint, which stays disabled', async () => {
+    it('changes a disabled endpoint, and leaves it disabled', async () => {
       await scene.webhooks.disable(id);
       expect((await change({ url: otherUrl })).body.data).to.include({ url: otherUrl, status: 'disabled' });
     });
@@ -148,7 +148,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       });
     });
 
-    it('is returned for an endpoint of another club, which is not changed', async () => {
+    it('is returned for an endpoint of another club, and does not change it', async () => {
       const foreign = (await openEndpointScene()).endpoint;
       const before = await endpointRow(foreign.id);
       await scene.webhooks.change(foreign.id, { url: otherUrl, description: 'x' });
@@ -233,7 +233,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       }
     });
 
-    it('returns 400 for unknown properties, and for state, secret and counters, which are read-only', async () => {
+    it('returns 400 for unknown properties, and for state, secret and counters', async () => {
       await eachCase(
         [
           { status: 'disabled' },

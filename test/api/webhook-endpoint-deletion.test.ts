@@ -133,7 +133,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect([await endpointRow(id), await deliveryRow(delivery.id)]).to.deep.equal(before);
     });
 
-    it('is returned for an endpoint of another club, which is not deleted', async () => {
+    it('is returned for an endpoint of another club, and does not delete it', async () => {
       const foreign = (await openEndpointScene()).endpoint;
       const before = await endpointRow(foreign.id);
       await scene.webhooks.remove(foreign.id);

@@ -79,7 +79,7 @@ describe('the state of a webhook endpoint', () => {
       expect(changed).to.deep.equal({ status: 'paused', updated_at: changed['updated_at'] });
     });
 
-    it('does not prevent new deliveries, which wait until the endpoint is enabled', async () => {
+    it('does not prevent new deliveries, but lets them wait until the endpoint is enabled', async () => {
       await queue(1);
       await move('pause');
       expect(await newDeliveries()).to.have.length(1);

@@ -52,7 +52,7 @@ describe('the columns with sealed values', () => {
     expect(bytes.toSorted()).to.deep.equal(known.toSorted());
   });
 
-  it('have an index on the key id, so that values that an older key sealed can be found', async () => {
+  it('have an index on the key id, to find values of an older key', async () => {
     const rows = await (
       await testDatabase()
     ).query<{ table: string; definition: string }[]>(

@@ -137,7 +137,7 @@ describe('test/proofs/fuzz/rules', () => {
     expect(campaign({ content: { subject: clubs.other.canary } })).to.include('shows nothing of another club');
   });
 
-  it('reports a page whose length disagrees with the total and the query', () => {
+  it('reports a page with a length that contradicts the total and the query', () => {
     const rule = ['answers with the page that was asked for'];
     expect(brokenBy({ status: 200, body: { data: [], total: 1 } })).to.deep.equal(rule);
     const step = { query: [['page', '2']] } as const;

@@ -16,7 +16,7 @@ describe('tally of the soak', () => {
     });
   });
 
-  it('reports a repetition of an action whose answer was lost', () => {
+  it('reports a repetition of an action with a lost answer', () => {
     expect(compareFacts('sale', [], ['a', 'a', 'b'])).to.deep.equal({
       facts: 0,
       lostFacts: [],

@@ -208,7 +208,7 @@ describe('assignment submissions', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('returns 422 invalid_file for files that are unknown, unready, already submitted or not the student’s', async () => {
+    it('returns 422 invalid_file for files that are unknown, unready, submitted or not the student’s', async () => {
       const assignment = await assign({ maxFiles: 2 });
       const submittedFile = await file();
       await submitted(await assign({ maxFiles: 1 }), { file_ids: [submittedFile] });

@@ -28,7 +28,7 @@ describe('agent conversations', () => {
     classroom = await openAskingClassroom({ description: 'Knows knots.' });
   });
 
-  /** Creates a conversation with the given number of questions and answers. Each text contains its number. */
+  /** Each text contains its number. */
   async function converse(turns: number): Promise<Id> {
     let conversationId: Id | undefined;
     for (let turn = 1; turn <= turns; turn++) {
@@ -191,7 +191,7 @@ describe('agent conversations', () => {
       const citationsOf = async (conversationId: Id) =>
         (await classroom.conversation(conversationId)).body.data.messages[1].citations;
 
-      it('contains lesson_id only for a lesson, media_id only for a file, and page numbers only if known', async () => {
+      it('has lesson_id for a lesson, media_id for a file, and page numbers if they are known', async () => {
         const { club } = classroom;
         const lessonId = (await buildCourse(club.id)).lessons[0]?.id ?? '';
         const file = await uploadFile(
@@ -222,7 +222,7 @@ describe('agent conversations', () => {
         ]);
       });
 
-      it('omits source_id and lesson_id of a source that was removed from the index, and keeps the cited text', async () => {
+      it('omits the ids of a source that left the index, and keeps the cited text', async () => {
         const lessonId = (await buildCourse(classroom.club.id)).lessons[0]?.id ?? '';
         const { id: source } = await buildSource(classroom.club.id, { lessonId, title: 'Bends' });
         const { answerId, conversationId } = await classroom.ask();

@@ -33,15 +33,12 @@ export async function heartbeating<T>(work: () => Promise<T>, everyMs = beatMs):
   }
 }
 
-/**
- * The longest pause after a batch, in milliseconds. Without this limit, a batch that was slow because of Postgres would cause an equally
- * long pause.
- */
+/** A batch that Postgres slows down must not cause an equally long pause. In milliseconds. */
 const longestRestMs = 1_000;
 
 /**
- * Runs a step of bulk work. If the next step is due immediately, the activity first pauses for as long as this step took. So bulk work uses
- * at most half a core, and leaves time of Postgres and of the worker for other clubs.
+ * Runs a step of bulk work, and pauses for as long as the step took if the next step is due immediately. So bulk work uses at most half a
+ * core and leaves time for other clubs.
  */
 export async function restingAfter<Step extends { done: boolean; at?: number }>(
   step: () => Promise<Step>,

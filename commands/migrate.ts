@@ -50,10 +50,7 @@ export async function migrate(source: DataSource, withinMs = contractWithinMs): 
   }
 }
 
-/**
- * Runs the pending migrations. Each migration is one transaction, so a migration that did not get its locks in time has no effect. @returns
- * the names of the migrations that ran
- */
+/** Runs the pending migrations. Each migration is one transaction, so a migration that did not get its locks in time has no effect. */
 async function runWithPatience(source: DataSource): Promise<string[]> {
   const names = async () => {
     const rows: { name: string }[] = await source.query(`SELECT name FROM ${migrationsTable} ORDER BY id`);

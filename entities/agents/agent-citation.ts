@@ -10,7 +10,7 @@ export class AgentCitation {
   @PrimaryColumn({ type: 'uuid' })
   answerId: string;
 
-  /** The position of the citation in the order of the text, from 0. */
+  /** From 0, in the order of the text. */
   @PrimaryColumn({ type: 'smallint' })
   position: number;
 

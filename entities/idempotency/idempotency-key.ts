@@ -25,7 +25,7 @@ export class IdempotencyKey {
   @Column({ type: 'uuid', nullable: true })
   clubId: string | null;
 
-  /** Whether the answer may tell something about a student. False after the answer was emptied. */
+  /** Whether the answer may contain data about a student. False after the answer was emptied. */
   @Column({ type: 'boolean' })
   isAboutStudent: boolean;
 

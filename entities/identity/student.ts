@@ -65,9 +65,8 @@ export class Student {
   verifiedAt: Date | null;
 
   /**
-   * The way in which the account was opened. An account that a sign-up opened counts as a student only after its confirmation. Without a
-   * confirmation, the account is deleted (DEC-62). So the service may write to every account, except an account that a sign-up opened and
-   * that is not confirmed yet.
+   * How the account was opened. An account of a sign-up counts as a student only after its confirmation, and is deleted without one
+   * (DEC-62). The service may write to all accounts except unconfirmed sign-ups.
    */
   @Column({ type: 'text', default: 'club' })
   openedBy: AccountOpener;
@@ -76,7 +75,7 @@ export class Student {
   @Column({ type: 'text', nullable: true })
   language: string | null;
 
-  /** The store's key of the student's one ready picture (MED-28). Null if the student has no picture. */
+  /** The key of the student's picture in the object store, once it is ready (MED-28). Null if the student has no picture. */
   @Column({ type: 'text', nullable: true })
   avatarKey: string | null;
 

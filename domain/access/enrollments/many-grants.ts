@@ -16,7 +16,7 @@ export interface ManyGrants {
   /** Distinct students whose rows the transaction has locked. */
   studentIds: readonly Id[];
   deliveryIds: readonly Id[];
-  /** The source of the access, which is never a sale. A student gets the same delivery from such sources only once. */
+  /** Never a sale. Other sources give a student the same delivery only once. */
   source: Exclude<EnrollmentSource, 'purchase' | 'subscription'>;
 }
 
@@ -28,8 +28,7 @@ interface Standing {
 }
 
 /**
- * Grants each delivery to each student who does not have it, and records `access.granted` for each new enrollment.
- * @returns the number of new enrollments
+ * Grants each delivery to each student who does not have it, and records `access.granted` for each grant.
  * @throws DomainError not_found (no such delivery or cohort), delivery_archived, invalid_request (the end is not after the beginning)
  */
 export async function grantToMany(tx: Transaction, grants: ManyGrants, now: Date): Promise<number> {

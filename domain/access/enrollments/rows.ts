@@ -32,7 +32,6 @@ export const enrollmentColumns = columns(
   ],
   'enrollment',
 ).and(columns(AccessDelivery, { deliveryName: 'name' }, 'delivery'));
-/** An enrollment with the name of its delivery. */
 export type EnrollmentRow = RowOf<typeof enrollmentColumns>;
 
 export const enrollmentsWithDelivery = sql`enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id`;
@@ -53,8 +52,8 @@ export async function lockEnrollment(tx: Transaction, clubId: Id, enrollmentId: 
 }
 
 /**
- * Finds the enrollment to which a new grant belongs. A grant of a sale belongs to the enrollment of this sale. Any other grant belongs to
- * the student's current enrollment of the delivery.
+ * Finds the enrollment to which a new grant belongs: for a sale, the enrollment of this sale; otherwise, the student's current enrollment
+ * of the delivery.
  */
 export async function findStanding(
   db: Queries,
@@ -71,7 +70,7 @@ export async function findStanding(
   );
 }
 
-/** Whether the end of the enrollment has passed. The answer is the same for a revoked enrollment. */
+/** True after the end of the enrollment, also for a revoked enrollment. */
 export function hasEnded({ endsAt }: Pick<EnrollmentTimes, 'endsAt'>, now: Date): boolean {
   return endsAt !== null && endsAt <= now;
 }
@@ -82,9 +81,8 @@ export async function supersede(tx: Transaction, enrollmentId: Id, now: Date): P
 }
 
 /**
- * Records a fact `access.*` about an enrollment. The function also wakes the timer of a subscription's access. It updates the memberships
- * of spaces and the completions of courses, because they depend on the access.
- * @param options the priority and the details of the fact
+ * Records a fact `access.*` about an enrollment. Also wakes the timer of a subscription's access, and updates the memberships and
+ * completions that depend on the access.
  */
 export async function recordAccess(
   tx: Transaction,

@@ -22,11 +22,11 @@ export const importRules = {
   /** The maximum length of a name, as in the API contract. It counts characters, not bytes. */
   nameCharacters: 120,
   emailCharacters: 254,
-  /** If an upload has not ended after this time, it was interrupted. The server allows only 5 minutes for the body of a request. */
+  /** An upload that has not ended after this time was interrupted, because the server allows only 5 minutes for a body. */
   uploadMs: 15 * 60_000,
   /** A running workflow never waits longer than this time between two of its steps. */
   silenceMs: 10 * 60_000,
-  /** A waiting import checks at this interval whether it may run. An import that ends also wakes it. */
+  /** At this interval a waiting import checks whether it may run. The end of another import also wakes it. */
   turnMs: 30_000,
   /** The maximum number of ignored columns in the answer, and the maximum number of characters of a column's name. */
   ignoredColumns: 50,

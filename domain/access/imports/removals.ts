@@ -8,8 +8,8 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 /**
- * Records for every open import of the club that a student has lost an address, because the student was removed or the address was
- * corrected. The caller holds the lock of the student. So a batch with this address has either committed already, or finds this record.
+ * Records for every open import of the club that a student has lost an address by a removal or a correction. The caller holds the lock of
+ * the student. So a batch with this address has either committed already, or finds this record.
  */
 export async function noteAddressLeft(
   tx: Transaction,
@@ -35,17 +35,15 @@ export async function readRemovedAddresses(
   return (email) => keys.size > 0 && keys.has(addressKeyOf(vault, email).toString('hex'));
 }
 
-/** The texts that an import stores from its file. A file name or a column name may contain the name of a person. */
+/** The texts of a file that an import stores. They may contain the name of a person. */
 const clearedTexts = sql`file_name = NULL, ignored_columns = '{}'`;
 
-/** An SQL condition on an ended import. It is true if the import was canceled, or failed before its last row. */
+/** True if an ended import was canceled, or failed before its last row. */
 const isReadInPart = sql`status <> 'completed'`;
 
 /**
- * Runs when an import has ended, and deletes the addresses that were recorded for this import. The texts of the file are cleared if the
- * file
- * named a removed student. They are also cleared if a student was removed before the whole file was read, because the other rows may name
- * the student.
+ * Deletes the addresses that were recorded for an ended import. Also clears the texts of the file if the file named a removed student, or
+ * may have named one in a row that was not read.
  */
 export async function forgetAddresses(db: Queries, importId: Id): Promise<void> {
   await db.run(sql`
@@ -59,9 +57,9 @@ export async function forgetAddresses(db: Queries, importId: Id): Promise<void> 
 }
 
 /**
- * Runs when a student is removed. It clears the texts of each ended import whose file named the student, or may have named the student. The
- * texts of an open import are cleared when the import ends ({@link noteAddressLeft}). This transaction holds the lock of a student, so it
- * does not wait for an open import.
+ * Clears the texts of each ended import that named the removed student, or may have named the student in a row that was not read. An open
+ * import clears its texts when it ends ({@link noteAddressLeft}). This transaction holds the lock of a student, so it must not wait for an
+ * open import.
  */
 export async function forgetFilesThatName(
   tx: Transaction,
@@ -76,7 +74,7 @@ export async function forgetFilesThatName(
 /** The maximum number of imports in one round of upkeep. */
 const importsPerRound = 100;
 
-/** Deletes addresses of ended imports that are still stored, because a removal recorded them just as the import ended. */
+/** Deletes the addresses that a removal recorded just as the import ended. */
 export async function forgetAddressesLate(db: Queries): Promise<number> {
   const late = await db.rows<{ id: Id }>(sql`
     SELECT DISTINCT import.id FROM student_import_addresses noted JOIN student_imports import ON import.id = noted.import_id

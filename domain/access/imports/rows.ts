@@ -31,11 +31,11 @@ export interface ReadRows {
   /** The number of bytes of the piece that were processed. The next row begins after these bytes. */
   consumed: number;
   nextRow: number;
-  /** Whether the piece ends inside a line that is too long for a row. The rest of the line must be skipped. */
+  /** The piece ends inside a line that is too long for a row. The rest of the line must be skipped. */
   endsInsideLine: boolean;
   /**
-   * Whether the last row is too long and has quotes. The end of such a row is unknown. The lines that follow may belong to the row, so the
-   * reader must not read them as rows.
+   * The last row is too long and has quotes, so its end is unknown. The reader must not read the next lines as rows, because they may
+   * belong to this row.
    */
   endsInsideQuotes: boolean;
 }
@@ -44,9 +44,8 @@ export interface ReadRows {
 export const isQuoted = (bytes: Buffer): boolean => bytes.includes('"');
 
 /**
- * Reads whole rows from the beginning of a piece. If a row cannot be read, the function skips only the first line of the row. Otherwise the
- * following rows would be lost after an unclosed quote. A piece may be too short to show whether a quote is closed. Then the function stops
- * before the row with the quote, because text inside quotes may look like rows.
+ * Reads whole rows from the beginning of a piece. If a row cannot be read, only its first line is skipped, so that an unclosed quote does
+ * not swallow the next rows. If the piece is too short to show whether a quote is closed, reading stops before that row.
  * @param nextRow the number of the first row
  * @param max the maximum number of rows to read
  * @param requiredColumns the columns that are read and checked
@@ -103,7 +102,6 @@ interface ParsedRecord {
   fields: Buffer[];
   /** The number of the line, counted from 0 at the line at which parsing began. */
   line: number;
-  /** The end of the record, including its line break, in bytes from the position at which parsing began. */
   end: number;
 }
 

@@ -26,7 +26,6 @@ export interface AnswerDeps {
   prompt: PromptDeps;
   /** Prompts that were prepared in advance. Absent if this process prepares none. */
   promptsAhead?: PromptsAhead;
-  /** The client of the model. Absent if no model is configured. */
   askModel: AskModel | undefined;
   log: DeltaLog;
   /** Notifies the API's processes that answers have ended. Called after the commit. */
@@ -39,12 +38,11 @@ export interface AnswerDeps {
    */
   onFirstWords: (ms: number) => void;
   logger: Logger;
-  /** A point at which tests stop the process. */
   failpoint: (name: AnswerFailpoint) => Promise<void>;
 }
 export type AnswerFailpoint = 'answer_claimed' | 'answer_called' | 'answer_begun' | 'answer_ending' | 'answer_ended';
 
-/** The result of a step: the outcome of an ended answer, or the time of the next step in Unix milliseconds with the reason for the wait. */
+/** The outcome of an ended answer, or the time of the next step in Unix milliseconds with the reason for the wait. */
 export type AnswerStep =
   | { done: true; outcome: AnswerReport | { status: 'gone' } }
   | { done: false; at: number; waitingFor: 'call' | 'lease'; call: number };
@@ -63,7 +61,7 @@ export async function stepAnswer(
   const answer = await readAnswerState(deps.db, questionId);
   if (!answer) return { done: true, outcome: { status: 'gone' } };
   if (answer.status !== 'generating') {
-    // The worker that holds the lease may still get the cost of the call from the model. So this step waits for the end of the lease.
+    // The worker with the lease may still learn the cost of the call from the model, so this step waits for the end of the lease.
     if (!answer.isSettled && answer.leaseMs > 0) return untilLeaseEnds(answer, now);
     if (!answer.isSettled) await settleEnded(deps.db, answer, nothingStreamed, new Date(now));
     return ended(deps, answer, false);
@@ -113,7 +111,7 @@ async function ask(deps: AnswerDeps, answer: AnswerRow, now: number, signal: Abo
   }
 }
 
-/** Records a call that failed before its stream began. Then it releases the answer for the next call, or fails the answer. */
+/** Records a call that failed before its stream began. Then releases the answer for the next call, or fails it. */
 async function afterUnbegun(
   deps: AnswerDeps,
   answer: AnswerRow,
@@ -163,7 +161,7 @@ async function fail(
   return ended(deps, answer, failed);
 }
 
-/** @param byUs true if this step has ended the answer. The function then notifies the waiting readers and reports the answer */
+/** @param byUs true if this step has ended the answer. Then the waiting readers are notified */
 async function ended(deps: AnswerDeps, { id }: AnswerRow, byUs: boolean): Promise<AnswerStep> {
   if (byUs) deps.notify([id]);
   const report = await reportOn(deps.db, id);

@@ -22,9 +22,8 @@ export interface DeltaStatements {
 }
 
 /**
- * A statement skips the rows that another transaction has locked, so that one answer does not block the others. For each skipped row, this
- * expression then reads the row without a lock. It decides whether the row is only locked (`held`), or whether the call no longer owns the
- * answer (`lost`).
+ * A statement skips the rows that another transaction has locked, so that one answer does not block the others. For a skipped row, this
+ * expression reads without a lock whether the row is only locked (`held`), or whether the call no longer owns the answer (`lost`).
  */
 const outcome = `
   CASE WHEN done.id IS NOT NULL THEN 'written'
@@ -48,8 +47,8 @@ const columnsOf = (answers: readonly Fenced[]): FencedAnswers => ({
 });
 
 /**
- * The statement locks the answer's row. So no other transaction can end the answer until these words are committed. If the write is
- * repeated, it overwrites the words of the first write.
+ * The lock on the answer's row keeps other transactions from ending the answer until these words are committed. A repeated write overwrites
+ * the words of the first write.
  */
 const writeDeltas = prepared<
   { outcome: Outcome },

@@ -26,7 +26,6 @@ import {
   type ConversationRow,
 } from './messages.ts';
 
-/** An SQL condition on `agent_conversations conversation`: the student owns the conversation, and it is not deleted. */
 const ownedBy = (studentId: Id) => sql`conversation.student_id = ${studentId} AND conversation.deleted_at IS NULL`;
 
 /** @returns the agent and the student's remaining questions @throws DomainError not_found (also if unpublished), not_entitled */
@@ -50,10 +49,7 @@ export async function openAgent(
   };
 }
 
-/**
- * @returns a page of the student's conversations with the agent, newest message first
- * @throws DomainError not_found for an agent that is not published, unless the student has a conversation with the agent
- */
+/** @returns a page of the student's conversations with the agent, newest message first */
 export async function listConversations(
   db: Queries,
   student: Reader,
@@ -103,7 +99,7 @@ export async function readConversation(
   return { conversation: { ...presentConversation(conversation), messages }, total };
 }
 
-/** @returns the conversation with its new title @throws DomainError not_found */
+/** @throws DomainError not_found */
 export async function renameConversation(
   { db }: DatabaseDeps,
   student: Reader,

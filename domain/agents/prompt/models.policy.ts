@@ -1,12 +1,11 @@
 /**
- * Lists the request settings for each model. The settings ensure that the text of the answer arrives soon, and that the model's thinking
- * does not use all tokens of the answer. The provider's documentation (platform.claude.com, Thinking) lists the settings that each model
- * accepts. The provider answers 400 to other settings.
+ * Lists the request settings for each model. With these settings the text arrives soon, and thinking does not use up the tokens of the
+ * answer. The provider's documentation (platform.claude.com, Thinking) says which settings each model accepts. It answers 400 to others.
  */
 import { isPriced, type PricedModel } from './prices.policy.ts';
 
 interface Asking {
-  /** The setting for thinking, which the request contains unchanged. Absent for a model that does not think by default. */
+  /** Sent unchanged. Absent for a model that does not think by default. */
   thinking?: { type: 'disabled' } | { type: 'between_tools' } | { type: 'adaptive' };
   /** Limits the thinking of a model that always thinks. */
   output_config?: { effort: 'low' };
@@ -39,7 +38,7 @@ export function askingOf(model: string): Asking {
   return askings[model];
 }
 
-/** @param cap the maximum size of the answer in tokens @returns the maximum number of tokens that the model may produce */
+/** @param cap the maximum size of the answer in tokens */
 export function maxOutputTokens(model: string, cap: number): number {
   return cap + askingOf(model).thoughtTokens;
 }

@@ -1,6 +1,6 @@
 /**
  * Lists the prices of models by date, in US dollars per million tokens, from the provider's price list (platform.claude.com, Pricing). A
- * club can choose only a model that has a price here, because the answers of other models could not be charged.
+ * club can choose only a model with a price, because other answers could not be charged.
  */
 import type { TokenUse } from '../../../platform/infra/model/model.ts';
 
@@ -13,9 +13,9 @@ interface Rates {
 }
 
 interface Price extends Rates {
-  /** The first day of the price, in UTC. The latest row whose first day is not in the future applies. */
+  /** In UTC. The latest row that is not in the future applies. */
   since: string;
-  /** The prices for a request whose prompt has more than `above` tokens. These prices apply to all tokens of the request. */
+  /** The prices of all tokens of a request, if its prompt has more than `above` tokens. */
   longPrompt?: Rates & { above: number };
 }
 
@@ -63,7 +63,7 @@ export function costOf(model: string, use: TokenUse, at: Date): bigint {
     use.output * rates.output +
     use.cacheWrite * rates.cacheWrite +
     use.cacheRead * rates.cacheRead;
-  return BigInt(Math.ceil(micros - 1e-6)); // dollars per million tokens equal millionths of a dollar per token
+  return BigInt(Math.ceil(micros - 1e-6));
 }
 
 /**

@@ -14,7 +14,6 @@ import type { SentBlock, SentResult } from './citations.policy.ts';
 import { askingOf, maxOutputTokens } from './models.policy.ts';
 import { promptBounds, type Turn } from './prompt.policy.ts';
 
-/** The fields of a found passage that a prompt needs. */
 export interface FoundPassage {
   sourceId: Id;
   sourceKind: SourceKind;
@@ -23,7 +22,6 @@ export interface FoundPassage {
   position: number;
   page: number | null;
   headings: readonly string[];
-  /** The blocks of the passage. Together they contain the whole text of the passage. */
   blocks: readonly string[];
   /** The times of each block, in whole seconds of a video or sound. Null for other sources. */
   fromSeconds: readonly number[] | null;
@@ -52,11 +50,11 @@ export interface Prompt {
   request: MessageCreateParamsNonStreaming;
   /** The search results in their order. The numbers in a citation refer to them. */
   sent: SentResult[];
-  /** The number of characters of all texts in the request, which serves to estimate the number of its tokens. */
+  /** The characters of all texts in the request, from which its tokens are estimated. */
   characters: number;
 }
 
-/** The next request begins with the same text up to this block. The model's service can then read this text from its cache. */
+/** The next request begins with the same text up to this block, so the model's service can read it from its cache. */
 const cached = { cache_control: { type: 'ephemeral' } } as const;
 
 const rules = `You are an assistant of an online club. You answer the questions of its students from the club's material.
@@ -128,13 +126,13 @@ export function promptOf(content: PromptContent): Prompt {
 type Result = SentResult & { headings: readonly string[] };
 
 /**
- * Groups consecutive passages of a source under the same headings into one result, so that a citation may span them. The best result is
+ * Joins consecutive passages of a source under the same headings into one result, so that a citation may span them. The best result is
  * first.
  */
 function resultsOf(passages: readonly FoundPassage[]): Result[] {
   const groups: FoundPassage[][] = [];
   for (const passage of passages) {
-    // A passage can be a neighbour of two groups. The two groups then become one group.
+    // A passage between two groups joins them to one group.
     const beside = groups.filter((group) => group.some((other) => areNeighbours(other, passage)));
     const [first, ...others] = beside;
     if (!first) {
@@ -162,8 +160,8 @@ function resultOf(group: readonly FoundPassage[]): Result {
 }
 
 /**
- * Cuts a passage into blocks for the prompt. The model's service refuses a block that contains only white space, so the function joins such
- * a block to the previous block. It leaves out blocks beyond the size limit.
+ * Cuts a passage into blocks. Joins a block of white space to the block before it, because the model's service refuses such a block. Leaves
+ * out blocks beyond the size limit.
  */
 function blocksOf({ blocks, page, fromSeconds, toSeconds }: FoundPassage): SentBlock[] {
   const keptBlocks: SentBlock[] = [];

@@ -1,11 +1,11 @@
-/** Computes when a run's wait at a step ends. A setting shortens all waits, for development on a local machine. The functions are pure. */
+/** Computes when a run's wait at a step ends. For development on a local machine, a setting shortens all waits. The functions are pure. */
 import type { Step } from './versions/definition.policy.ts';
 import { deadlineOf } from './interpreter.policy.ts';
 
-/** The settings that decide the end of a wait, together with the values in the step. */
+/** The settings that decide the end of a wait, besides the step. */
 export interface WaitClock {
   timeZone: string;
-  /** The factor by which waits are shortened (`AUTOMATION_WAIT_SPEED`). If absent, the factor is 1, as in production. */
+  /** The factor by which waits are shortened (`AUTOMATION_WAIT_SPEED`); 1 if absent, as in production. */
   waitSpeed?: number | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Holds the world of a dry run: the student's records together with supposed facts and the effects of steps. Nothing is written. The rules
- * run their usual SQL statements, in which `WITH` expressions hide the real tables (AUTO-19).
+ * Holds the world of a dry run: the student's records with the supposed facts and the effects of steps. Nothing is written. The rules run
+ * their usual SQL statements, in which `WITH` expressions replace the real tables (AUTO-19).
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -9,13 +9,12 @@ import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 
 type FactRecord = RecordOf<'AutomationSupposedFact'>;
 
-/** A fact that the caller supposes. */
 export interface SupposedFact extends Omit<FactRecord, 'at' | 'ends_at'> {
   at: Date;
   endsAt: Date | null;
 }
 
-/** The differences between the supposed records of a dry run and the real records of the student. */
+/** How the supposed records of a dry run differ from the student's real records. */
 export interface World {
   tags: Map<Id, boolean>;
   lessons: Map<Id, boolean>;
@@ -24,7 +23,7 @@ export interface World {
   /** The deliveries to which the student has lost access in this world. */
   lostDeliveries: Set<Id>;
   granted: { deliveryId: Id; cohortId: Id | null; startsAt: Date; endsAt: Date | null }[];
-  /** The e-mails that the predicted run has sent, by step. */
+  /** By step. */
   mails: Map<string, { openedAt: Date | null; clickedAt: Date | null }>;
 }
 
@@ -42,9 +41,8 @@ export const worldAsItIs = (): World => ({
 export type Waking = EventType | 'always' | undefined;
 
 /**
- * Applies a supposed fact.
- * @returns the type of the fact, which may wake the run. The result is undefined if the fact has no effect. For example, the student cannot
- * open an e-mail that was not sent
+ * @returns the type of the fact, which may wake the run. Undefined if the fact has no effect, such as the opening of an e-mail that was not
+ * sent
  */
 export function suppose(world: World, fact: SupposedFact): Waking {
   const {
@@ -95,8 +93,8 @@ export function suppose(world: World, fact: SupposedFact): Waking {
 }
 
 /**
- * @returns a `WITH …` clause for the rules about one student. Its expressions have the names of the tables that the rules read, and contain
- * the supposed records. Postgres inlines the expressions, so each rule still needs only one look-up in an index
+ * @returns a `WITH …` clause with the supposed records. Its expressions have the names of the tables that the rules read. Postgres inlines
+ * them, so each rule still needs only one look-up in an index
  */
 export function shadowing(world: World, { runId, studentId }: { runId: Id; studentId: Id }): Sql {
   const { tags, lessons, products, courses, lostDeliveries, granted } = world;

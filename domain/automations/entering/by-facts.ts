@@ -1,4 +1,4 @@
-/** Starts runs of automations because of facts, and wakes waiting runs so that they evaluate their rules again (AUTO-18, AUTO-12). */
+/** Starts runs of automations because of facts, and wakes waiting runs to evaluate their rules again (AUTO-18, AUTO-12). */
 import { triggerKinds, type AccessKind, type TriggerKind } from '../../../entities/automations/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { togetherWaitsMs, type ClaimedFact, type FactResult } from '../../../platform/engine/facts.ts';
@@ -16,12 +16,11 @@ import type { Trigger, TriggerList } from '../versions/definition.policy.ts';
 import { enter, shareOpen } from './entering.ts';
 
 /**
- * Starts the runs that facts cause, and wakes the runs that the facts concern. Each fact has its own transaction, and the transactions run
- * in parallel. For all facts of clubs without automations, the function needs only one query in total. A repeated fan-out of a fact starts
- * nothing. If the function is called with several facts, each fact waits only briefly for a lock. A fact that would have to wait longer is
- * `blocked`.
+ * Starts the runs that facts cause, and wakes the runs that the facts concern. Each fact has its own transaction, and these run in
+ * parallel. All facts of clubs without automations need only one query. A repeated fan-out of a fact starts nothing. A fact that would wait
+ * too long for a lock beside other facts is `blocked`.
  * @param options.waitSpeed the factor by which waits are shortened; 1 if absent
- * @returns the result of each fact. A result names no run for the relay to start, because the transactions write wakes instead
+ * @returns the result of each fact, without runs to start, because the transactions write wakes instead
  */
 export async function enrollByFacts(
   db: Database,
@@ -48,7 +47,7 @@ export async function enrollByFacts(
 
 const kindOf = ({ type }: Pick<ClaimedFact, 'type'>) => type.replace('.', '_') as TriggerKind;
 
-/** @returns the facts that may start or wake runs, each with the automations whose trigger has the type of the fact */
+/** @returns the facts that may start or wake runs, each with the automations that have its type as trigger */
 async function concerned(
   db: Queries,
   facts: readonly ClaimedFact[],
@@ -65,8 +64,7 @@ async function concerned(
   });
 }
 
-// This query runs for every fact of every club. The query uses `LIMIT` instead of EXISTS, because for EXISTS Postgres may choose a plan
-// that reads all active runs.
+// Runs for every fact of every club. `LIMIT` instead of EXISTS, because for EXISTS Postgres may choose a plan that reads all active runs.
 const selectConcerned = prepared<
   { place: number; automationIds: Id[] | null; hasRuns: boolean },
   { clubIds: readonly Id[]; kinds: readonly string[]; studentIds: readonly Id[] }
@@ -87,8 +85,8 @@ async function enterAndWake(
   { automationIds, waitSpeed }: { automationIds: readonly Id[]; waitSpeed: number | undefined },
   now: Date,
 ): Promise<void> {
-  // Locks the student before any other row is read. So the counts of the student's runs stay valid, and the student cannot be removed
-  // during this transaction.
+  // Locks the student before any other row is read, so that the counts of the student's runs stay valid and the student cannot be removed
+  // meanwhile.
   const student = await tx.one(
     sql`SELECT 1 FROM students WHERE id = ${fact.studentId} AND removed_at IS NULL FOR NO KEY UPDATE`,
   );
@@ -115,10 +113,7 @@ async function enterAndWake(
 
 type Ids = Partial<Record<TriggerList, Id | null>>;
 
-/**
- * Whether a fact with these ids fits the trigger. Every list of the trigger must match. A list matches if it contains the fact's id of this
- * kind. An absent or empty list matches every fact.
- */
+/** Every list of the trigger must contain the fact's id of this kind. An absent or empty list matches every fact. */
 function fits(trigger: Trigger, ids: Ids): boolean {
   return (['delivery_ids', 'product_ids', 'course_ids', 'lesson_ids', 'tag_ids', 'level_ids'] as const).every(
     (list) => {
@@ -131,11 +126,10 @@ function fits(trigger: Trigger, ids: Ids): boolean {
 
 interface About {
   ids: Ids;
-  /** The access for which the run is started. */
   access: { kind: AccessKind; id: Id } | undefined;
 }
 
-/** @returns the ids of the records that the fact is about, as the current row of the fact's subject names them */
+/** @returns the ids of the records that the fact is about, as its subject's row names them now */
 async function subjectOf(tx: Queries, fact: ClaimedFact): Promise<About> {
   const { subjectId } = fact;
   const read = async (statement: Sql) => (await tx.one<Record<string, Id | null>>(statement)) ?? {};

@@ -13,16 +13,12 @@ import { isTooLong } from '../versions/links.policy.ts';
 import { readVersion, type ReadVersion } from '../running/version-cache.ts';
 import { deadlineOnEntry, type WaitClock } from '../wait-speed.policy.ts';
 
-/** The maximum number of active runs of one student in one automation with reentry `always`. */
+/** For one student in one automation with reentry `always`. */
 const maxActive = 20;
 
-/** A student who is about to enter. */
 export interface Entrant {
   studentId: Id;
-  /**
-   * Identifies the cause: the id of the fact, or an id that the caller chose. In one automation, a cause starts at most one run of a
-   * student.
-   */
+  /** The id of the fact, or an id that the caller chose. In one automation, a cause starts at most one run of a student. */
   causeId: Id;
   priority: Priority;
   access: { kind: AccessKind; id: Id } | undefined;
@@ -116,7 +112,7 @@ export async function enter(
   return { entries, runs: newRuns.filter(({ active }) => active).map((run) => runOf('automationRun', run)) };
 }
 
-/** @returns whether the reentry rule lets a student enter now for a new cause. If not, the value names the reason */
+/** @returns whether the reentry rule lets the student enter now for a new cause, or the reason why not */
 export async function entryOf(db: Queries, automationId: Id, reentry: Reentry, studentId: Id): Promise<NewEntry> {
   const earlierRuns = await runsBefore(db, automationId, [{ studentId, causeId: newId() }]);
   return judge(reentry, earlierRuns.get(studentId));

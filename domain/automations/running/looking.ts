@@ -20,7 +20,7 @@ export interface Standing {
   deadline: Date | null;
   accessKind: AccessKind | null;
   accessId: Id | null;
-  /** Whether, at an earlier evaluation, the student had the access for which the run was started. */
+  /** Whether the student had the access of the run at an earlier evaluation. */
   wasOpen: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface Look {
   /** The condition of the step. Absent if the step has no condition to evaluate. */
   condition: Condition | undefined;
   answers: Answers;
-  /** Whether, at this evaluation or an earlier one, the student had the access for which the run was started. */
+  /** Whether the student had the access of the run at this or an earlier evaluation. */
   wasOpen: boolean;
   decision: Decision;
 }
@@ -43,7 +43,7 @@ export function placeOf(
   return version.steps.get(cursor ?? '') ?? { code: 'unknown_step' };
 }
 
-/** @param world a `WITH …` clause of a dry run. Its expressions replace the tables that the rules read */
+/** @param world a `WITH …` clause of a dry run, which replaces the tables that the rules read */
 export async function lookAt(
   db: Queries,
   { definition }: ReadVersion,

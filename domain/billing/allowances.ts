@@ -9,10 +9,7 @@ import { limitOf, planOf, termsOf, type Terms } from './terms.ts';
 import { RefusalToPerson } from '../language/refusal.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 
-/**
- * The person who gets the message of a refusal. A message to an administrator mentions the plan. A message to any other person does not
- * mention the plan (AUTH-10).
- */
+/** Who gets the message of a refusal. Only the message to an administrator mentions the plan (AUTH-10). */
 export type Addressee = 'administrator' | 'person';
 
 /** @returns whether the plan of the club includes the feature now */
@@ -35,20 +32,15 @@ export async function requireFeature(
     : new DomainError('feature_not_in_plan', `The club's plan does not include ${feature.replaceAll('_', ' ')}.`);
 }
 
-/**
- * The seats that a transaction has reserved for students. No other transaction of the club can reserve seats until this transaction ends.
- */
+/** The seats that a transaction has reserved. No other transaction of the club can reserve seats until it ends. */
 export interface LockedSeats {
-  /**
-   * The number of students beyond the plan's allowance after the reserved seats are used. This number is recorded when the students are
-   * added.
-   */
+  /** The number of students beyond the plan's allowance. It is recorded when the students are added. */
   excess: number;
 }
 
 /**
- * Locks the club's count of students until the transaction ends. A transaction must take this lock before it locks any student
- * (docs/explanation/architecture.md#locks). So a transaction that has already locked a student must not call this function.
+ * Locks the club's count of students until the transaction ends. Call it before the transaction locks any student
+ * (docs/explanation/architecture.md#locks).
  */
 export async function lockStudentCount(tx: Transaction, clubId: Id): Promise<void> {
   await tx.run(sql`INSERT INTO club_student_counts AS counted (club_id, students) VALUES (${clubId}, 0)
@@ -56,8 +48,8 @@ export async function lockStudentCount(tx: Transaction, clubId: Id): Promise<voi
 }
 
 /**
- * Locks the club's count of students to reserve seats for new students. If two requests want the last seat, one request waits. The function
- * takes the same time for any number of students. Call it before the transaction locks any student.
+ * Reserves seats for new students by a lock on the club's count, so that two requests cannot both get the last seat. It takes the same time
+ * for any number of students. Call it before the transaction locks any student.
  * @throws DomainError limit_reached if no seat is free and the plan does not bill overage
  */
 export async function lockSeats(
@@ -66,8 +58,8 @@ export async function lockSeats(
   more: number,
   addressee: Addressee = 'administrator',
 ): Promise<LockedSeats> {
-  // Locks the count, and then adds the changes to it. The opposite order can cause a deadlock: one transaction locks the changes and waits
-  // for the count, while another transaction has locked the count and waits for the changes.
+  // Locks the count before it adds the changes. The opposite order can cause a deadlock: one transaction locks the changes and waits for
+  // the count, while another does the opposite.
   await lockStudentCount(tx, clubId);
   const row = await tx.one<
     Terms & { students: number }
@@ -83,8 +75,8 @@ export async function lockSeats(
 }
 
 /**
- * Checks whether the club has a free seat now, without a reservation and without a lock. Sign-ups call this function, because a sign-up
- * uses a seat only when it is confirmed (DEC-62).
+ * Checks, without a lock, whether the club has a free seat now. For sign-ups, because a sign-up uses a seat only when it is confirmed
+ * (DEC-62).
  * @throws DomainError limit_reached
  */
 export async function requireRoom(db: Queries, clubId: Id, addressee: Addressee): Promise<void> {
@@ -95,7 +87,7 @@ export async function requireRoom(db: Queries, clubId: Id, addressee: Addressee)
   if (row && excessOf({ ...row, more: 1 }) === 'refused') throw noSeatLeft(addressee);
 }
 
-/** @returns the number of students beyond the allowance, or `refused` if the plan does not bill students beyond it */
+/** @returns the number of students beyond the allowance, or `refused` if the plan does not bill them */
 function excessOf(of: Terms & { students: number; more: number }): number | 'refused' {
   const { limit, overage } = limitOf(of, 'students');
   const excess = Math.max(0, of.students + of.more - limit);
@@ -114,8 +106,8 @@ export async function takeSeats(tx: Transaction, clubId: Id, { excess }: LockedS
 }
 
 /**
- * Reserves seats for a known number of students, and records the students beyond the allowance. The transaction that adds the students must
- * call this function before it adds them.
+ * Reserves seats for a known number of students, and records those beyond the allowance. Call it in the transaction that adds the students,
+ * before it adds them.
  * @throws DomainError limit_reached if too few seats are free and the plan does not bill overage
  */
 export async function requireStudents(tx: Transaction, clubId: Id, more: number, now: Date): Promise<void> {

@@ -2,7 +2,6 @@
 import type { PlanName, PlanStatus } from '../../entities/billing/values.ts';
 import { planAfterCancellation, plans } from './plans.policy.ts';
 
-/** The data of an event that decides a club's plan. */
 export interface PlanEvent {
   /** The processor's id of the event. */
   id: string;
@@ -11,7 +10,6 @@ export interface PlanEvent {
   created: Date;
   customerId: string | null;
   subscriptionId: string | null;
-  /** The plan that the event states. Null if the event states no plan. */
   plan: PlanName | null;
   status: PlanStatus | null;
   currentPeriodEnd: Date | null;
@@ -24,10 +22,10 @@ export interface ReadEvent extends PlanEvent {
   priceUnknown: boolean;
 }
 
-/** @returns the plan of a price, which follows from the price's lookup key or from the configuration */
+/** Finds the plan of a price, by the price's lookup key or by the configuration. */
 export type PlanOfPrice = (price: { id: string | null; lookupKey: string | null }) => PlanName | undefined;
 
-/** @param pricePlans texts such as `<id of a price>=<plan>`. A price whose lookup key is the name of a plan needs no such text */
+/** @param pricePlans texts such as `<id of a price>=<plan>`, for prices that have no plan's name as lookup key */
 export function planOfPriceBy(pricePlans: readonly string[]): PlanOfPrice {
   const planNamed = (name: string | null | undefined) =>
     Object.keys(plans).find((plan): plan is PlanName => plan === name);
@@ -38,8 +36,8 @@ export function planOfPriceBy(pricePlans: readonly string[]): PlanOfPrice {
 type Says = Partial<Omit<ReadEvent, 'id' | 'type' | 'created'>>;
 
 /**
- * The types of events that matter, each with the function that reads it. Events of the same second are sorted in the order of this list:
- * the creation of a subscription before its changes, and a failed charge before a successful charge.
+ * The types of events that matter, each with its reader. Events of one second are sorted in this order: the creation of a subscription
+ * before its changes, and a failed charge before a successful one.
  */
 const readers: Record<string, (object: unknown, planOfPrice: PlanOfPrice) => Says> = {
   'checkout.session.completed': (session) => ({
@@ -60,10 +58,7 @@ const readers: Record<string, (object: unknown, planOfPrice: PlanOfPrice) => Say
 };
 const rank = new Map(Object.keys(readers).map((type, index) => [type, index]));
 
-/**
- * Maps the processor's status of a subscription to the status of the plan. A subscription with any other status, such as `incomplete`, has
- * not begun and has no effect yet.
- */
+/** The status of the plan for each status of a subscription. A subscription with another status, such as `incomplete`, has not begun. */
 const statuses: Readonly<Record<string, PlanStatus>> = {
   active: 'active',
   trialing: 'active',
@@ -79,8 +74,7 @@ function readSubscription(subscription: unknown, planOfPrice: PlanOfPrice): Says
   const items: unknown[] = Array.isArray(data) ? data : [];
   const planOf = (one: unknown) =>
     planOfPrice({ id: textAt(one, 'price', 'id'), lookupKey: textAt(one, 'price', 'lookup_key') });
-  // A subscription has an item for the plan, and may have items for other things, such as overage. The prices of other items belong to no
-  // plan.
+  // A subscription may also have items for other things, such as overage. Their prices belong to no plan.
   const item = items.find((one) => planOf(one) !== undefined) ?? items[0];
   const plan = planOf(item);
   return {
@@ -88,7 +82,7 @@ function readSubscription(subscription: unknown, planOfPrice: PlanOfPrice): Says
     subscriptionId: textAt(subscription, 'id'),
     namedClub: textAt(subscription, 'metadata', 'club_id'),
     ...(status !== null && { plan: plan ?? null, status }),
-    // Since version 2025-03-31 of the processor's API, the item has this field. In earlier versions, the subscription has this field.
+    // The item has this field since version 2025-03-31 of the processor's API. Before, the subscription had it.
     currentPeriodEnd: timeAt(item, 'current_period_end') ?? timeAt(subscription, 'current_period_end'),
     priceUnknown: status !== null && status !== 'canceled' && plan === undefined,
   };
@@ -98,7 +92,7 @@ function readInvoice(invoice: unknown): Says {
   const about = at(invoice, 'parent', 'subscription_details');
   return {
     customerId: idAt(invoice, 'customer'),
-    // Since version 2025-03-31 of the processor's API, `parent` has this field. In earlier versions, the invoice has this field.
+    // `parent` has this field since version 2025-03-31 of the processor's API. Before, the invoice had it.
     subscriptionId: idAt(about, 'subscription') ?? idAt(invoice, 'subscription'),
     namedClub: textAt(about, 'metadata', 'club_id'),
   };
@@ -116,7 +110,7 @@ const saysNothing = {
 
 /**
  * @param event the event as the processor sent it
- * @returns the values of the event that decide a plan, or undefined if the input is not an event of the processor
+ * @returns what decides a plan; undefined if the input is not an event of the processor
  */
 export function readEvent(event: unknown, planOfPrice: PlanOfPrice): ReadEvent | undefined {
   const [id, type, created] = [textAt(event, 'id'), textAt(event, 'type'), timeAt(event, 'created')];
@@ -135,10 +129,9 @@ export interface PlanState {
 }
 
 /**
- * Derives a club's plan from the events of its subscriptions. The result depends on the events and on their own times, never on the order
- * of arrival. The newest subscription that has not ended decides the plan. If all subscriptions have ended, the newest subscription
- * decides.
- * @param openingPlan the plan that the club has if it has no subscription
+ * Derives a club's plan from the events of its subscriptions, by the events' own times and not by the order of arrival. The newest
+ * subscription that has not ended decides the plan. If all have ended, the newest decides.
+ * @param openingPlan the plan of a club without a subscription
  */
 export function planStateOf(events: readonly PlanEvent[], openingPlan: PlanName): PlanState {
   const ordered = events.toSorted(inTheirOrder);
@@ -161,7 +154,7 @@ export function planStateOf(events: readonly PlanEvent[], openingPlan: PlanName)
   );
 }
 
-/** @param events the events of one subscription, in their order @returns undefined if no event states a plan */
+/** @param events the events of one subscription, in their order */
 function stateOfSubscription(events: readonly PlanEvent[]): PlanState | undefined {
   const last = <Field extends keyof PlanEvent>(field: Field) =>
     events.findLast((event) => event[field] !== null)?.[field] ?? null;
@@ -185,7 +178,6 @@ function inTheirOrder(a: PlanEvent, b: PlanEvent): number {
   return a.created.getTime() - b.created.getTime() || rankOf(a) - rankOf(b) || (a.id < b.id ? -1 : 1);
 }
 
-/** Reads the value at a path in any JSON value. */
 function at(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (inner, key) =>
@@ -196,7 +188,7 @@ function at(value: unknown, ...path: readonly string[]): unknown {
   );
 }
 
-/** @returns the value if it is a text of 1 to 255 characters, like the processor's ids and keys */
+/** Texts of 1 to 255 characters, like the processor's ids and keys. */
 function textAt(value: unknown, ...path: readonly string[]): string | null {
   const text = at(value, ...path);
   return typeof text === 'string' && text.length > 0 && text.length <= 255 ? text : null;

@@ -14,8 +14,7 @@ function luminance(color: string): number {
 
 /**
  * @param color `#rrggbb`
- * @returns the contrast between the colour and white, from 1 to 21. White matters, because links are shown on white, and buttons have white
- *   text
+ * White matters, because links are shown on white, and buttons have white text. @returns a contrast from 1 to 21
  */
 export function contrastWithWhite(color: string): number {
   return 1.05 / (luminance(color) + 0.05);

@@ -15,7 +15,7 @@ import { bulkRules } from './bulk.policy.ts';
 import { requirePossible } from './effects.ts';
 import { findJob } from './jobs.ts';
 
-/** A student as the request names them: exactly one of both. */
+/** Exactly one of both fields is present. */
 export interface StudentReference {
   student_id?: Id;
   email?: string;
@@ -81,10 +81,7 @@ export const beginAwarding = (
   now: Date,
 ) => beginJob(deps, request, { kind: 'award_points', points, ...(note !== undefined && { note }) }, now);
 
-/**
- * The order of locks: the students, the tag or the delivery, the club. The shared locks of the students make sure that a removal finds the
- * rows.
- */
+/** The order of locks: the students, the tag or delivery, the club. With the shared locks on the students, a removal finds the rows. */
 async function beginJob(
   { db }: DatabaseDeps,
   { clubId, students }: Request,
@@ -123,7 +120,7 @@ interface NewRow {
   code?: BulkRowCode;
 }
 
-/** @returns a row for each reference: an unknown student has failed, and a repeated student is a duplicate of the first row */
+/** An unknown student gets a failed row, and a repeated student gets the row of a duplicate. */
 async function resolve(tx: Transaction, clubId: Id, references: readonly StudentReference[]): Promise<NewRow[]> {
   const keys = references.map(({ student_id: id, email }) =>
     email === undefined ? { id: id?.toLowerCase() } : { email: foldEmail(email) },

@@ -8,7 +8,6 @@ import { bulkRules, hasJobEnded } from './bulk.policy.ts';
 import { isItsTurn, loadJob, type StoredJob } from './jobs.ts';
 
 export interface BulkJobDeps extends VaultDeps {
-  /** A hook at which tests stop the process. */
   failpoint: (name: string) => Promise<void>;
 }
 

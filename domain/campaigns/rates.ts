@@ -4,7 +4,6 @@ import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { countEach } from '../../platform/infra/postgres/lists/counts.ts';
 import { reasonInRates, type Rates } from './rates.policy.ts';
 
-/** @returns the counts of the whole campaign */
 export async function readRates(db: Queries, { id, clubId }: Pick<Campaign, 'id' | 'clubId'>): Promise<Rates> {
   const lists = ['mails_sent', 'mails_bounced', 'mails_complained'] as const;
   const count = await countEach(db, clubId, { lists, subjectIds: [id] });
@@ -13,8 +12,8 @@ export async function readRates(db: Queries, { id, clubId }: Pick<Campaign, 'id'
 }
 
 /**
- * @returns the reason why the campaign must pause, or undefined. If an administrator has resumed the campaign after such a pause, only
- * later mails count
+ * @returns the reason why the campaign must pause, if there is one. After an administrator has resumed such a campaign, only later mails
+ * count
  */
 export async function reasonOfRates(db: Queries, campaign: Campaign): Promise<'bounces' | 'complaints' | undefined> {
   const { sent, bounced, complained } = await readRates(db, campaign);

@@ -63,8 +63,7 @@ async function instantInClub(tx: Transaction, clubId: Id, at: string, now: Date)
 }
 
 /**
- * Turns a campaign back into a draft, if no mail was sent. The campaign must be scheduled, or paused before its recipients were frozen
- * (DEC-156).
+ * Turns a campaign back into a draft, if no mail was sent: a scheduled campaign, or one that was paused before the freeze (DEC-156).
  * @throws DomainError not_found, campaign_state
  */
 export async function unscheduleCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
@@ -110,8 +109,7 @@ export async function resumeCampaign(deps: DatabaseDeps, clubId: Id, campaignId:
 }
 
 /**
- * An administrator who resumes a campaign after too many bounces or complaints accepts these bounces and complaints. From then on, only
- * later ones count (CAMP-16).
+ * An administrator who resumes a campaign after too many bounces or complaints accepts them. From then on, only later ones count (CAMP-16).
  */
 async function acceptedRates(tx: Transaction, campaign: CampaignRow) {
   if (campaign.pauseReason !== 'bounces' && campaign.pauseReason !== 'complaints') return {};

@@ -1,13 +1,11 @@
-/**
- * Selects students whose e-mails look most different. So a person sees the possible faults of a campaign in only a few previews (CAMP-46).
- */
+/** Selects students with very different e-mails, so that a person sees the possible faults of a campaign in a few previews (CAMP-46). */
 import type { Id } from '../../../platform/core/ids.ts';
 
 export interface Candidate {
   id: Id;
   name: string;
   email: string;
-  /** Whether the account was confirmed. In a mail to an unconfirmed account, variables such as the name have their fallback values. */
+  /** In a mail to an unconfirmed account, variables such as the name have their fallback values. */
   confirmed: boolean;
 }
 
@@ -23,7 +21,7 @@ export type Contrast =
   | 'longest_email'
   | 'newest';
 
-/** The maximum number of previews. It is small, because a person looks through all previews. */
+/** Small, because a person looks through all previews. */
 export const maxPreviews = 10;
 
 const length = (text: string) => Array.from(text).length;
@@ -32,9 +30,8 @@ const rightToLeft =
 const otherScript = /(?!\p{Script=Latin})\p{L}/u;
 
 /**
- * The kinds of students that a set of previews should contain, in order. Each kind has a function that scores a student. The student with
- * the highest score becomes the example of the kind. If several students have this score, the first student becomes the example. The score
- * is undefined if the student is not of this kind.
+ * The kinds of students that the previews should contain, in order. The student with the highest score becomes the example of the kind, or
+ * the first of them. The score is undefined if the student is not of this kind.
  */
 const contrasts: readonly [Contrast, (student: Candidate) => number | undefined][] = [
   ['unconfirmed', ({ confirmed }) => (confirmed ? undefined : 1)],
@@ -52,7 +49,7 @@ const has = (holds: boolean) => (holds ? 1 : undefined);
 
 /**
  * @param students the students of the audience, newest first
- * @returns at most ten distinct students: one student for each contrast, then the newest of the remaining students
+ * @returns at most ten distinct students: one for each kind, then the newest of the others
  */
 export function contrasting(students: readonly Candidate[]): { student: Candidate; because: Contrast }[] {
   const chosen = new Map<Id, { student: Candidate; because: Contrast }>();

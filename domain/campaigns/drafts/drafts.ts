@@ -22,13 +22,10 @@ interface CampaignInput {
   name: string;
   content?: Partial<EmailContent>;
   audience?: Condition;
-  /**
-   * The window of the day in which mails are sent, in minutes of the club's local day. If `from` equals `to`, the window is the whole day.
-   */
+  /** The time of day in which mails are sent, in minutes of the club's local day. If `from` equals `to`, it is the whole day. */
   send_window?: { from: number; to: number };
 }
 
-/** The audience that contains all students: a condition without rules. */
 const allStudents: Condition = { match: 'all', rules: [] };
 
 /** @returns a page of the club's campaigns, newest first, without the blocks of their e-mails and the rules of their audiences */
@@ -63,15 +60,15 @@ export async function createCampaign(
 }
 
 /**
- * The maximum number of campaigns of a club, including sent campaigns. It is higher than any club needs, but low enough that the service
- * can list and store all campaigns (CAMP-12).
+ * The maximum number of campaigns of a club, including sent ones. No club needs so many, and the service can still list and store them all
+ * (CAMP-12).
  */
 export const campaignsPerClub = 5_000;
 
 async function insertDraft(tx: Transaction, clubId: Id, input: CampaignInput, now: Date): Promise<Record> {
   const id = newId();
   await setImagesOf(tx, clubId, { kind: 'campaign', id }, [input.content]);
-  // The lock keeps the count valid until the commit, so two concurrent creations cannot both pass the check.
+  // With this lock, two concurrent creations cannot both pass the limit.
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   if ((await tx.manager.countBy(Campaign, { clubId })) >= campaignsPerClub)
     throw new DomainError(

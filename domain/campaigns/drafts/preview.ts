@@ -1,7 +1,4 @@
-/**
- * Creates previews of a campaign. A preview is a copy of the campaign's e-mail, but its links are not tracked, and its unsubscribe link
- * does nothing (CAMP-4).
- */
+/** Creates previews of a campaign: copies of its e-mail without tracked links, and with an unsubscribe link that does nothing (CAMP-4). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { Campaign } from '../../../entities/campaigns/campaign.ts';
 import { Club } from '../../../entities/clubs/club.ts';
@@ -62,7 +59,7 @@ export async function previewCampaign(
 }
 
 /**
- * Returns copies of the e-mail for a few students of the audience, who differ most from one another.
+ * Returns copies of the e-mail for a few students who differ most from one another.
  * @throws DomainError not_found, campaign_has_problems
  */
 export async function listPreviews(
@@ -122,18 +119,17 @@ function pageOf(
 
 interface Copy {
   subject: string;
-  /** The preheader, which the HTML also contains. Absent if the e-mail has no preheader. */
+  /** Also in the HTML. Absent without a preheader. */
   preheader?: string;
   html: string;
   text: string;
 }
 
-/** The maximum size of the HTML and the text of a copy together, in bytes. Mailboxes already cut off much shorter e-mails. */
+/** For HTML and text together, in bytes. Mailboxes already cut off much shorter e-mails. */
 const maxCopyBytes = 900_000;
 
 /**
  * Creates a copy with the original links, without a working unsubscribe link, and with the pictures of the real mail.
- * @param values the data of the recipient for the variables of the e-mail
  * @param imageSeconds the time for which the images can be opened
  * @throws DomainError campaign_has_problems, busy
  */
@@ -224,16 +220,10 @@ function whole(
   };
 }
 
-/**
- * The URL of the unsubscribe link in a preview. The link does nothing. An author of an e-mail cannot write this URL, so it always stands
- * for the unsubscribe link.
- */
+/** The URL of the unsubscribe link in a preview. An author cannot write this URL, so it always stands for the unsubscribe link. */
 export const noWayOut = '#';
 
-/**
- * Signs the URL of the picture that the real mail would show. For an older image without such a picture, the URL leads to the original
- * image in the library.
- */
+/** Signs the URL of the picture that the real mail would show, or of the original image if there is no such picture. */
 function addressOf(
   storage: PreviewDeps['storage'],
   { objectKey, mime, picture }: LibraryImage,

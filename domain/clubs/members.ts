@@ -40,10 +40,7 @@ interface MemberRow {
   mailWithheldUntil: Date | null;
 }
 
-/**
- * Returns a FROM clause with the rows `member`: the club's members and its open invitations. The columns get their names from the first
- * half of the UNION.
- */
+/** The club's members and its open invitations. The columns get their names from the first half of the UNION. */
 const membersOf = (clubId: Id, now: Date) => sql`FROM (
   SELECT ${columns(Membership, { administratorId: 'administratorId', role: 'role', since: 'joinedAt' }, 'membership')},
          administrator.email, administrator.name, NULL::uuid AS "invitationId", NULL::timestamptz AS "expiresAt",
@@ -121,9 +118,9 @@ export async function inviteMember(
 }
 
 /**
- * Accepts an invitation by its token, and makes the invited person a member. If the e-mail address has no account, the person gets a new
- * account. Only the owner of the address can read the mail, so the account counts as confirmed. The function locks the club before it uses
- * the token. So the inviter's role cannot change at the same time, and all changes of members take locks in the same order.
+ * Accepts an invitation by its token, and makes the invited person a member. An address without an account gets a confirmed account,
+ * because only its owner can read the mail. The club is locked before the token is used, so that the inviter's role cannot change meanwhile
+ * and all changes of members take locks in one order.
  * @throws DomainError weak_password; token_gone; invalid_request if a new account lacks a name or a password
  */
 export async function acceptInvitation(
@@ -162,8 +159,8 @@ async function nameOf(tx: Transaction, clubId: Id): Promise<string> {
 }
 
 /**
- * Checks again whether the inviter may still give the role. During an upgrade, processes of the previous release may still run. These
- * processes do not end the invitations of an inviter who loses a role.
+ * Checks again whether the inviter may still give the role. During an upgrade, processes of the previous release do not end the invitations
+ * of an inviter who loses a role.
  * @throws DomainError token_gone if the inviter may no longer give the role
  */
 async function requireGiver(
@@ -175,9 +172,8 @@ async function requireGiver(
 }
 
 /**
- * Returns the account of the invited person. A confirmed account keeps its name and password, because the invitation gives access to the
- * club and not to the account. An unconfirmed account may belong to a stranger. So the invited person, who owns the address, sets its name
- * and password again.
+ * Returns the account of the invited person. A confirmed account keeps its name and password, because the invitation only gives access to
+ * the club. An unconfirmed account may be a stranger's, so the owner of the address sets its name and password again.
  */
 async function accountFor(
   tx: Transaction,
@@ -248,8 +244,8 @@ export async function removeMember({ db }: DatabaseDeps, clubId: Id, by: Id, adm
 }
 
 /**
- * Ends the open invitations to these roles by a person who may no longer give the roles. Their tokens and mails end, too. The function also
- * ends invitations without a recorded inviter, because this person may have sent them, and a new invitation is easy.
+ * Ends the open invitations to these roles by a person who may no longer give them, with their tokens and mails. Invitations without a
+ * recorded inviter end too, because this person may have sent them.
  */
 async function endInvitationsBy(tx: Transaction, clubId: Id, inviter: Id, roles: readonly Role[]): Promise<void> {
   if (roles.length === 0) return;
@@ -271,8 +267,8 @@ export async function revokeInvitation({ db }: DatabaseDeps, clubId: Id, by: Id,
 }
 
 /**
- * Locks a club's members, so that changes run one after another. Then it checks the current role of the person who acts. If this person was
- * removed or lost the role while the request waited, the request is refused.
+ * Locks a club's members, so that changes run one after another. Then checks the current role of the person who acts, who may have lost it
+ * while the request waited.
  * @param by the acting administrator
  * @returns the current role
  */

@@ -10,15 +10,10 @@ import type { PlanName } from '../../entities/billing/values.ts';
 import type { Organization } from '../identity/memberships.ts';
 import { slugOf } from './slug.policy.ts';
 
-/**
- * The number of slugs to try, each with a different suffix. All suffixes except the first are random, so a failure is practically
- * impossible.
- */
+/** The number of slugs to try. All suffixes except the first are random, so failing is practically impossible. */
 const slugTries = 5;
 
-/** The operator's settings for new clubs. */
 export interface NewClubs {
-  /** The plan of a new club until billing changes the plan. */
   plan: PlanName;
   /** The maximum number of clubs of which one administrator may be an owner. */
   perAdministrator: number;
@@ -45,8 +40,7 @@ export async function createOrganization(
 }
 
 /**
- * Opens a club for an administrator with an account. The function locks the administrator's row, so requests of one administrator run one
- * after another.
+ * Opens a club for an administrator with an account. The lock on the administrator lets such requests run one after another.
  * @returns the new club as its owner sees it
  * @throws DomainError organization_limit_reached, invalid_request
  */

@@ -31,7 +31,7 @@ export async function signUpAdministrator(
   now: Date,
 ): Promise<void> {
   const { db, vault } = deps;
-  // This check runs before the e-mail address is looked up, so that the answer does not show whether the address is known.
+  // Before the e-mail address is looked up, so that the answer does not show whether the address is known.
   const name = plainName(input.name);
   const field = 'organization.name';
   plainName(input.organization.name, field);
@@ -54,8 +54,7 @@ export async function signUpAdministrator(
     }
     const existingAdministrator = await findAdministratorByEmail(tx, email);
     if (existingAdministrator?.passwordHash !== before) return false;
-    // This sign-up may have named a password that differs from the account's password. After the first such sign-up, the owner must choose
-    // a password with a reset mail (ADR 5).
+    // This sign-up may name another password than the account has. Then the owner must choose a password with a reset mail (ADR 5).
     await noteOffer(tx, vault, 'administrator', existingAdministrator.id, { passwordHash, same }, now);
     const template = existingAdministrator.verified ? 'administrator_already_registered' : 'administrator_verify_email';
     await requestMail(
@@ -66,8 +65,7 @@ export async function signUpAdministrator(
     );
     return true;
   });
-  // The account's password has changed since the function compared the passwords, for example because a form was sent twice. So the whole
-  // sign-up is repeated.
+  // The account's password has changed since it was compared, for example because a form was sent twice. So the whole sign-up is repeated.
   if (!isComplete) await signUpAdministrator(deps, input, now);
 }
 

@@ -15,11 +15,9 @@ import { languageOf, offeredLanguages } from '../language/languages.ts';
 import { isReserved, readSlug } from './slug.policy.ts';
 
 export const slugRules = {
-  /** The time for which a former slug still finds its club. During this time no other club may use the slug (DEC-178). */
+  /** For this time a former slug still finds its club, and no other club may use it (DEC-178). */
   answersForDays: 90,
-  /**
-   * The maximum number of former slugs that a club has at the same time, so that no club reserves an unlimited number of names (DEC-179).
-   */
+  /** So that no club reserves an unlimited number of names (DEC-179). */
   former: 3,
 } as const;
 
@@ -79,8 +77,8 @@ export async function changeSlug(
   );
   const answersUntil = new Date(now.getTime() + slugRules.answersForDays * dayMs);
   try {
-    // Writes the tables in the same order as the code that opens a club. So a concurrent transaction that wants the same slug waits, and
-    // does not deadlock.
+    // The tables are written in the order of the opening of a club. So a concurrent transaction that wants this slug waits, and does not
+    // deadlock.
     await tx.manager.update(Club, { id: clubId }, { slug: to });
     await tx.manager.update(ClubSlug, { slug: from, clubId }, { answersUntil });
     await tx.manager.insert(ClubSlug, { slug: to, clubId, answersUntil: null });
@@ -89,7 +87,7 @@ export async function changeSlug(
   }
 }
 
-/** The unique keys of a slug in `clubs` and `club_slugs`. If a key is violated, a concurrent transaction has taken the slug. */
+/** The unique keys of `clubs` and `club_slugs`. A violation means that a concurrent transaction has taken the slug. */
 const slugKeys = ['UQ_11a81774605896dbb29c9e53605', 'PK_30ad84059888a9fc1d793b717cc'] as const;
 
 const answers = ({ answersUntil }: SlugRow, now: Date) => answersUntil === null || answersUntil > now;

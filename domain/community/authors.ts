@@ -6,17 +6,16 @@ import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { avatarOf } from '../identity/avatars.ts';
 
-/** The columns that describe the author of a post or a comment, from the joined tables `student` and `administrator`. */
 export interface AuthorRow {
   studentName: string | null;
   studentAvatarKey: string | null;
   administratorName: string | null;
 }
 
-/** The columns of an author. The statement must contain the joins of `authors`. */
+/** Needs the joins of `authors` in the statement. */
 export const authorColumns = sql`student.name AS "studentName", student.avatar_key AS "studentAvatarKey", administrator.name AS "administratorName"`;
 
-/** Joins the authors to the table `posts` or `comments`. The statement must give this table the alias `written`. */
+/** Joins the authors to posts or comments, which must have the alias `written`. */
 export const authors = sql`LEFT JOIN students student ON student.id = written.student_id
   LEFT JOIN administrators administrator ON administrator.id = written.administrator_id`;
 

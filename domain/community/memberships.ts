@@ -19,17 +19,16 @@ import { RefusalToPerson } from '../language/refusal.ts';
 type SpaceRecord = RecordOf<'CommunitySpace'>;
 
 interface Standing {
-  /** Whether the student sees the space: it is not archived, and not hidden from students without access. */
+  /** The space is not archived, and not hidden from students without access. */
   isVisible: boolean;
   hasAccess: boolean;
   banned: boolean;
-  /** Whether the student is a member or was a member before. */
+  /** Is a member, or was one before. */
   known: boolean;
 }
 
 /**
- * @returns what the student may do in the space: whether the student has access, sees the space, is banned, and is or was a member. The
- * caller holds the lock of the student
+ * @returns what the student may do in the space. The caller holds the lock of the student
  * @throws DomainError not_found (no space of the club)
  */
 async function standingOf(db: Queries, { clubId, id }: Reader, spaceId: Id, now: Date): Promise<Standing> {
@@ -45,7 +44,7 @@ async function standingOf(db: Queries, { clubId, id }: Reader, spaceId: Id, now:
 }
 
 /**
- * Makes the student a member. If the student is already a member, nothing changes. Posts from before the student joined count as read.
+ * Makes the student a member, unless the student is one already. Earlier posts count as read.
  * @throws DomainError not_found (the student does not see the space), not_entitled (the student has no access, or is banned)
  */
 export async function joinSpace(
@@ -93,7 +92,7 @@ export async function leaveSpace(
   });
 }
 
-/** Ends a membership. Only the student can restore it, by joining the space again. The caller holds the lock of the student. */
+/** Ends a membership. Only the student can restore it, by joining again. The caller holds the lock of the student. */
 export async function endMembership(
   tx: Transaction,
   { spaceId, studentId }: { spaceId: Id; studentId: Id },

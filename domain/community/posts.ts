@@ -36,15 +36,14 @@ export type PostRow = RowOf<ReturnType<typeof columnsFor>>;
 
 const fromPosts = sql`FROM community_posts written ${authors}`;
 
-/** Returns the public id of a post: its id in base 36. The public id is unique and has at most 25 characters. */
+/** The id in base 36: unique, with at most 25 characters. */
 const publicIdOf = (id: Id): string => BigInt(`0x${id.replaceAll('-', '')}`).toString(36);
 
 const postExists = () => new DomainError('post_exists', 'A post or a comment with this id was published already.');
 
 /**
- * Chooses the id of a new post or comment. A reaction or a report names a post or a comment only by its id. So no post or comment of any
- * club may have the same id as another. The function takes an advisory lock for the requested id, so that two transactions with the same id
- * run one after the other.
+ * Chooses the id of a new post or comment. Reactions and reports name posts and comments only by id, so an id is unique over both and over
+ * all clubs. An advisory lock on the requested id lets two transactions with it run one after the other.
  * @param requestedId the id that the caller has chosen
  * @returns the requested id, or a new id
  * @throws DomainError post_exists
@@ -60,7 +59,7 @@ export async function chooseId(tx: Transaction, requestedId: Id | undefined): Pr
 }
 
 /**
- * Publishes a post. If the same `id` is sent again, nothing more is published.
+ * Publishes a post. A repeated `id` publishes nothing more.
  * @throws DomainError not_found, not_entitled (the student has no access or is not a member, or only administrators may post), post_exists,
  *   invalid_request, invalid_file, media_archived
  */
@@ -143,7 +142,7 @@ async function readPost(db: Queries, storage: ObjectStore, voice: Voice, which: 
   return post;
 }
 
-/** Reads a post's row. @param lock the lock clause: `FOR SHARE`, `FOR NO KEY UPDATE`, or an empty text */
+/** @param lock `FOR SHARE`, `FOR NO KEY UPDATE`, or empty */
 async function findRow(
   db: Queries,
   voice: Voice,
@@ -176,8 +175,8 @@ export async function findVisiblePost(
 }
 
 /**
- * Locks the student or the administrator who writes a comment, and takes a shared lock on the post. So the post cannot be deleted or closed
- * for comments before the comment is written.
+ * Locks the writer of a comment, and takes a shared lock on the post. So the post cannot be deleted or closed for comments before the
+ * comment is written.
  * @throws DomainError not_found, not_entitled (the student has no access, or is not a member)
  */
 export async function lockPostForWriting(tx: Transaction, voice: Voice, publicId: string, now: Date): Promise<PostRow> {
@@ -193,7 +192,7 @@ export async function lockPost(tx: Transaction, voice: Voice, publicId: string):
 }
 
 /**
- * Locks the post of a comment before the comment is deleted. The function also finds a post that the author of the comment no longer sees.
+ * Locks the post of a comment before the comment is deleted, even if its author no longer sees the post.
  * @throws DomainError not_found
  */
 export async function lockPostUnseen(tx: Transaction, voice: Voice, publicId: string): Promise<PostRow> {
@@ -228,9 +227,8 @@ export async function updatePost(
 }
 
 /**
- * Deletes a post for its author. The author may always delete it, even after the author's access has ended. If comments of other people
- * remain, lists still show the deleted post without text, and a second call changes nothing. Otherwise the post disappears from lists, and
- * a second call does not find it.
+ * Deletes a post for its author, even after the author's access has ended. With comments of other people, the post stays in lists without
+ * text, and a second call changes nothing. Otherwise it disappears, and a second call does not find it.
  * @throws DomainError not_found, not_entitled
  */
 export async function deletePost({ db }: MediaDeps, voice: Voice, publicId: string, now: Date): Promise<void> {
@@ -246,8 +244,8 @@ export async function deletePost({ db }: MediaDeps, voice: Voice, publicId: stri
 }
 
 /**
- * Removes the text of a post and its files. A post with comments of other people stays in lists as deleted. Any other post disappears from
- * lists. The caller holds the lock of the post.
+ * Removes the text of a post and its files. Lists still show it as deleted if other people have commented on it. The caller holds the lock
+ * of the post.
  */
 export async function removePostBody(
   tx: Transaction,
@@ -300,7 +298,7 @@ export async function reactToPost(
 }
 
 /**
- * Removes the voice's reaction to a post. A second call changes nothing.
+ * Removes a person's reaction to a post. A second call changes nothing.
  * @throws DomainError not_found, not_entitled (the student has no access)
  */
 export async function takeBackReactionToPost(

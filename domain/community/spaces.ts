@@ -20,10 +20,7 @@ import { memberCounts } from './counts.ts';
 
 type SpaceRecord = RecordOf<'Space'>;
 
-/**
- * The maximum number of spaces of a club, including archived spaces. It is low enough that one list and one request for the order can
- * contain all spaces.
- */
+/** Including archived spaces. One list and one request for the order can contain them all. */
 export const maxSpaces = 200;
 
 const spaceColumns = columns(
@@ -113,7 +110,7 @@ const lastPosition = (clubId: Id) =>
   sql`(SELECT coalesce(max(position), 0) + 1 FROM community_spaces WHERE club_id = ${clubId})`;
 
 /**
- * The lock keeps the count valid until the commit, so two concurrent creations cannot both pass the check.
+ * With this lock, two concurrent creations cannot both pass the limit.
  * @throws DomainError space_limit_reached
  */
 async function requireRoomForSpace(tx: Transaction, clubId: Id): Promise<void> {
@@ -132,7 +129,8 @@ function nameOf(text: string): string {
 /**
  * Changes the fields of the space that `input` contains. If the change switches `auto_join` on, a workflow then makes each student with
  * access a member.
- * @throws DomainError not_found (also if the cover does not exist), public_id_taken, media_archived, invalid_request
+ * Changes the fields of the space that `input` contains. Switching `auto_join` on starts a workflow that makes each student with access a
+ * member.
  */
 export async function updateSpace(
   { db, storage }: MediaDeps,
@@ -166,8 +164,8 @@ export async function updateSpace(
 }
 
 /**
- * Starts the workflow that updates the memberships of a space. If the workflow is already running, it begins again with the first student.
- * The caller holds the lock of the space.
+ * Starts the workflow that updates the memberships of a space, or lets a running one begin again with the first student. The caller holds
+ * the lock of the space.
  */
 async function beginFill(tx: Transaction, clubId: Id, spaceId: Id, now: Date): Promise<void> {
   await tx.manager.update(CommunitySpace, { id: spaceId }, { fillLooksAt: now, fillAfter: null, fillBarrier: null });

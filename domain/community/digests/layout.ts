@@ -17,23 +17,22 @@ import { plainLine, wordsOf } from './words.ts';
 interface DigestMail {
   news: News;
   clubName: string;
-  /** The letterhead of the mail. Its language is the language that the student has chosen, or the club's language. */
+  /** In the language that the student has chosen, or else in the club's. */
   letterhead: Letterhead;
-  /** The URL of the classroom, without a slash at the end. */
+  /** Without a slash at the end. */
   classroom: string;
-  /** The club's time zone, in which times are shown. */
   timeZone: string;
   unsubscribeUrl: string;
 }
 
-/** Returns a placeholder for the frame. Its name is between two special characters that occur in no other text. */
+/** A name between two characters that occur in no other text. */
 const placeholder = (name: string) => `\uE000${name}\uE001`;
 const placeholders = /\uE000(\w+)\uE001/;
 
 type Frames = ReadonlyMap<OfferedLanguage, readonly string[]>;
 let compiled: Promise<Frames> | undefined;
 
-/** @returns the frame in each language. A frame is a list in which pieces of HTML and names of placeholders alternate */
+/** @returns the frame in each language, as a list of HTML pieces and names of placeholders in turn */
 function frames(): Promise<Frames> {
   compiled ??= Promise.all(offeredLanguages.map(async (language) => [language, await frame(language)] as const)).then(
     (entries) => new Map(entries),
@@ -56,7 +55,7 @@ async function frame(language: OfferedLanguage): Promise<readonly string[]> {
   return html.split(placeholders);
 }
 
-/** Loads the MJML compiler before a mail is claimed, so that the loading time does not count against a lease. */
+/** Loads the MJML compiler before a mail is claimed, so that loading does not use up the lease. */
 export async function prepareLayout(): Promise<Layout> {
   const framesByLanguage = await frames();
   return (mail) => {
@@ -109,7 +108,7 @@ interface ShownPost {
   url: string;
   title: string;
   words: string;
-  /** The name of the author; empty if the author's account was deleted. */
+  /** Empty if the author's account was deleted. */
   author: string;
   time: string;
 }

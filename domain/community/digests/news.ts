@@ -1,6 +1,6 @@
 /**
- * Finds the new posts for students, in the spaces for which they get the daily mail. The result depends on the memberships, the access and
- * the posts at the time of the query (COMM-18).
+ * Finds the new posts for students in the spaces with the daily mail switched on, by their memberships and access at the time of the query
+ * (COMM-18).
  */
 import type { SpaceDigest } from '../../../entities/community/space-digest.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -25,23 +25,22 @@ export interface NewPost {
 export interface NewsOfSpace {
   id: Id;
   name: string;
-  /** The number of new posts in the space. It is at most `digestRules.counted`. */
+  /** At most `digestRules.counted`. */
   count: number;
-  /** The newest of the new posts, in order from new to old. */
+  /** From new to old. */
   posts: readonly NewPost[];
 }
 
-/** The content of one student's mail. */
 export interface News {
-  /** The spaces, in the order that administrators have set. The list is never empty. */
+  /** In the order that administrators have set; never empty. */
   spaces: readonly NewsOfSpace[];
-  /** The number of further spaces with new posts. */
+  /** Further spaces with new posts. */
   moreSpaces: number;
 }
 
 /**
- * Returns two expressions for a `WITH` clause. `told` contains, for each student, the time up to which the last digest has reported posts.
- * `wanted` contains the spaces of each student, with the time after which a post in the space is new.
+ * Two expressions for a `WITH` clause. `told`: for each student, the time up to which the last digest has reported posts. `wanted`: the
+ * spaces of each student, with the time after which a post is new.
  */
 function wantedSpaces({ id, clubId, takesUntil }: DigestWindow, studentIds: readonly Id[], now: Date): Sql {
   const since = new Date(takesUntil.getTime() - digestRules.lookBackMs);
@@ -63,8 +62,8 @@ function wantedSpaces({ id, clubId, takesUntil }: DigestWindow, studentIds: read
 }
 
 /**
- * Returns an SQL condition that is true if the post in the row `post` is new for the row `wanted`. The statement must order by
- * `created_at`. Postgres then starts to read the index at the time `new_from`, even if its statistics are wrong.
+ * True if the post in the row `post` is new for the row `wanted`. The statement must order by `created_at`, so that Postgres reads the
+ * index from `new_from` on even with wrong statistics.
  */
 const isNew = ({
   takesUntil,
@@ -85,7 +84,7 @@ export async function studentsWithNews(
   return rows.map(({ id }) => id);
 }
 
-/** The number of characters of a post's Markdown that the query reads. The excerpt needs no more characters. */
+/** The excerpt of a post's Markdown needs no more characters. */
 const readCharacters = 2_000;
 
 interface Row extends NewPost {

@@ -1,7 +1,4 @@
-/**
- * Confirms the address of an account, and decides which password the account keeps. The rule is the same for students and administrators
- * (ADR 5).
- */
+/** Confirms the address of an account, and decides which password it keeps, for students and administrators alike (ADR 5). */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -21,8 +18,8 @@ export interface Offer {
 }
 
 /**
- * Records the password of a repeated sign-up. A person who signs in with the last recorded password gets `email_not_verified`. If the
- * recorded password differs from the account's password, it is stored separately until the address is confirmed.
+ * Records the password of a repeated sign-up. Signing in with the last recorded password gives `email_not_verified`. If it differs from the
+ * account's password, it is stored separately until the address is confirmed.
  */
 export async function noteOffer(
   tx: Transaction,
@@ -43,12 +40,10 @@ export async function noteOffer(
 }
 
 /**
- * Confirms an account that was never confirmed. A confirmed account does not change. Any person can sign up with any address, and the owner
- * of the address cannot see which sign-up sent a mail. So the account keeps its password only if the mail of the sign-up itself has proven
- * the address. In addition, no other sign-up may have named a different password. If the account keeps no password, the owner chooses one
- * with a reset mail. The tokens of earlier mails become invalid.
- * @param proof how the person has proven to own the address. `sign_up` means the link in the mail of the sign-up. `other` means a code,
- * which does not show who signed up
+ * Confirms an account that was never confirmed; a confirmed account does not change. Anyone can sign up with any address, and its owner
+ * cannot see which sign-up sent a mail. So the account keeps its password only if the sign-up's own mail proved the address and no other
+ * sign-up named a different password. Otherwise the owner chooses one with a reset mail. The tokens of earlier mails become invalid.
+ * @param proof `sign_up` is the link in the mail of the sign-up; `other` is a code, which does not show who signed up
  */
 export async function confirmAddress(
   tx: Transaction,

@@ -4,12 +4,11 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../../deps.ts';
 
-/** The number of students in a batch. Hashing the addresses of a batch takes some tens of milliseconds. */
+/** Hashing the addresses of a batch takes some tens of milliseconds. */
 const batch = 1_000;
 
 /**
- * Fills in the keys of one batch of students. If an address is corrected at the same time, the student keeps the key that the correction
- * has written.
+ * Fills in the keys of one batch of students. A key that a simultaneous correction has written stays.
  * @returns the number of students whose key was filled in, and whether there may be more
  */
 export async function fillEmailKeys({ db, vault }: VaultDeps): Promise<{ filled: number; more: boolean }> {

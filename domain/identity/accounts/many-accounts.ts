@@ -17,19 +17,18 @@ export interface ListedPerson {
 export interface FoundAccount {
   studentId: Id;
   created: boolean;
-  /** Whether the account was a pending sign-up, which this act of the club confirms (DEC-62). */
+  /** Whether this act of the club confirms a pending sign-up (DEC-62). */
   takenOver: boolean;
 }
 
 /**
- * Finds the students with these addresses, opens accounts for the other addresses, and locks all rows. The function first reads the
- * students without a lock. If the club's count does not include one of the people yet, the function locks the count before any student. It
- * then locks the existing students, ordered by id. The caller records the facts and mails of new students, and the mails to students whose
- * pending sign-up was confirmed.
+ * Finds the students with these addresses, opens accounts for the others, and locks all rows. The students are first read without a lock.
+ * If the club's count misses one of the people, it is locked before any student. The students are then locked by id. The caller records the
+ * facts and mails.
  * @param people the people, without duplicate addresses
- * @param room a function that reserves seats. It receives the number of people whom the club's count does not include yet, and returns the
- * number of seats for them. The first people in the list get these seats
- * @returns the accounts by address. The result has no entry for people who got no seat
+ * @param room reserves seats. It gets the number of people whom the club's count misses, and returns the number of seats. The first people
+ * in the list get them
+ * @returns the accounts by address, without people who got no seat
  * @throws StaleRead if an account was created or deleted after the read
  */
 export async function findOrOpenAccounts(
@@ -46,8 +45,8 @@ export async function findOrOpenAccounts(
     (await lockByAddress(tx, clubId, people)).map((account) => [account.email, account]),
   );
   const uncounted = people.filter(({ email }) => existingAccounts.get(email)?.isPending ?? true);
-  // A student was removed or got another address after the first read. The count must be locked before any student. But this transaction
-  // has already locked students, so it cannot lock the count any more.
+  // A student was removed or got another address after the first read. The count must be locked before any student, so this transaction
+  // cannot lock it any more.
   if (uncounted.length > 0 && !isCountHeld) throw new StaleRead();
 
   const admitted = uncounted.length === 0 ? [] : uncounted.slice(0, await room(uncounted.length));
@@ -71,7 +70,7 @@ export async function findOrOpenAccounts(
   return accounts;
 }
 
-/** @returns the number of these addresses that belong to students whom the club's count includes */
+/** @returns how many of these addresses belong to students in the club's count */
 async function countByAddress(tx: Transaction, clubId: Id, people: readonly ListedPerson[]): Promise<number> {
   const row = await tx.one<{ known: number }>(
     sql`SELECT count(*)::int AS known FROM students

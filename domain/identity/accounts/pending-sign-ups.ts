@@ -1,7 +1,6 @@
 /**
- * Handles pending sign-ups: accounts that a sign-up opened and that are not confirmed yet (DEC-62). Any person can sign up with any
- * address, so a pending sign-up uses no seat of the club's plan. The club or a sale can turn it into an account of a student. The account
- * then loses its password.
+ * Handles pending sign-ups: accounts that a sign-up opened and nobody has confirmed yet (DEC-62). Anyone can sign up with any address, so a
+ * pending sign-up uses no seat. The club or a sale can turn it into an account of a student, which then has no password.
  */
 import { randomUUID } from 'node:crypto';
 import { SignUpNetwork } from '../../../entities/identity/sign-up-network.ts';
@@ -26,11 +25,10 @@ interface Account {
 }
 
 /**
- * Locks a student whom the transaction may add to the club's count of students. If the count does not include the student yet, the function
- * locks the count before the student (docs/explanation/architecture.md#locks). The transaction must not have locked a student.
+ * Locks a student whom the transaction may add to the club's count of students. If the count misses the student, the count is locked first
+ * (docs/explanation/architecture.md#locks). The transaction must not have locked a student.
  * @param which an SQL condition that selects the student among the students who were not removed
- * @returns the account, if it exists. `seats` is present if the account is a pending sign-up. It is also present if there is no account and
- * `orNewIn` names the club of a new account
+ * @returns the account, if it exists. `seats` is present for a pending sign-up, and for a missing account if `orNewIn` names a club
  * @throws DomainError limit_reached; StaleRead
  */
 export async function lockAccount(
@@ -48,7 +46,7 @@ export async function lockAccount(
   return { account, seats: needsSeat ? seats : undefined };
 }
 
-/** Records that a pending sign-up, which is now confirmed, uses a seat. */
+/** Records that a confirmed sign-up uses a seat. */
 export async function takeSeatOf(
   tx: Transaction,
   { account, seats }: { account: Pick<Account, 'clubId'>; seats: LockedSeats | undefined },
@@ -58,10 +56,9 @@ export async function takeSeatOf(
 }
 
 /**
- * Turns pending sign-ups into accounts that count as students, because the club or a sale has named their addresses. A password may come
- * from a stranger, so the function removes the passwords. A person who signs in with such a password still gets `email_not_verified`. So
- * the answer does not reveal that the account was taken over (ADR 5). The caller holds the locks of the students and has reserved their
- * seats.
+ * Turns pending sign-ups into accounts that count as students, because the club or a sale has named their addresses. Their passwords are
+ * removed, because they may be a stranger's. Signing in with such a password still gives `email_not_verified`, so the answer does not show
+ * that the account was taken over (ADR 5). The caller holds the locks of the students and has reserved their seats.
  */
 export async function takeOver(
   tx: Transaction,
@@ -84,18 +81,16 @@ export async function takeOver(
   );
 }
 
-/** The network from which a sign-up comes, and an SQL condition for earlier sign-ups that the limits ignore. */
+/** Where a sign-up comes from, and which earlier sign-ups the limits ignore. */
 interface SignUpSource {
-  /** The network of the caller; undefined if the network is unknown. */
   network: string | undefined;
-  /** An SQL condition on a row of `students`. It is true for a sign-up that these limits do not count. */
+  /** An SQL condition on `students`: a sign-up that these limits do not count. */
   uncounted: Sql;
 }
 
 /**
- * Limits the number of unconfirmed sign-ups in a club, and the number from the same network in a club. The check runs before the address is
- * looked up, so that the answer does not show whether the address is known. Sign-ups that run at the same time do not see each other, so a
- * few of them may exceed the limit.
+ * Limits the unconfirmed sign-ups of a club, in total and from one network. It runs before the address is looked up, so that the answer
+ * does not show whether the address is known. Simultaneous sign-ups do not see each other, so a few of them may exceed the limit.
  * @throws DomainError rate_limited
  */
 export async function requireFewPending(
@@ -134,7 +129,7 @@ function tooMany(
   });
 }
 
-/** Records the network of a new sign-up as a hash. The hash is stored for an hour, because no limit counts older sign-ups. */
+/** Records the network of a new sign-up as a hash, for an hour, because no limit counts older sign-ups. */
 export async function noteNetwork(
   tx: Transaction,
   vault: Vault,
@@ -150,6 +145,6 @@ export async function forgetNetwork(tx: Transaction, studentId: Id): Promise<voi
   await tx.manager.delete(SignUpNetwork, { studentId });
 }
 
-/** Hashes the network. The hash depends on the club, so that stored hashes do not show that two clubs have the same visitor. */
+/** The hash depends on the club, so that stored hashes do not show that two clubs have the same visitor. */
 const networkKeyOf = (vault: Vault, clubId: Id, network: string) =>
   vault.deriveLasting(`network of sign-ups:${clubId}:${network}`);

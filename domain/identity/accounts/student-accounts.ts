@@ -31,8 +31,8 @@ import { DomainError } from '../../../platform/core/errors.ts';
 type StudentSession = RecordOf<'StudentSession'>;
 
 /**
- * Signs a student in. A person who has not confirmed the address yet, and signs in with the password of the last sign-up, gets
- * `email_not_verified`. The answer is the same for a new account and for an account that existed before.
+ * Signs a student in. Before the address is confirmed, the password of the last sign-up gets `email_not_verified`, for new and for existing
+ * accounts.
  * @throws DomainError invalid_credentials; email_not_verified only after a correct password
  */
 export async function signInStudent(
@@ -54,8 +54,7 @@ export async function signInStudent(
   const isOffered = await passwordMatches(password, student?.offered ?? null);
   if (!student || !isRight) throw isOffered ? emailNotVerified() : invalidCredentials();
   return db.transaction(async (tx) => {
-    // The comparison of passwords took some time. If the password was reset or the student was removed during the comparison, the sign-in
-    // fails.
+    // Comparing passwords takes time. If the password was reset or the student was removed meanwhile, the sign-in fails.
     const unchanged = await tx.one(
       sql`SELECT 1 FROM students WHERE id = ${student.id} AND password_hash = ${student.passwordHash} AND verified_at IS NOT NULL FOR SHARE`,
     );
@@ -84,8 +83,8 @@ export async function verifyStudentEmail(
 }
 
 /**
- * Locks a student who has proven to own the address, and then the student's tokens. If the club's count of students does not include the
- * student yet, the function locks the count first.
+ * Locks a student who has proven to own the address, and the student's tokens. If the club's count misses the student, the count is locked
+ * first.
  * @throws DomainError token_gone for a removed student; limit_reached
  */
 async function lockToConfirm(tx: Transaction, studentId: Id) {
@@ -105,8 +104,7 @@ export async function requestStudentPasswordReset(deps: VaultDeps, who: EmailInC
 
 /**
  * Mails a code.
- * @returns the id of this request, which the caller must send together with the code. The function returns such an id even if no code was
- * mailed
+ * @returns the id of this request, to send together with the code. There is such an id even if no code was mailed
  */
 export async function requestStudentCode(
   deps: VaultDeps,
@@ -138,7 +136,7 @@ export async function confirmStudentPasswordReset(
     if (!owner) throw tokenGone();
     requireUnknown(password, owner); // if the password is refused, the token stays valid
     await takeSeatOf(tx, locked, now);
-    // Only the owner of the address can read this mail, so the address now counts as confirmed, too.
+    // Only the owner of the address can read this mail, so the address counts as confirmed.
     await tx.run(
       sql`UPDATE students SET password_hash = ${passwordHash}, verified_at = coalesce(verified_at, ${now}) WHERE id = ${studentId}`,
     );
@@ -149,8 +147,7 @@ export async function confirmStudentPasswordReset(
 }
 
 /**
- * Exchanges a one-time code for a session. The try is recorded and committed in a transaction of its own, so that two concurrent guesses
- * count as two tries.
+ * Exchanges a one-time code for a session. The try is committed in a transaction of its own, so that two concurrent guesses count as two.
  * @param input.network the network from which the request came
  * @throws DomainError token_gone, with the same answer for a wrong, used or expired code, for a code of another request and for an unknown
  * e-mail address; limit_reached
@@ -174,7 +171,7 @@ export async function exchangeStudentCode(
 }
 
 /**
- * Sets the first password of an invited student, or of a student whose password from the sign-up was removed.
+ * Sets the first password of an invited student, or of a student who lost the password of the sign-up.
  * @throws DomainError weak_password, password_exists
  */
 export async function setStudentPassword(
@@ -211,7 +208,6 @@ export async function updateOwnStudent(
   });
 }
 
-/** @returns undefined if the student was removed */
 async function passwordOwner(db: Queries, studentId: Id): Promise<PasswordOwner | undefined> {
   const account = await db.one<{ email: string; name: string; club: string }>(
     sql`SELECT student.email, student.name, club.name AS club
@@ -232,7 +228,6 @@ export interface KnownStudent {
   passwordHash: string | null;
 }
 
-/** Locks the student's row. */
 export async function findStudentByEmail(
   tx: Transaction,
   clubId: Id,

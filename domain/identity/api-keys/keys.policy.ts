@@ -8,11 +8,11 @@ export const apiKeyRules = {
   perClub: 50,
   /** The longest time from now until the expiry of a key. */
   lifetimeMs: 366 * day,
-  /** The time for which an old secret is accepted after a rotation, unless the caller chooses another. */
+  /** How long an old secret is accepted after a rotation, unless the caller says otherwise. */
   defaultOverlapHours: 24,
-  /** The shortest time between two writes of `last_used_at`, so that only few requests write. */
+  /** So that only few requests write `last_used_at`. */
   useWrittenEveryMs: 5 * 60_000,
-  /** The time for which an expired or revoked key stays in the list. */
+  /** How long an expired or revoked key stays in the list. */
   retentionMs: 400 * day,
 } as const;
 

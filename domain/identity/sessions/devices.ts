@@ -1,10 +1,8 @@
-/**
- * Issues and checks device tokens. A token proves that a device has had a sign-in session of an account. Tokens are not stored (LIM-26).
- */
+/** Issues and checks device tokens, which prove that a device has had a session of an account. Tokens are not stored (LIM-26). */
 import { randomBytes } from 'node:crypto';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
-/** The time for which a device is recognized after its last sign-in. */
+/** How long a device is recognized after its last sign-in. */
 const lifetimeMs = 180 * 24 * 3_600_000;
 const timeBytes = 6;
 const idBytes = 12;
@@ -13,7 +11,7 @@ const macBytes = 16;
 const labelOf = (account: string, token: Buffer) => `device:${account}:${token.toString('hex')}`;
 
 /**
- * @param account the account, identified by its e-mail address. So a new address makes the token invalid
+ * @param account the e-mail address, so that a new address makes the token invalid
  * @returns a token of letters, digits, `-` and `_`
  */
 export function deviceToken(vault: Vault, account: string, now: Date): string {
@@ -23,7 +21,7 @@ export function deviceToken(vault: Vault, account: string, now: Date): string {
   return Buffer.concat([token, vault.mac(labelOf(account, token), macBytes)]).toString('base64url');
 }
 
-/** @returns the device's id; undefined if the token belongs to another account, was not issued by this service, or has expired */
+/** @returns the device's id; undefined if the token is another account's, not ours, or expired */
 export function readDevice(vault: Vault, account: string, text: string, now: Date): string | undefined {
   const bytes = Buffer.from(text, 'base64url');
   if (bytes.length !== timeBytes + idBytes + macBytes || bytes.toString('base64url') !== text) return undefined;

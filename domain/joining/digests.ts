@@ -1,15 +1,12 @@
 /**
- * Switches the daily mail of spaces off and on for all memberships of a student together (CAMP-45, COMM-17). This module uses only the
- * tables of the community, and none of its code.
+ * Switches the daily mail of spaces off and on for all memberships of a student (CAMP-45, COMM-17). This module uses only the tables of the
+ * community, and none of its code.
  */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
-/**
- * Returns an SQL condition that is true if the student has unsubscribed from the daily mail of all spaces. The choice also applies to
- * spaces that the student joins later.
- */
+/** True if the student has unsubscribed from the daily mail of all spaces, which includes spaces that the student joins later. */
 export const hasLeftDigests = (studentId: Id | Sql): Sql => sql`EXISTS (
   SELECT FROM students leaver JOIN mail_suppressions suppression
       ON suppression.club_id = leaver.club_id AND suppression.address_key = leaver.email_key
@@ -23,9 +20,7 @@ export async function hasSpaces(db: Queries, clubId: Id): Promise<boolean> {
   return space !== undefined;
 }
 
-/**
- * Switches the daily mail off for all spaces of a student, and marks the memberships for which it was on. The function locks the student.
- */
+/** Switches the daily mail off for all spaces of a student, and marks the memberships with it. Locks the student. */
 export async function stopDigests(tx: Transaction, studentId: Id): Promise<void> {
   await lockStudent(tx, studentId);
   await tx.run(
@@ -33,7 +28,7 @@ export async function stopDigests(tx: Transaction, studentId: Id): Promise<void>
   );
 }
 
-/** Switches the daily mail on again for the marked memberships of a student. The function locks the student. */
+/** Switches the daily mail on again for the marked memberships. Locks the student. */
 export async function resumeDigests(tx: Transaction, studentId: Id): Promise<void> {
   await lockStudent(tx, studentId);
   await tx.run(sql`UPDATE community_memberships SET digest = true, digest_left = false

@@ -1,56 +1,54 @@
-/** Ranks passages: decides which words of a question select passages, and which weight each word has (docs/adr/0014-retrieval.md). */
+/** Ranks passages: which words of a question select passages, and which weight each word has (docs/adr/0014-retrieval.md). */
 
-/**
- * A word stem in the club's material that corresponds to a word of the question: it is the same word, or a word with a similar spelling.
- */
+/** A stem in the club's material for a word of the question, with an equal or similar spelling. */
 export interface Term {
-  /** The index of the corresponding word in the question, from 0. If several stems belong to a word, only the best stem counts. */
+  /** The index of the word in the question, from 0. Only the best stem of a word counts. */
   word: number;
   lexeme: string;
-  /** The number of the club's passages that contain the stem. */
+  /** In the club's material. */
   passages: number;
-  /** The similarity of the stem and the question's word: 1 for the same word, and less than 1 for a similar spelling. */
+  /** 1 for the word itself, less for a similar spelling. */
   likeness: number;
 }
 
 export interface WeighedTerm extends Term {
   weight: number;
-  /** Whether the term selects passages. A term that selects nothing only ranks the passages that other terms have selected. */
+  /** A term that selects no passages only ranks those that other terms have selected. */
   chooses: boolean;
 }
 
 export const rankingRules = {
-  /** The maximum number of words of a question that are used, from its beginning. */
+  /** The words at the beginning of a question that are used. */
   words: 400,
-  /** The maximum number of stems that are used to select and rank passages. The rarest stems are used. */
+  /** The rarest stems select and rank passages. */
   terms: 24,
-  /** The maximum number of words for which similarly spelled words are searched, because the material does not contain them. */
+  /** The words that the material lacks and for which similar spellings are searched. */
   misspelled: 6,
-  /** The maximum number of passages that are ranked. This number also limits the cost of a search in which every word is common. */
+  /** Limits the cost of a search in which every word is common. */
   candidates: 1_000,
   /**
-   * The maximum scores of a word in the text, in the headings, and in the title. Each further occurrence in the text brings the score
-   * nearer to the maximum.
+   * The maximum scores of a word in the text, in the headings, and in the title. Each occurrence in the text brings the score nearer to the
+   * maximum.
    */
   fields: { text: 1, headings: 0.3, title: 0.25 },
-  /** The passages are ranked twice. In the second ranking, a passage also gets this share of the scores of its neighbours. */
+  /** In the second of two rankings, a passage also gets this share of its neighbours' scores. */
   neighbours: 0.25,
   /** The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009). */
   fusion: 60,
-  /** From one page, at most this number of passages are ranked before the best passages of other pages. */
+  /** After so many passages of one page, the best passages of other pages come first. */
   ofOnePage: 2,
-  /** In a source without pages, this number of consecutive passages counts as one page. */
+  /** In a source without pages, so many consecutive passages count as one page. */
   withoutPages: 5,
 } as const;
 
 /**
- * Weighs terms by rarity, as BM25 does: a word that all passages contain has no weight, in any language. The rarest terms select passages
- * until enough passages are selected. The rarest term always selects passages.
+ * Weighs terms by rarity, as BM25 does: a word in every passage has no weight, in any language. The rarest terms select passages until
+ * there are enough. The rarest term always selects.
  * @param total the number of the club's passages
  * @returns the rarest first
  */
 export function weigh(terms: readonly Term[], total: number): WeighedTerm[] {
-  let before = 0; // the number of passages that the terms so far may select. Once it is high enough, further terms do not select passages
+  let before = 0; // once the terms so far may select this many passages, further terms select none
   return terms
     .toSorted((a, b) => a.passages - b.passages || a.word - b.word || (a.lexeme < b.lexeme ? -1 : 1))
     .slice(0, rankingRules.terms)

@@ -1,6 +1,6 @@
 /**
- * Counts the words of clubs' material. Triggers add a row for each change of a word's count, and upkeep merges these rows to one row per
- * word (docs/adr/0014-retrieval.md).
+ * Counts the words of clubs' material. Triggers add a row for each change, and upkeep merges these rows to one per word
+ * (docs/adr/0014-retrieval.md).
  */
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
@@ -8,8 +8,8 @@ import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 const key = 'club_id, lexeme, word, initial, size, stem';
 
 /**
- * Merges the rows of each changed word into one row, at most `limit` changes per call. The function also deletes words that no passage
- * contains. Rows that are added during the merge wait for a later batch.
+ * Merges the rows of each changed word into one, and deletes words that no passage contains. Rows that are added meanwhile wait for a later
+ * batch.
  * @returns the number of merged changes
  */
 export async function rollUpWords(db: Database, limit: number): Promise<number> {

@@ -1,11 +1,11 @@
-/** Reads ZIP archives, the format that contains the parts of DOCX and PPTX files. The size of each unpacked part is limited. */
+/** Reads ZIP archives, which contain the parts of DOCX and PPTX files, with a limit for each unpacked part. */
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
 import { decodeXml } from '../../../platform/core/text/xml.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
 import { BrokenPart, readingTheFile, Unreadable } from './unreadable.ts';
 
 export interface Archive {
-  /** @param name the name of the entry, in upper or lower case, because names in office files ignore case */
+  /** @param name in upper or lower case, because names in office files ignore case */
   has(name: string): boolean;
   /** @returns the entry as text; undefined if it does not exist @throws Unreadable too_large, file_corrupt; BrokenPart */
   text(name: string): Promise<string | undefined>;
@@ -13,7 +13,7 @@ export interface Archive {
 
 /** @throws Unreadable too_large (the archive has too many entries), file_corrupt, file_encrypted */
 export async function openArchive(bytes: Uint8Array): Promise<Archive> {
-  // Checks the declared sizes of the entries. Unpacking stops if an entry turns out to be larger than its declared size.
+  // Unpacking stops if an entry is larger than its declared size.
   const options = { lazyEntries: true, validateEntrySizes: true, autoClose: false };
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { file, entries } = await readingTheFile(async () => {
@@ -43,7 +43,7 @@ export async function openArchive(bytes: Uint8Array): Promise<Archive> {
   };
 }
 
-/** Whether the bytes of one entry could not be unpacked. A wrong declared size is not such an error: it is a fault of the whole archive. */
+/** Whether one entry could not be unpacked. A wrong declared size is a fault of the whole archive instead. */
 function isOfPacking(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
 }

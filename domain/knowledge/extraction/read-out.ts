@@ -1,4 +1,4 @@
-/** Reads a lesson or a file. The content of a file decides its type, and not its name. */
+/** Reads a lesson or a file. The type of a file follows from its content, and not from its name. */
 import { fileTypeFromBuffer } from 'file-type';
 import { openArchive } from './archive.ts';
 import { readMarkdown } from './text/markdown-text.ts';
@@ -16,10 +16,10 @@ export async function readLesson(markdown: string): Promise<ReadOut> {
 }
 
 /**
- * @param bytes the bytes of the file. The caller can no longer use them afterwards
- * @param says the announced media type, which is used only if the content could have several types
- * @param options.onPage a function that is called with the number of pages that were read and the number of all pages
- * @param options.pages the pages of a PDF to read; if absent, all pages are read
+ * @param bytes the file; the caller can no longer use them afterwards
+ * @param says the announced media type, for content that could have several types
+ * @param options.onPage gets the number of pages that were read and of all pages
+ * @param options.pages the pages of a PDF to read; by default all pages
  * @throws Unreadable
  */
 export async function readFile(
@@ -61,7 +61,7 @@ async function readInto(
   bytes: Uint8Array,
   { says, onPage, pages }: PageOptions & { says: string | null },
 ): Promise<number | null> {
-  // The modules that read files are loaded only for a file, because a lesson does not need them.
+  // Loaded only for a file, because a lesson does not need the modules that read files.
   if (type === 'pdf') return (await import('./pdf/read-pdf.ts')).readPdf(bytes, into, { onPage, pages });
   if (type === 'zip') {
     const { OfficeFile } = await import('./office/office-file.ts');
@@ -85,7 +85,7 @@ async function readInto(
   return null;
 }
 
-/** Matches the types of text formats that are not made for people to read. */
+/** Text formats that are not made for people to read. */
 const notForReaders = /rtf|postscript|eps|x-mif|vcard|calendar/;
 
 type FileType = 'pdf' | 'zip' | 'text';
@@ -103,8 +103,7 @@ async function typeOf(bytes: Uint8Array, says: string | null): Promise<FileType>
   if (mime === 'application/x-cfb')
     throw new Unreadable(isEncryptedOffice(bytes) ? 'file_encrypted' : 'unsupported_type');
   if (mime === undefined || mime === 'application/xml') return 'text';
-  // Some file types are recognized by their first two letters. A text may begin with the same letters, so the function first checks whether
-  // the file is a text.
+  // Some types are recognized by two letters, with which a text may also begin. So first checks for a text.
   if (notForReaders.test(mime) || !isPlainUtf8(bytes)) throw new Unreadable('unsupported_type');
   return 'text';
 }

@@ -1,9 +1,8 @@
 /**
- * Builds a table so that each cell is in its column, even if cells before it are empty or span several rows and columns. All readers of
- * files build their tables with this module.
+ * Builds tables for all readers of files, with each cell in its column, even after empty cells and cells over several rows and columns.
  *
- * Collects the cells of a table and writes its rows. A row is written as `Bowline | | 60`. If a cell spans several rows or columns, its
- * words are repeated in each row and column, because each row is found and quoted alone. A cell that spans the whole row is written once.
+ * Collects the cells of a table and writes its rows, such as `Bowline | | 60`. The words of a cell over several rows or columns are
+ * repeated in each, because each row is found and quoted alone. A cell over the whole row is written once.
  */
 import { cleanLine, hasWords } from './text.policy.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
@@ -12,7 +11,7 @@ import { Unreadable } from './unreadable.ts';
 
 interface Cell {
   text: string;
-  /** The row and the column in which the cell begins. All repetitions of a spanning cell have the same values here. */
+  /** Where the cell begins. All repetitions of a cell have these values. */
   row: number;
   column: number;
 }
@@ -22,9 +21,9 @@ interface Row {
   isHeader: boolean;
 }
 
-/** The maximum length, in characters, of a header that is repeated in each passage of its table. */
+/** In characters. A longer header is not repeated in the passages of its table. */
 const longestRepeatedHeader = 200;
-/** The maximum number of columns that a cell spans. Browsers have the same limit. */
+/** The limit of browsers. */
 const maxColspan = 1_000;
 
 /** The header with which each passage of a table begins. */
@@ -35,7 +34,7 @@ export interface TableHeader {
 
 export class TableBuilder {
   readonly #rows: Row[] = [];
-  /** For each column, the cell that also covers the next rows, and the number of these rows. */
+  /** For each column, the cell that also covers the next rows, and their number. */
   readonly #reaching = new Map<number, { cell: Cell; rowsLeft: number }>();
   #column = 0;
   #cells = 0;
@@ -48,8 +47,8 @@ export class TableBuilder {
   }
 
   /**
-   * Adds the next cell of the row, in the order of the file, even if it is empty.
-   * @param text the text of the cell in any form; this function cleans it
+   * Adds the next cell of the row, in the order of the file. Empty cells must be added too.
+   * @param text in any form; it is cleaned here
    * @throws Unreadable too_large
    */
   cell(text: string, { colspan = 1, rowspan = 1 }: { colspan?: number; rowspan?: number } = {}): void {
@@ -68,8 +67,8 @@ export class TableBuilder {
 
   /**
    * Ends the table and writes its rows. A table of one column is a list.
-   * @param earlier the header of the table before a page break, if any. If both tables have the same number of columns, this table
-   * continues the earlier table and gets its header
+   * @param earlier the header of the table before a page break. With equally many columns, this table continues that one and gets its
+   * header
    * @returns the header of the table, if it has one
    * @throws Unreadable too_large
    */
@@ -102,7 +101,7 @@ export class TableBuilder {
     this.#column += 1;
   }
 
-  /** Inserts cells of earlier rows that also cover this row and belong before the next cell of the file. */
+  /** Inserts cells of earlier rows that cover this row before the next cell of the file. */
   #fillFromAbove(): void {
     for (;;) {
       const above = this.#reaching.get(this.#column);
@@ -113,7 +112,7 @@ export class TableBuilder {
     }
   }
 
-  /** Ends the current row. After the last cell of the file, the function adds cells of earlier rows that also cover this row. */
+  /** Ends the row, with cells of earlier rows that cover it after the last cell of the file. */
   #endRow(): void {
     if (this.#rows.length === 0) return;
     for (const column of [...this.#reaching.keys()].toSorted((a, b) => a - b)) {
@@ -128,9 +127,7 @@ function spanOf(span: number, most: number): number {
   return Number.isInteger(span) && span > 0 ? Math.min(span, most) : 1;
 }
 
-/**
- * Drops each column in which no cell with words begins. Such a column appears if cells only create space, or span too many columns.
- */
+/** Drops columns in which no cell with words begins. They come from cells that only create space, or that span too many columns. */
 function columnsWithText(rows: readonly Row[]): number[] {
   const columns = new Set<number>();
   for (const { cells } of rows)
@@ -140,8 +137,8 @@ function columnsWithText(rows: readonly Row[]): number[] {
 }
 
 /**
- * @returns the number of header rows at the beginning: the number of rows that the file marks as headers. If the file marks none, the first
- * row is the header if all its cells have words and further rows follow
+ * @returns the number of header rows, as the file marks them. Without marks, it is the first row if all its cells have words and further
+ * rows follow
  */
 function headersOf(rows: readonly Row[], columns: number): number {
   const marked = rows.findIndex(({ isHeader }) => !isHeader);
@@ -152,7 +149,7 @@ function headersOf(rows: readonly Row[], columns: number): number {
 }
 
 /**
- * Joins several header rows to one. Each column then has the words of its header cells from top to bottom.
+ * Joins header rows to one, with the words of each column from top to bottom.
  * @returns undefined if the header is too long to repeat
  */
 function combined(rows: readonly Row[], columns: readonly number[]): string | undefined {

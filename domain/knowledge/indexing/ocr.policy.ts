@@ -1,38 +1,33 @@
-/** Defines the limits and languages of OCR for scanned pages, and combines the result of OCR with the first reading of a file (ADR 62). */
+/** Defines the limits and languages of OCR, and combines its result with the first reading of a file (ADR 62). */
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 import { warningOf } from '../extraction/warnings.ts';
 import type { SearchedPassage } from './passage-words.policy.ts';
 
 export const ocrRules = {
-  /** The maximum number of pages of a file that OCR reads. Further scanned pages remain pictures without text. */
+  /** Further scanned pages stay pictures without text. */
   maxPages: 100,
   /**
-   * The number of pages that one run of the OCR program reads, if the program's command accepts page numbers. If such a run fails, only
-   * these pages are missing. Small runs also show progress.
+   * The pages of one run, if the command accepts page numbers. If a run fails, only its pages are missing. Small runs also show progress.
    */
   pagesARun: 20,
   /**
-   * The time limit for all runs of the OCR program for one file, together with the reading of their results. The whole step may take 10
-   * minutes, including the first reading and the transfer from the store.
+   * For all runs of one file, and the reading of their results. The whole step may take 10 minutes, with the first reading and the transfer
+   * from the store.
    */
   timeMs: 360_000,
-  /** The time limit for one run of the program. After a run that hangs, enough time remains for other runs. */
+  /** For one run. After a run that hangs, enough time remains for others. */
   runMs: 180_000,
-  /** A run of the program begins only if the remaining time is at least this long. */
+  /** A run begins only with at least this much time left. */
   leastMs: 10_000,
-  /** The maximum size of the file that the program writes, because the file is read as a whole. */
+  /** The file that the program writes is read as a whole. */
   maxOutputBytes: 128 * 1_024 * 1_024,
-  /** The free disk space that a run needs in addition to the size of the file. */
+  /** The disk space that a run needs beyond the size of the file. */
   reserveBytes: 512 * 1_024 * 1_024,
-  /** The time limit for extracting the text from a result of OCR. */
   extractionMs: 60_000,
-  /**
-   * The maximum number of attempts with OCR. If OCR has killed the worker in all these attempts, the next attempt works without OCR and
-   * stores the result of the first reading.
-   */
+  /** If OCR has killed the worker in all these attempts, the next one works without OCR and stores the first reading. */
   attempts: 2,
-  /** The wait before OCR is tried again, if the program was missing or the disk had no space. */
+  /** The wait after the program was missing or the disk was full. */
   againMs: 3_600_000,
 } as const;
 
@@ -51,13 +46,13 @@ const ocrLanguageOf = (language: Language) => ocrLanguages[language.split('-')[0
 
 /**
  * @param further the deployment's languages, such as `eng+jpn`
- * @returns the club's language and then the deployment's languages, without repetitions, such as `por+eng+jpn`
+ * @returns the club's language and then the deployment's, without repetitions, such as `por+eng+jpn`
  */
 export function ocrLanguagesOf(language: Language, further: string | undefined): string {
   return [...new Set([ocrLanguageOf(language), ...(further?.split('+') ?? [])])].join('+');
 }
 
-/** The language option of the program for each language that a club can have. A check of the program uses all these options. */
+/** For each language that a club can have. A check of the program uses all of them. */
 export const allOcrLanguages = (further: string | undefined): string[] =>
   Object.keys(ocrLanguages).map((language) => ocrLanguagesOf(language, further));
 
@@ -72,18 +67,15 @@ export function pageRanges(pages: readonly number[]): string {
   return ranges.map(({ from, to }) => (from === to ? String(from) : `${from}-${to}`)).join(',');
 }
 
-/**
- * The result of OCR: the passages of the pages that OCR has read, and the numbers of the pages that OCR could not read. A scanned page
- * without passages and outside the second list has no words.
- */
+/** The passages of the pages that OCR has read, and the pages that it could not read. A scanned page in neither has no words. */
 export interface OcrReading {
   passages: readonly SearchedPassage[];
   failed: readonly number[];
 }
 
 /**
- * Adds the pages that OCR has read to the result of the first reading. The pages of the first reading do not change.
- * @param scanned the pages that were pictures in the first reading
+ * Adds the pages that OCR has read to the first reading, which stays unchanged.
+ * @param scanned the pages that were pictures
  */
 export function withOcr(
   first: { passages: readonly SearchedPassage[]; warnings: readonly SourceWarning[] },

@@ -1,9 +1,9 @@
-/** Computes the words by which a passage is found (docs/adr/0061-search-in-every-script.md). The words are stored with the passage. */
+/** Computes the words by which a passage is found, and which are stored with it (docs/adr/0061-search-in-every-script.md). */
 import { isPlain, searchWords } from '../search-words/search-words.policy.ts';
 import type { Passage } from './passages.policy.ts';
 
 export interface SearchedPassage extends Passage {
-  /** The words of a passage's headings and of its text, each as one string of words that are separated by spaces. */
+  /** Separated by spaces. */
   words: { headings: string | null; text: string | null };
 }
 
@@ -12,7 +12,7 @@ export function storedWords(text: string): string | null {
   return isPlain(text) ? null : searchWords(text);
 }
 
-/** Splits a passage into words. This takes up to a millisecond, so it runs in the thread that cuts passages, whose time is limited. */
+/** Takes up to a millisecond, so it runs in the thread that cuts passages, which has a time limit. */
 export function withWords(passage: Passage): SearchedPassage {
   return { ...passage, words: { headings: storedWords(passage.headings.join(' ')), text: storedWords(passage.text) } };
 }

@@ -1,7 +1,4 @@
-/**
- * Records the result of reading a source. The result is recorded only if the worker's claim is still valid, and if the source still has the
- * content that the worker read.
- */
+/** Records the result of reading a source, if the worker's claim is still valid and the content has not changed. */
 import type { QueryDeepPartialEntity } from 'typeorm';
 import { AgentSource } from '../../../entities/knowledge/agent-source.ts';
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
@@ -20,16 +17,14 @@ export interface Indexed {
   pageCount: number | null;
   passages: readonly SearchedPassage[];
   warnings: readonly SourceWarning[];
-  /** The time at which OCR of the scanned pages is tried. Null if OCR was tried already, or if the source has no scanned pages. */
+  /** When OCR of the scanned pages is tried. Null if it was tried, or if there are none. */
   ocrDueAt: Date | null;
 }
 
 /**
- * Replaces the source's passages. Until the commit, searches find the old passages. For a large file this takes seconds. So the transaction
- * locks the source's row only at its end, and a transaction that removes the source does not have to wait. If the source was removed
- * meanwhile, this transaction changes nothing.
- * @throws LeaseLost if the source was removed, if a different worker has claimed it, or if a newer version of it is wanted. Then the
- * transaction changes nothing
+ * Replaces the source's passages. Until the commit, searches find the old ones. For a large file this takes seconds, so the source's row is
+ * locked only at the end, and a removal does not have to wait. After a removal, this changes nothing.
+ * @throws LeaseLost if the source was removed, claimed by another worker, or has a newer wanted version; then nothing changes
  */
 export async function recordPassages(db: Database, claim: Claim, indexed: Indexed, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
@@ -68,8 +63,8 @@ export async function recordFailure(
 }
 
 /**
- * Records a failure that the file did not cause. The source is indexed again after a wait. After the last attempt, the source gets the
- * status `failed`. The removal of a source is repeated until it succeeds.
+ * Records a failure without a fault of the file. The source is indexed again after a wait, and has the status `failed` after the last
+ * attempt. A removal is repeated until it succeeds.
  * @throws LeaseLost
  */
 export async function recordFault(db: Database, claim: Claim, now: Date): Promise<void> {
@@ -80,8 +75,8 @@ export async function recordFault(db: Database, claim: Claim, now: Date): Promis
 }
 
 /**
- * Writes the outcome if the claim is valid and no newer version of the source is wanted.
- * @throws LeaseLost if the claim is no longer valid. Then nothing was written
+ * Writes the outcome if the claim is valid and no newer version is wanted.
+ * @throws LeaseLost if the claim is no longer valid; then nothing was written
  */
 async function endClaim(
   tx: Transaction,
@@ -102,7 +97,7 @@ async function deletePassages(tx: Transaction, old: readonly { id: Id }[]): Prom
   }
 }
 
-/** Inserts the new passages while the old passages still exist. The inserts do not lock the row of the source. */
+/** Inserts the new passages beside the old ones, without a lock on the source. */
 export async function insertPassages(
   tx: Transaction,
   claim: Pick<Claim, 'sourceId' | 'clubId'>,

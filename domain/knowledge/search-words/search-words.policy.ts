@@ -1,22 +1,16 @@
 /**
- * Splits passages and questions into the words for the search (docs/adr/0061-search-in-every-script.md). Postgres receives these words
- * separated by spaces, in any script, and does not have to split a text itself.
+ * Splits passages and questions into words for the search (docs/adr/0061-search-in-every-script.md). Postgres gets the words of any script
+ * separated by spaces, and need not split a text.
  */
 import { foldSearched } from './folding.policy.ts';
 
-/** The maximum number of code points of a word. A longer word is split, because Postgres does not store longer words (agent_words). */
+/** In code points. A longer word is split, because Postgres does not store it (agent_words). */
 export const longestWord = 64;
 
-/**
- * The maximum number of code points that the segmenter gets at a time, if a text has no spaces. Because of this limit, a text of an
- * attacker takes no more time than any other long text.
- */
+/** The code points that the segmenter gets at a time. So a text without spaces from an attacker takes no more time than any other. */
 const longestPiece = 500;
 
-/**
- * Matches a text of Latin letters, and of signs that are never part of a word. In such a text, Postgres finds the same words as {@link
- * searchWords}. Only a text with other letters must be divided into words here.
- */
+/** Latin letters and signs that are never part of a word. In such a text, Postgres finds the words of {@link searchWords} itself. */
 const latin =
   // oxlint-disable-next-line no-control-regex
   /^[\u0000-\u00AC\u00AE-\u012F\u0131-\u0148\u014A-\u024F\u1E00-\u1EFF\u2010-\u2027\u2030-\u205E\u20A0-\u20BF]*$/u;
@@ -25,13 +19,13 @@ const latin =
 const runs = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 const hasLetter = /[\p{L}\p{N}]/u;
 
-/** Divides a word into parts. Letters of scripts without spaces, and of Hangul (whose words end in particles), form parts of their own. */
+/** Letters of scripts without spaces, and of Hangul with its particles at word ends, are parts of their own. */
 const dense =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Hangul}]+|[^\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Hangul}]+/gu;
 const isDense =
   /^[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Hangul}]/u;
 
-/** The segmenter has a fixed language, so that the words of a text do not depend on the settings of the machine. */
+/** A fixed language, so that the words do not depend on the machine's settings. */
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
 
 const katakana = /[\u30A1-\u30F6\u30FD\u30FE]/gu;
@@ -39,10 +33,9 @@ const asHiragana = (letter: string) => String.fromCodePoint((letter.codePointAt(
 const longVowel = /(?<=.{3})ー$/u;
 
 /**
- * Yields the words of a text in order, and may yield a word more than once. For scripts without spaces, the function yields words of a
- * dictionary, and also all pairs of neighbouring letters. The pairs are needed because a dictionary may divide two similar texts
- * differently.
- * @param text any text of any length. No character of the text has a special meaning
+ * Yields the words of a text in order, perhaps more than once. For scripts without spaces, these are words of a dictionary and all pairs of
+ * neighbouring letters, because a dictionary may divide two similar texts differently.
+ * @param text any text of any length, without characters of special meaning
  */
 export function* wordsOf(text: string): Generator<string> {
   for (const [run] of foldSearched(text).matchAll(runs))
@@ -59,24 +52,18 @@ export function searchWords(text: string): string {
   return [...wordsOf(text)].join(' ');
 }
 
-/** @returns whether Postgres finds the words of this text itself, so that they need not be stored */
+/** @returns whether Postgres finds the words itself, so that they need not be stored */
 export function isPlain(text: string): boolean {
   return latin.test(text);
 }
 
 const han = /\p{Script=Han}/u;
-/**
- * Matches two or more Hangul syllables. Such a word is not searched as a whole, because the same Korean word with the same particles is
- * rare. Only the pairs of its syllables are searched, because they occur often.
- */
+/** Two or more Hangul syllables. Only their pairs are searched, because a Korean word rarely occurs again with exactly its particles. */
 const hangulWord = /^\p{Script=Hangul}{2,}$/u;
-/** Matches a letter with its marks. A long sequence of marks counts as several letters. */
+/** A letter with its marks. A long sequence of marks counts as several letters. */
 const letter = /\P{M}\p{M}{0,20}|\p{M}{1,20}/gu;
 
-/**
- * Cuts a text into pieces, always before a letter. A cut can separate a letter from its marks only if the letter has too many marks for one
- * piece.
- */
+/** Cuts a text into pieces, always before a letter, unless it has too many marks for one piece. */
 function* piecesOf(text: string, longest: number): Generator<string> {
   if (text.length <= longest) {
     yield text;
@@ -98,8 +85,8 @@ function* piecesOf(text: string, longest: number): Generator<string> {
 }
 
 /**
- * A dictionary finds words, but may divide two similar texts differently. Pairs of letters match however the texts are divided. Single Han
- * characters match words that share one character, such as 烫 in 烫伤 and 烫到.
+ * A dictionary may divide two similar texts differently, but pairs of letters always match. Single Han characters match words that share
+ * one character, such as 烫 in 烫伤 and 烫到.
  */
 function* denseWords(piece: string): Generator<string> {
   for (const { segment } of segmenter.segment(piece))

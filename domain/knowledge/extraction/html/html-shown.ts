@@ -14,7 +14,7 @@ const silent = new Set([
   'style', 'title', 'nav', 'template', 'noscript', 'noframes', 'noembed', 'datalist', 'rp', 'progress', 'meter', 'map', 'colgroup',
 ]); // prettier-ignore
 
-/** Elements whose content is left out of the extracted text. */
+/** Their content is left out of the extracted text. */
 const unread = new Set(['iframe', 'object', 'embed', 'canvas', 'audio', 'video', 'applet', 'frame']);
 
 /**
@@ -43,8 +43,7 @@ export function shownFor(element: HtmlElement, into: Warned): string | undefined
     case 'textarea':
       return beside(textOf(element));
     default:
-      // Two kinds of elements only repeat other content of the page, so their text is left out. One is a second form of a formula that also
-      // exists as MathML. The other is an arrow that leads from a note back to its mark in the text.
+      // Elements that repeat other content are left out: a second form of a formula in MathML, and an arrow from a note back to its mark.
       return hasWord(element, 'class', ['katex-html', 'MathJax_Preview']) || isWayBack(element) ? '' : undefined;
   }
 }
@@ -59,7 +58,7 @@ function texOf(script: HtmlElement): string {
   return /mode=display/.test(mode) ? ` $$${tex}$$ ` : `$${tex}$`;
 }
 
-/** @param words the alternative text of the picture; undefined if it is missing; empty if it would only repeat the text of the page */
+/** @param words the alternative text; undefined if it is missing; empty if it would only repeat the text of the page */
 function pictureOf(picture: HtmlElement, words: string | undefined, into: Warned): string {
   if (words !== undefined && words.trim() !== '') return ` [Picture: ${words.trim()}] `;
   if (words === undefined && !isDecoration(picture)) into.warn('picture_without_text');
@@ -86,7 +85,7 @@ const unseenInDrawings = new Set([
   'marker',
 ]);
 
-/** Returns the words inside a drawing, or its alternative text if the drawing has no words. */
+/** The words inside a drawing, or its alternative text if it has no words. */
 function drawingOf(drawing: HtmlElement, into: Warned): string {
   const words: string[] = [];
   visit(drawing, {
@@ -123,10 +122,7 @@ function fieldOf(field: HtmlElement, into: Warned): string {
   }
 }
 
-/**
- * Returns the visible options of a list. A drop-down list shows the chosen option, or the first option if none is chosen. A list that is
- * always open shows all options.
- */
+/** The visible options: in a drop-down list the chosen or first one, otherwise all. */
 function chosenIn(select: HtmlElement): string[] {
   const options: HtmlElement[] = [];
   visit(select, {
@@ -152,10 +148,7 @@ function isWayBack(element: HtmlElement): boolean {
   return /^[\u2191\u21a9\u21b5\u21d1\u2934^]+[\ufe0e\ufe0f]?$/u.test(text);
 }
 
-/**
- * Whether the element is the mark of a note in the text. Such an element has attributes that say so, or is a raised link to a position of
- * the same page.
- */
+/** Whether the element is the mark of a note in the text: by its attributes, or as a raised link within the page. */
 export function isNoteMark(element: HtmlElement): boolean {
   const { tag, attributes, children, parent } = element;
   if (tag === 'sup') return saysNoteMark(element) && elementsIn(element).length === 0;

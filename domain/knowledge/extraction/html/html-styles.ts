@@ -1,15 +1,12 @@
 /**
- * Reads the styles that decide which text of a page is visible: the styles of elements, and style sheet rules with simple selectors
- * (`.class`, `#id`, `tag`).
+ * Reads the styles that decide which text of a page is visible: those of elements, and style sheets with simple selectors (`.class`, `#id`,
+ * `tag`).
  */
 import type { HtmlElement } from './html-tree.ts';
 
 interface Declaration {
   value: string;
-  /**
-   * The weight of a declaration, computed from `!important`, the selector's specificity and the position in the style sheet. The
-   * declaration with the highest weight applies.
-   */
+  /** From `!important`, the selector's specificity and the position in the style sheet. The highest weight applies. */
   weight: number;
 }
 
@@ -26,7 +23,7 @@ export class Styles {
   readonly #rules = new Map<string, Map<string, Declaration>>();
   #count = 0;
 
-  /** Adds the rules of a style sheet. The function skips the content of `@media` and other at-rules. */
+  /** Adds the rules of a style sheet, without `@media` and other at-rules. */
   add(sheet: string): void {
     const css = sheet.replace(/\/\*[\s\S]*?(?:\*\/|$)/g, ' ').replace(/<!--|-->/g, ' ');
     let start = 0;
@@ -85,7 +82,7 @@ function keepHeavier(into: Map<string, Declaration>, property: string, declarati
   if (!before || before.weight <= declaration.weight) into.set(property, declaration);
 }
 
-/** @returns the end of the block that begins here; the end of the text if the block has no end */
+/** @returns the end of the block, or of the text if the block has no end */
 function endOfBlock(css: string, open: number): number {
   let depth = 0;
   for (const { 0: brace, index } of css.slice(open).matchAll(/[{}]/g)) {

@@ -1,15 +1,9 @@
-/**
- * Reads the tables of a page. The module distinguishes data tables from tables that only serve for layout. It returns the rows of a data
- * table in the order of the page.
- */
+/** Reads the data tables of a page, row by row, and recognizes tables that only serve for layout. */
 import { elementsIn, hasWord, visit, type HtmlElement } from './html-tree.ts';
 import type { SectionBuilder } from '../sections.ts';
 import { TableBuilder } from '../table.ts';
 
-/**
- * @returns the tables that only serve for layout. Such a table has a role that says so, or contains a table and has neither header nor
- * caption
- */
+/** @returns the layout tables: with a role that says so, or with a table inside and neither header nor caption */
 export function layoutTables(root: HtmlElement): Set<HtmlElement> {
   const layouts = new Set<HtmlElement>();
   const open: { table: HtmlElement; holdsTable: boolean; isMarked: boolean }[] = [];
@@ -43,9 +37,9 @@ interface Row {
 const sections = ['thead', 'tbody', 'tfoot'] as const;
 type Section = (typeof sections)[number];
 
-/** The rows of a table whose end tag has not been reached yet. */
+/** The rows of a table before its end tag. */
 export class OpenTable {
-  /** The parts of the table, such as its head and its body. A cell ends at the last row of its part. */
+  /** The parts of the table, such as head and body. A cell ends at the last row of its part. */
   readonly #parts: { section: Section; rows: Row[] }[] = [];
   #part: HtmlElement | undefined;
 

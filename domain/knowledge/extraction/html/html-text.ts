@@ -19,10 +19,10 @@ const blocks = new Set([
 const keepsLines = new Set(['pre', 'listing', 'plaintext', 'xmp']);
 const struckOut = new Set(['s', 'del', 'strike']);
 
-/** The maximum depth of nested inline elements, because a page may nest raised letters to any depth. */
+/** A page may nest raised letters to any depth. */
 const deepestInline = 20;
 
-/** Extracts the sections of an HTML text. @throws Unreadable too_large */
+/** @throws Unreadable too_large */
 export function readHtml(html: string, into: SectionBuilder): void {
   const root = parseHtml(html);
   const reader = new HtmlReader(root, into);
@@ -33,7 +33,7 @@ export function readHtml(html: string, into: SectionBuilder): void {
 /** Whether text at the current position of the page is visible. */
 interface Sight {
   isVisible: boolean;
-  /** False if the letters have size zero, because such letters are invisible. */
+  /** Letters of size zero are invisible. */
   hasSize: boolean;
   /** Whether the hidden text has already caused a warning. */
   hasWarned: boolean;
@@ -43,25 +43,19 @@ class HtmlReader implements Visitor {
   readonly #into: SectionBuilder;
   readonly #styles = new Styles();
   readonly #layouts: ReadonlySet<HtmlElement>;
-  /** The elements whose end has not been reached, each with a function to call at its end. */
+  /** What to call at the end of each open element. */
   readonly #ends: (() => void)[] = [];
   readonly #lists: OpenList[] = [];
-  /**
-   * The tables whose end has not been reached. An entry is undefined if the table only serves for layout, or if it is inside a cell and is
-   * read as text.
-   */
+  /** The open tables. Undefined for a layout table, and for a table in a cell, which is read as text. */
   readonly #tables: (OpenTable | undefined)[] = [];
   readonly #headings: number[] = [];
-  /**
-   * Texts that need a change before they are added to the paragraph, such as the text of a cell, or raised letters. The list ends with the
-   * innermost text.
-   */
+  /** Texts that change before they are added to the paragraph, such as cells or raised letters. The innermost is last. */
   readonly #apart: string[][] = [];
   #paragraph: string[] = [];
-  /** The number of the current list item, until the first words of the item are read. */
+  /** The number of the current list item, until its first words are read. */
   #mark = '';
   #sight: Sight = { isVisible: true, hasSize: true, hasWarned: false };
-  /** The number of elements around the current position that show line breaks, such as `pre`. */
+  /** The number of open elements that show line breaks, such as `pre`. */
   #lines = 0;
   #definitions = 0;
   #quotes = 0;
@@ -130,7 +124,7 @@ class HtmlReader implements Visitor {
     }
   }
 
-  /** Applies the style to the content of the element. @returns the function that ends the effect of the style */
+  /** Applies the style to the content of the element. */
   #look(style: Style): (() => void) | undefined {
     if (style.size === 0) return undefined;
     const before = this.#sight;
@@ -251,10 +245,7 @@ class HtmlReader implements Visitor {
     });
   }
 
-  /**
-   * @returns the reading of ruby text, in brackets after its letters. If a reading continues an earlier reading, both are in the same
-   * brackets
-   */
+  /** @returns the reading of ruby text, in brackets after its letters, with consecutive readings in one pair of brackets */
   #reading(text: string): string {
     if (text === '') return '';
     const around = this.#apart.at(-1) ?? this.#paragraph;
@@ -263,7 +254,6 @@ class HtmlReader implements Visitor {
     return (this.#lastReading = `${this.#lastReading.slice(0, -1)}${text})`);
   }
 
-  /** @param written a function that converts the inner text to the text to write */
   #setApart(written: (text: string) => string): (() => void) | undefined {
     if (this.#apart.length > deepestInline) return undefined;
     this.#apart.push([]);
@@ -322,7 +312,7 @@ function headingLevel({ tag, attributes }: HtmlElement): number | undefined {
   return level >= 1 ? level : 2;
 }
 
-/** Whether the element and its content are invisible. Content that appears after a click counts as visible. */
+/** Content that appears after a click counts as visible. */
 function isHidden({ tag, attributes }: HtmlElement, style: Style): boolean {
   const display = style.get('display')?.value;
   if (display === 'none' || Number.parseFloat(style.get('opacity')?.value ?? '1') === 0) return true;
@@ -342,9 +332,7 @@ function hasSizeBy(size: string | undefined, otherwise: boolean): boolean {
   return otherwise || !/(?:[^r]em|%)$|er$/.test(size);
 }
 
-/**
- * @returns the text without white space at its ends, if this white space contains a line break. A text of only white space becomes empty
- */
+/** @returns the text without white space at its ends, if this contains a line break */
 function withoutOuterBreaks(text: string): string {
   const words = text.trim();
   if (words === '') return '';

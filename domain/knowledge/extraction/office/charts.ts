@@ -11,8 +11,8 @@ interface Series {
 }
 
 /**
- * @param root the root element of a part with a chart. There are two kinds of such parts
- * @returns the blocks of the chart; an empty list if the chart stores no values
+ * @param root the root of a part with a chart, of either kind
+ * @returns an empty list if the chart stores no values
  */
 export function chartBlocks(root: XmlElement): Block[] {
   const isExtended = root.name === 'cx:chartSpace';
@@ -53,10 +53,7 @@ function series(chart: XmlElement | undefined, is1904: boolean): Series[] {
     }));
 }
 
-/**
- * Reads the points of a series, or of its categories. Categories can have several levels. A name on an outer level applies to all points
- * until the next name on this level.
- */
+/** Reads the points of a series or its categories. On an outer level, a category's name applies until the next name. */
 function points(data: XmlElement | undefined, is1904: boolean): Map<number, string> {
   const levels = [...descendantsOf(data, 'c:lvl')];
   if (levels.length > 0) return acrossLevels(levels.map((level) => pointsIn(level, 'c:pt', '', is1904)));
@@ -133,13 +130,12 @@ function isSame(one: ReadonlyMap<number, string>, other: ReadonlyMap<number, str
 }
 
 const dayMs = 86_400_000;
-/** Parts of a number format that are not digits: quoted words, colors and conditions. */
+/** Quoted words, colors and conditions in a number format. */
 const besideDigits = /"[^"]{0,99}"|\[[^\][]{0,99}\]|\\./g;
 
 /**
  * @param format Excel's number format, such as `0.0%` or `d/m/yyyy`
- * @returns the value as text: a percentage with the digits of the format, a date as `2027-05-31`, and any other number as stored, but
- * without rounding errors
+ * @returns a percentage with the format's digits, a date as `2027-05-31`, or any other number without rounding errors
  */
 function formatted(text: string, format: string, is1904: boolean): string {
   const number = Number(text);
@@ -154,7 +150,7 @@ function decimalsOf(shape: string): number {
   return /\.(0+)/.exec(shape)?.[1]?.length ?? 0;
 }
 
-/** Excel stores a date as a number of days, counted from the end of 1899 or from 1904. */
+/** Excel counts the days of a date from the end of 1899 or from 1904. */
 function dateOf(days: number, is1904: boolean): string | undefined {
   const date = new Date(Date.UTC(is1904 ? 1904 : 1899, is1904 ? 0 : 11, is1904 ? 1 : 30) + Math.floor(days) * dayMs);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString().slice(0, 10);

@@ -13,9 +13,7 @@ export function equationText(element: XmlElement): string {
 
 type Form = (element: XmlElement) => string;
 
-/**
- * The functions that write the structures of an equation, by the name of the element. Any other element is written as its content.
- */
+/** By the name of the element. Any other element is written as its content. */
 const forms: Record<string, Form> = {
   'm:r': letters,
   'm:f': fraction,
@@ -60,7 +58,7 @@ function part(element: XmlElement, name: string): string {
   return found ? inside(found) : '';
 }
 
-/** Double-struck letters, such as ℝ. Word stores them as plain letters with a special font style. */
+/** Word stores letters such as ℝ as plain letters with a special font style. */
 const doubleStruck: Record<string, string> = { C: 'ℂ', H: 'ℍ', N: 'ℕ', P: 'ℙ', Q: 'ℚ', R: 'ℝ', Z: 'ℤ' };
 
 function letters(run: XmlElement): string {
@@ -91,7 +89,7 @@ function rowsOf(matrix: XmlElement): string {
     .join('; ');
 }
 
-/** The combining characters of accents, which files store as separate signs. */
+/** Files store the accents as separate signs. */
 const combining: Record<string, string> = {
   '^': '\u0302', 'ˆ': '\u0302', '~': '\u0303', '˜': '\u0303', '¯': '\u0305', '‾': '\u0305', '_': '\u0332', '→': '\u20D7',
   '˙': '\u0307', '.': '\u0307', '¨': '\u0308', '`': '\u0300', '´': '\u0301', '˘': '\u0306', 'ˇ': '\u030C',
@@ -110,10 +108,7 @@ function below(text: string): string {
   return apart(text, lowered(text), '_');
 }
 
-/**
- * Writes a raised or lowered part of an equation. Its position has a meaning, so `xᵉ` must not become `xe`, as raised words in normal text
- * may.
- */
+/** A raised or lowered part of an equation has a meaning, so `xᵉ` must not become `xe`, as raised words in normal text may. */
 function apart(text: string, formed: string, sign: '^' | '_'): string {
   if (formed !== text || !/[\p{L}\p{N}]/u.test(text)) return formed;
   return sign + (Array.from(text).length === 1 ? text : `(${text})`);

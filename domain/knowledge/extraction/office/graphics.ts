@@ -1,4 +1,4 @@
-/** Reads the charts and diagrams of a document or a slide. Each chart and each diagram is a separate part of the file. */
+/** Reads the charts and diagrams of a document or a slide, each from its own part of the file. */
 import { descendantsOf, type XmlElement } from '../../../../platform/core/text/xml.ts';
 import type { Relation } from '../../../../platform/core/text/office-parts.ts';
 import type { SectionBuilder } from '../sections.ts';
@@ -7,13 +7,10 @@ import { chartBlocks } from './charts.ts';
 import { diagramBlocks } from './diagrams.ts';
 import type { OfficeFile } from './office-file.ts';
 
-/** The blocks of each part, by the id that the document uses for the part. */
+/** By the id that the document uses for the part. */
 export type Graphics = ReadonlyMap<string, readonly Block[]>;
 
-/**
- * The elements that show a chart or a diagram. For each element, `id` is the attribute that names the part of the file, and `read` reads
- * this part.
- */
+/** The elements that show a chart or a diagram: the attribute with the `id` of the part, and the function that reads the part. */
 const readers: Record<string, { id: string; read: (root: XmlElement) => Block[] }> = {
   'c:chart': { id: 'r:id', read: chartBlocks },
   'cx:chart': { id: 'r:id', read: chartBlocks },

@@ -49,8 +49,8 @@ export class OfficeFile {
   }
 
   /**
-   * Reads a part without which the main part can still be read.
-   * @returns the part, or undefined if the part cannot be read. In this case the function also adds a warning
+   * Reads a part that the main part does not need.
+   * @returns undefined if the part cannot be read, with a warning
    * @throws Unreadable too_large, file_corrupt
    */
   async partBeside(name: string): Promise<XmlElement | undefined> {
@@ -63,7 +63,7 @@ export class OfficeFile {
     }
   }
 
-  /** @returns the part's relations inside the file @throws BrokenPart; Unreadable too_large, file_corrupt */
+  /** @throws BrokenPart */
   async relationsOf(part: string): Promise<Relation[]> {
     const folder = folderOf(part);
     const xml = await this.#archive.text(`${folder}_rels/${part.slice(folder.length)}.rels`);
@@ -71,8 +71,7 @@ export class OfficeFile {
   }
 
   /**
-   * Finds the part of the given kind, such as `styles`, that belongs to the main part. If the file has no relations, the function looks for
-   * the usual name of the part.
+   * Finds the part of a kind, such as `styles`, that belongs to the main part. Without relations, looks for its usual name.
    * @returns undefined if the part is absent or cannot be read
    */
   async onlyPart(main: string, relations: readonly Relation[], type: string): Promise<XmlElement | undefined> {

@@ -21,12 +21,11 @@ export class Words {
     else this.#pieces.push({ text, rise });
   }
 
-  /** Adds the mark of a note. */
   note(mark: string): void {
     this.add(noteMark(mark));
   }
 
-  /** Adds words together with the reading (ruby) above them. Consecutive words with readings form one word. */
+  /** Adds words with the reading (ruby) above them. Consecutive ones form one word. */
   read(text: string, reading: string): void {
     const last = this.#pieces.at(-1);
     if (last?.reading === undefined) this.#pieces.push({ text, reading });
@@ -40,7 +39,7 @@ export class Words {
     return this.#pieces.some(({ text }) => text.trim() !== '');
   }
 
-  /** @returns all words that were added since the last call. If all these words are raised, the result has them as normal words */
+  /** @returns all words since the last call. If all of them are raised, they become normal words */
   take(): string {
     const pieces = this.#pieces;
     this.#pieces = [];
@@ -60,9 +59,8 @@ const symbolFonts = /^(?:symbol|wingdings(?: [23])?|webdings)$/i;
 const privateSigns = /[\uF000-\uF0FF]/g;
 
 /**
- * @param font the font in which the text is shown
- * @returns the text that a reader sees in this font. A sign that is unknown is left out, and `isWhole` is then false. If the font is not a
- * symbol font, a private-use character is read as a sign of the font Symbol.
+ * @returns the text as a reader sees it in this font. `isWhole` is false if an unknown sign was left out. In fonts without signs, a
+ * private-use character counts as a sign of the font Symbol.
  */
 export function signsOf(text: string, font: string): { text: string; isWhole: boolean } {
   let isWhole = true;

@@ -1,6 +1,6 @@
 /**
- * Finds tables without drawn lines, and columns of prose. In both cases, words are aligned below each other. Columns of prose have many
- * long lines. The cells of a table are short, or leave much empty space.
+ * Finds tables without drawn lines, and columns of prose. In both, words are aligned below each other, but prose has many long lines, and
+ * the cells of a table are short or leave much space.
  */
 import { lineOf, type Line, type Segment } from './letters/pdf-lines.ts';
 import { linesOfCell } from './ruled-tables.ts';
@@ -8,9 +8,9 @@ import type { Row } from './blocks.ts';
 
 export interface Region {
   segments: readonly Segment[];
-  /** The rows of the table; undefined if the region contains columns of prose. */
+  /** Undefined if the region contains columns of prose. */
   rows?: Row[];
-  /** The lines of prose, column by column. */
+  /** Column by column. */
   lines?: Line[];
 }
 
@@ -55,13 +55,10 @@ function levelsOf(segments: readonly Segment[]): Level[] {
   return levels;
 }
 
-/**
- * The maximum number of times that a group of lines is divided into smaller and smaller parts. A line across several columns divides the
- * group, and the columns of each part are then searched again.
- */
+/** A line across several columns divides a group of lines, and the columns of each part are searched again, at most this many times. */
 const maxDivisions = 3;
 
-/** Finds the regions in a group of lines. If a line spans several columns, it divides the group into parts. */
+/** Finds the regions in a group of lines. A line across several columns divides the group. */
 function regionsIn(run: readonly Level[], divisions = 0): Region[] {
   const columns = columnsOf(run);
   if (columns.length < 2) return [];
@@ -92,7 +89,7 @@ function withoutTail(run: readonly Level[]): Level[] {
   return far < 0 ? [...run] : run.slice(0, far);
 }
 
-/** @returns the columns, computed from the rows with the usual number of cells; an empty list if these columns overlap */
+/** @returns the columns, from the rows with the usual number of cells; an empty list if they overlap */
 function columnsOf(run: readonly Level[]): Column[] {
   const counts = new Map<number, number>();
   for (const { segments } of run)
@@ -190,15 +187,12 @@ function rowsOf(run: readonly Level[], columns: readonly Column[]): Row[] {
 }
 
 /**
- * Vertical distances in letter sizes. `line` is the maximum distance between two lines of one cell. Two segments in different columns
- * belong to the same row if their distance is smaller than `beside`. Such a distance occurs if a cell is centred vertically.
+ * In letter sizes. `line` is the maximum distance between two lines of one cell. Segments of different columns belong to one row if they
+ * are closer than `beside`, as in a cell that is centred vertically.
  */
 const steps = { line: 1.5, beside: 0.75 } as const;
 
-/**
- * Whether a line still belongs to the current row. It does if it continues the words of a cell, or if it is beside the lines of a different
- * cell.
- */
+/** Whether a line belongs to the current row: it continues a cell, or is beside the lines of another cell. */
 function goesOn(
   before: Level,
   level: Level,
@@ -208,7 +202,7 @@ function goesOn(
 ): boolean {
   const shared = cells.flatMap((cell, at) => (cell.length > 0 && (row[at] ?? []).length > 0 ? [at] : []));
   if (shared.length === 0) return before.y - level.y < level.size * steps.beside;
-  // A line with words in the first column usually begins a new row. But the first cell of a row may also be at the bottom of the row.
+  // Words in the first column usually begin a new row, but the first cell of a row may also be at its bottom.
   const isBegun = (row[0] ?? []).length > 0;
   const above = shared.map((at) => row[at]?.at(-1)?.y ?? Infinity);
   if (Math.min(...above) - level.y > level.size * steps.line) return false;
@@ -216,7 +210,7 @@ function goesOn(
   return shared.every((at) => isWrapped(row[at]?.at(-1), cells[at]?.[0], columns[at], columns[at + 1]));
 }
 
-/** Whether the line was broken only because its first word did not fit into the previous line. */
+/** Whether the line was broken only because its first word did not fit. */
 function isWrapped(last?: Segment, segment?: Segment, column?: Column, next?: Column): boolean {
   if (!last || !segment || !column || (!next && !last.text.includes(' '))) return false;
   const room = next ? next.x - segment.size : column.right - segment.size * 0.5;
@@ -225,7 +219,7 @@ function isWrapped(last?: Segment, segment?: Segment, column?: Column, next?: Co
   return last.right + width > room;
 }
 
-/** Finds how many columns each cell spans. The words of a cell that spans several columns are repeated in each column. */
+/** Finds how many columns each cell spans. The words of such a cell are repeated in each column. */
 function spanned(cells: Segment[][], columns: readonly Column[]): { segments: Segment[]; colspan: number }[] {
   const result: { segments: Segment[]; colspan: number }[] = [];
   for (let at = 0; at < cells.length;) {

@@ -6,9 +6,9 @@ import { wordsOf, type Words } from './letters/words.ts';
 export interface Manner {
   /** The letter size of most of the text. */
   size: number;
-  /** The usual distance between lines, in letter sizes; undefined if too few lines follow one another. */
+  /** In letter sizes; undefined if too few lines follow one another. */
   leading: number | undefined;
-  /** The sizes of headings. The largest size is first. */
+  /** The largest first. */
   headingSizes: readonly number[];
   /** Whether the file marks headings with tags. */
   hasTaggedHeadings: boolean;
@@ -17,7 +17,6 @@ export interface Manner {
 
 export const headingRules = { larger: 1.15, longest: 120, levels: 4 } as const;
 
-/** @param pages the blocks of each page */
 export function mannerOf(pages: readonly (readonly Block[])[]): Manner {
   const charactersOf = new Map<number, number>();
   const lines = pages.flatMap((blocks) => blocks.flatMap(allLinesOf));
@@ -53,7 +52,7 @@ function gapsOf(lines: readonly Line[], size: number): number[] {
   });
 }
 
-/** @returns the level of a heading with letters of this size, from 1; 0 if such a line is not a heading */
+/** @returns the heading's level from 1; 0 if such a line is not a heading */
 export function levelOfSize(size: number, { headingSizes }: Manner): number {
   return headingSizes.indexOf(rounded(size)) + 1;
 }

@@ -3,22 +3,16 @@ import { isNoteMark, lineOf, textOf, type Line } from './letters/pdf-lines.ts';
 
 export interface Notes {
   marks: ReadonlySet<string>;
-  /** The first line of each note, with the mark of the note. */
+  /** With the mark of each note. */
   starts: ReadonlyMap<Line, string>;
 }
 
-/** The mark of a note at the beginning of a line. The first word of the note may follow without a space. */
+/** The first word of the note may follow the mark without a space. */
 const start = /^\s*\[?(\d{1,3}|[*†‡§¶]{1,3})[\].)]?\s*(?=[\p{L}"“„«(])/u;
-/**
- * The beginning of a note whose letters are as large as the text. The number has no full stop, because a number with a full stop would
- * begin a list item.
- */
+/** For notes in letters as large as the text. A number with a full stop would begin a list item. */
 const startWithoutStop = /^\s*(?:\d{1,3}|[*†‡§¶]{1,3})\s*\p{L}/u;
 const startInWord = /^\s*(?:\d{1,3}|[*†‡§¶]{1,3})\p{Lu}/u;
-/**
- * The letters of a note are smaller than `smaller` times the size of the text. A note with larger letters must have a gap of more than
- * `wideGap` letter sizes above it.
- */
+/** In sizes of the text: letters of notes are below `smaller`, or have a gap of more than `wideGap` above them. */
 const smaller = 0.96;
 const wideGap = 1.8;
 

@@ -1,7 +1,4 @@
-/**
- * Writes the blocks of a page into sections. Lines become paragraphs and headings. Tables and the alternative texts of pictures are also
- * written.
- */
+/** Writes the blocks of a page into sections: lines as paragraphs and headings, tables, and alternative texts of pictures. */
 import type { SectionBuilder } from '../sections.ts';
 import { TableBuilder, type TableHeader } from '../table.ts';
 import { lengthOf } from '../text.policy.ts';
@@ -12,7 +9,7 @@ import type { Line } from './letters/pdf-lines.ts';
 import { joined, type Words } from './letters/words.ts';
 
 /**
- * @param earlier the header of the table with which the previous page ends. The table may continue on this page
+ * @param earlier the header of the table at the end of the previous page, which may continue on this page
  * @returns the header of the table at the end of this page
  * @throws Unreadable too_large
  */
@@ -89,14 +86,14 @@ function headingLevel(lines: readonly Line[], text: string, manner: Manner): num
 const bullet = /^\s*(?:[•◦▪‣●○■□☐☑☒➢✓–*-]|\(?(?:\d{1,3}|[a-z])[.)]|\[\d{1,3}\])\s/u;
 const sentenceEnd = /[.!?…:;"'”’)\]。！？」』؟]\s*$/u;
 
-/** Two lines belong to separate paragraphs if their distance, in letter sizes, is larger than this number. */
+/** In letter sizes. Lines that are further apart belong to separate paragraphs. */
 const widestLeading = 2.5;
 
 function beginsParagraph(before: Line, line: Line, { leading }: Manner): boolean {
   if (Math.abs(line.size - before.size) > before.size * 0.12) return true;
   if (bullet.test(line.text)) return true;
   const gap = before.y - line.y;
-  // The next line is higher on the page, so it is in the next column. A sentence may continue in the next column.
+  // The next line is higher, so it is in the next column, where a sentence may continue.
   if (gap < -before.size * 0.5) return sentenceEnd.test(before.text);
   if (gap > line.size * Math.min((leading ?? 1.6) * 1.3, widestLeading)) return true;
   return line.x - before.x > line.size * 0.8 && line.x - before.x < line.size * 6 && sentenceEnd.test(before.text);

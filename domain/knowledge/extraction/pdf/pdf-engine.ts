@@ -9,9 +9,8 @@ type Engine = typeof Pdfjs;
 const canvas = '@napi-rs/canvas';
 
 /**
- * A PDF can contain a replacement text for letters (ActualText). The replacement text contains vowel signs, joiners and ligatures that have
- * no code of their own in the font. pdf.js returns the letters, but not the replacement text. So this module changes one line of pdf.js
- * while it loads pdf.js.
+ * A PDF can contain a replacement text for letters (ActualText), with vowel signs, joiners and ligatures that the font has no codes for.
+ * pdf.js does not return it. So this module changes one line of pdf.js while it loads.
  */
 const markedContent = {
   given: 'args = [args[0].name, args[1] instanceof Dict ? args[1].get("MCID") : null];',
@@ -60,7 +59,7 @@ export async function loadPdfEngine(): Promise<Engine> {
 }
 
 /**
- * @param bytes the bytes of the file. The caller can no longer use them afterwards
+ * @param bytes the file; the caller can no longer use them afterwards
  * @param warned receives the warnings of pdf.js, until another document is opened
  * @throws the error that pdf.js throws for an unreadable file
  */

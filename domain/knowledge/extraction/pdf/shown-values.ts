@@ -1,11 +1,10 @@
 /**
- * Reads the visible values of a page's annotations: the values of form fields, and text that was added to the page. Comments are left out,
- * because the page does not show them.
+ * Reads the visible values of a page's annotations: form fields, and text that was added to the page. Comments are left out, because the
+ * page does not show them.
  */
 import type { Line, Segment } from './letters/pdf-lines.ts';
 import { lineOf } from './letters/pdf-lines.ts';
 
-/** An annotation as pdf.js provides it. */
 export interface Annotation {
   id?: string;
   subtype?: string;
@@ -31,7 +30,7 @@ export interface Annotation {
 const flags = { invisible: 1, hidden: 2, noView: 32 } as const;
 
 /**
- * @param place a function that maps the coordinates of the page to the coordinates of the text
+ * @param place maps the page's coordinates to those of the text
  * @returns the visible lines of each annotation, by its id
  */
 export function shownValues(
@@ -92,10 +91,7 @@ function linesOfText(value: unknown): string[] {
   return typeof value === 'string' ? value.split(/\r\n?|\n/).filter((line) => line.trim() !== '') : [];
 }
 
-/**
- * Adds the values of form fields to the text. A value is joined to the text line at the same height. If no line has this height, the value
- * is inserted between the lines above and below it.
- */
+/** Adds the values of form fields to the text: to the line at this height, or between the lines above and below. */
 export function withValues(lines: readonly Line[], values: readonly Line[]): Line[] {
   const result = [...lines];
   for (const value of values) {

@@ -5,18 +5,14 @@ import { elementNamesFor } from '../html/html-names.ts';
 import type { SectionBuilder } from '../sections.ts';
 import { readingTheFile } from '../unreadable.ts';
 
-/** The maximum depth of nesting, which no real text reaches. The parser drops content below this depth. */
+/** No real text is nested so deep. The parser drops deeper content. */
 const maxNesting = 10_000;
 const markdown = new MarkdownIt('default', { html: true, maxNesting });
 const { escapeHtml } = markdown.utils;
 
-/** The state of the parser while it reads one text. */
 interface TextEnv {
   elementNames: ReadonlySet<string>;
-  /**
-   * For each sign that ends a formula, the last line up to which a search has not found the sign. So these lines are not searched for the
-   * sign again.
-   */
+  /** For each sign that ends a formula, the line up to which it was not found, so that these lines are not searched again. */
   searchedTo: Map<string, number>;
 }
 const envOf = (state: { env: unknown }) => state.env as TextEnv;
@@ -33,7 +29,7 @@ export async function readMarkdown(text: string, into: SectionBuilder): Promise<
 /** Matches a line of front matter, in YAML or TOML. */
 const lineOfFrontMatter = /^(?:$|[ \t#}\]]|- |\[|[\w"'.-]+[ \t]*[:=])/;
 
-/** Separates the front matter (metadata between two lines of `---` or `+++`) from the text. Readers see only the title in the metadata. */
+/** Separates the front matter (metadata between two lines of `---` or `+++`) from the text. Readers see only its title. */
 function withoutFrontMatter(text: string): { title: string; body: string } {
   const lines = /^(?:---|\+\+\+)[ \t]*$/m.test(text.slice(0, 10)) ? text.split('\n') : [];
   const [sign = ''] = (lines[0] ?? '').split(/\s/);
@@ -61,7 +57,7 @@ const reference = ruleOfBlocks('reference');
 const lineAt = ({ src, bMarks, tShift, eMarks }: StateBlock, line: number): string =>
   src.slice((bMarks[line] ?? 0) + (tShift[line] ?? 0), eMarks[line]);
 
-// If a line begins with words in angle brackets that name no HTML element, it is not an HTML block.
+// Words in angle brackets that name no HTML element do not begin an HTML block.
 markdown.block.ruler.at(
   'html_block',
   (state, line, lastLine, silent) =>
@@ -89,8 +85,7 @@ function withoutOtherTags(content: string, names: ReadonlySet<string>): string {
 markdown.renderer.rules['html_block'] = markdown.renderer.rules['html_inline'] = (tokens, at, _options, env) =>
   withoutOtherTags(tokens[at]?.content ?? '', envOf({ env }).elementNames);
 
-// In HTML, a picture with an empty alternative text is a decoration. In Markdown, it is a picture whose alternative text is missing. So the
-// HTML of such a picture must have no attribute `alt`.
+// In HTML, an empty alternative text means a decoration. In Markdown it is a missing one, so the HTML must have no attribute `alt`.
 const image = markdown.renderer.rules['image'];
 markdown.renderer.rules['image'] = (tokens, at, options, env, renderer) =>
   tokens[at]?.content.trim() === '' ? '<img>' : (image?.(tokens, at, options, env, renderer) ?? '');
@@ -118,7 +113,7 @@ function signsAt(text: string, at: number): readonly [string, string] | [] {
 }
 
 /**
- * Finds the end of a formula. A `$` must touch the formula, and no digit may follow the second `$`. So "$5 or 10 $" is not a formula.
+ * A `$` must touch the formula, and no digit may follow the second `$`. So "$5 or 10 $" is not a formula.
  * @returns -1 if the formula has no end
  */
 function endOfFormula(state: StateInline, begin: string, end: string): number {
@@ -133,10 +128,7 @@ function endOfFormula(state: StateInline, begin: string, end: string): number {
   return -1;
 }
 
-/**
- * For each sign that ends a formula, a position after which the sign does not occur. So the text after this position is not searched for
- * the sign again.
- */
+/** For each sign that ends a formula, a position after which it does not occur, so that the rest is not searched again. */
 const unended = new WeakMap<StateInline, Map<string, number>>();
 
 /** Reads a formula that has several lines. */

@@ -1,4 +1,4 @@
-/** Reads text files. The module detects the encoding of a file, and whether the file contains HTML, Markdown or plain text. */
+/** Reads text files: detects the encoding, and whether the text is HTML, Markdown or plain text. */
 import { indexingRules } from '../../indexing/indexing.policy.ts';
 import { joinUnspaced } from '../line-breaks.policy.ts';
 import { hasSignOfMarkdown } from './markdown-signs.ts';
@@ -6,15 +6,15 @@ import type { SectionBuilder } from '../sections.ts';
 import { Unreadable } from '../unreadable.ts';
 
 /**
- * Decodes a text. A byte order mark, the zero bytes of UTF-16, valid UTF-8 or the page's own declaration show the encoding. Without such a
- * sign, the function assumes Latin-1, as browsers do.
+ * Decodes a text by its byte order mark, the zero bytes of UTF-16, valid UTF-8 or the page's declaration. Otherwise assumes Latin-1, as
+ * browsers do.
  * @throws Unreadable unsupported_type, too_large
  */
 export function decodeText(bytes: Uint8Array): string {
   const encoding = encodingOf(bytes);
   if (bytes.length > indexingRules.maxText * 4) throw new Unreadable('too_large'); // a character has at most four bytes
   const text = new TextDecoder(encoding).decode(bytes);
-  // The share of bytes that cannot occur in a text. Files of unknown formats contain many such bytes, but texts contain hardly any.
+  // Files of unknown formats contain many bytes that texts hardly ever contain.
   if (encoding !== 'utf-16le' && encoding !== 'utf-16be' && countControls(bytes) * 100 > bytes.length)
     throw new Unreadable('unsupported_type');
   return text;
@@ -34,10 +34,7 @@ function encodingOf(bytes: Uint8Array): string {
   }
 }
 
-/**
- * Detects UTF-16 by its zero bytes: in UTF-16, one of the two bytes of each Latin letter is 0, always at the same position. @returns
- * undefined for other texts
- */
+/** In UTF-16, one of the two bytes of each Latin letter is 0, always in the first or always in the second place. */
 function unmarkedUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   const zeros = [0, 0];
   const head = bytes.subarray(0, 4_096);
@@ -47,7 +44,7 @@ function unmarkedUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   return odd > 0 ? 'utf-16le' : 'utf-16be';
 }
 
-/** @returns the encoding that a page declares in its first bytes. Browsers search the same bytes */
+/** Browsers search these bytes, too. */
 function saidEncoding(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1_024)).toString('latin1');
   const pattern = head.startsWith('<?xml') ? /\bencoding\s*=\s*["']([\w:-]+)/i : /\bcharset\s*=\s*["']?([\w:-]+)/i;
@@ -72,9 +69,8 @@ const saidOfCsv = new Set(['text/csv', 'application/csv', 'text/tab-separated-va
 export type TextKind = 'html' | 'markdown' | 'csv' | 'plain' | 'other';
 
 /**
- * Returns the kind of the text. If no type is announced, HTML is recognized by its first element, and Markdown by a heading, a fence or a
- * link.
- * @param says the announced media type. If the type is plain text or CSV, the function does not check the content
+ * Without an announced type, the first element shows HTML, and a heading, a fence or a link shows Markdown.
+ * @param says the announced media type. Plain text and CSV are believed without a check
  */
 export function kindOfText(text: string, says: string | null): TextKind {
   if (says === 'text/plain') return 'plain';
@@ -87,15 +83,13 @@ export function kindOfText(text: string, says: string | null): TextKind {
   return hasSignOfMarkdown(text) ? 'markdown' : 'plain';
 }
 
-/**
- * The minimum length of a full line. Programs break a line when it is full. A shorter line belongs to a list, a poem or an address.
- */
+/** Programs break a line when it is full. A shorter line belongs to a list, a poem or an address. */
 const shortestFullLine = 50;
-/** The maximum length of a line. A longer line is a whole paragraph. */
+/** A longer line is a whole paragraph. */
 const longestLine = 200;
 
 /**
- * Reads plain text. An empty line ends a paragraph. If lines were broken only because of their length, they are joined. Other lines stay
+ * Reads plain text. An empty line ends a paragraph. Lines that were broken only because of their length are joined, and others stay
  * separate.
  * @throws Unreadable too_large
  */
@@ -123,7 +117,7 @@ function readLines(lines: readonly string[], into: SectionBuilder): void {
   end();
 }
 
-/** Whether every line was broken only because the next word did not fit into it. */
+/** Whether every line ends only because the next word did not fit. */
 function areOneParagraph(lines: readonly string[]): boolean {
   const widths = lines.map((line) => widthOf(line.trimEnd()));
   const room = widths.reduce((most, width) => Math.max(most, width), 0);
@@ -137,15 +131,12 @@ function areOneParagraph(lines: readonly string[]): boolean {
 const beginsItem = /^(?:[ \t]{4}|[ \t]*(?:[-*•–+>|]|\(?\w{1,3}[.)])[ \t])/;
 const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/g;
 
-/** Returns the width of a text in columns of the screen. An East Asian letter needs two columns. */
+/** In columns of the screen. An East Asian letter needs two. */
 function widthOf(text: string): number {
   return text.length + (text.match(wide)?.length ?? 0);
 }
 
-/**
- * Returns the width of the first word and of the space before it. A line may break before any East Asian letter, so such a letter counts as
- * a word.
- */
+/** Of the first word and the space before it. A line may break before any East Asian letter, so such a letter counts as a word. */
 function widthOfFirstWord(line: string): number {
   const [word = ''] = /\S+/.exec(line) ?? [];
   const at = word.search(wide);

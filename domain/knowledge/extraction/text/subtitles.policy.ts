@@ -1,18 +1,15 @@
 /**
- * Reads the subtitles of a video or sound recording. The module turns WebVTT or SubRip (SRT) into cues, and writes cues as WebVTT. Packages
- * for these formats skip lines that they do not understand. This module reports the first fault with its line instead, and returns no cues.
+ * Reads and writes subtitles: WebVTT or SubRip (SRT) becomes cues, and cues become WebVTT. Packages for these formats skip lines that they
+ * do not understand, but this module reports the first fault with its line.
  */
 import type { SectionBuilder, Seconds } from '../sections.ts';
 
 export interface Cue {
   fromMs: number;
   toMs: number;
-  /**
-   * The settings for the position of the cue on the picture, in the form of WebVTT, such as `line:0 align:start`. Usually a cue has no
-   * settings.
-   */
+  /** Where the cue stands on the picture, as in WebVTT: `line:0 align:start`. Usually empty. */
   settings: string;
-  /** The lines of the cue in the form of WebVTT: with WebVTT tags, and `&amp;` instead of `&`. */
+  /** As in WebVTT: with its tags, and `&amp;` instead of `&`. */
   text: string;
 }
 
@@ -20,7 +17,7 @@ const subtitleRules = {
   maxCues: 20_000,
   /** The maximum number of characters in the lines of a cue. */
   maxCueText: 5_000,
-  /** A cue may end later than the video by at most this time, because players measure the length of a video differently. */
+  /** Players measure the length of a video differently, so a cue may end this much after it. */
   beyondEndMs: 1_000,
 } as const;
 
@@ -35,7 +32,6 @@ export type SubtitleProblem =
   | 'beyond_the_end'
   | 'text_too_long';
 
-/** The error that names the first fault of a file. */
 export class BadSubtitles extends Error {
   readonly problem: SubtitleProblem;
   /** From 1. */
@@ -49,8 +45,8 @@ export class BadSubtitles extends Error {
 }
 
 /**
- * @param file the text of the file: WebVTT if it begins with the word WEBVTT, or else SRT
- * @param durationMs the duration of the video or sound recording; null if the duration is unknown
+ * @param file WebVTT if it begins with the word WEBVTT, otherwise SRT
+ * @param durationMs null if the duration is unknown
  * @throws BadSubtitles
  */
 export function parseSubtitles(file: string, durationMs: number | null): Cue[] {
@@ -89,9 +85,9 @@ function endOfBlock(lines: readonly string[], from: number): number {
   return at;
 }
 
-/** @param first the first line of the block, counted from 1 @returns undefined for a cue without words, which some SRT files contain */
+/** @param first the first line of the block, from 1 @returns undefined for a cue without words, which some SRT files contain */
 function cueOf(block: readonly string[], first: number, isVtt: boolean): { cue: Cue; line: number } | undefined {
-  // The line before the times may contain a name or a number of the cue.
+  // The line before the times may be a name or a number.
   const timesIndex = block[0]?.includes('-->') ? 0 : 1;
   const times = block[timesIndex];
   if (!times?.includes('-->')) throw new BadSubtitles('time_expected', first + Math.min(timesIndex, block.length - 1));
@@ -114,7 +110,7 @@ function cueOf(block: readonly string[], first: number, isVtt: boolean): { cue: 
   return { cue: { fromMs, toMs, settings: keptSettings, text }, line };
 }
 
-/** Reads a time such as `1:02:03.004` or `02:03,004`. Hours are optional, and SRT uses a comma. */
+/** `1:02:03.004` or `02:03,004`. Hours are optional, and SRT uses a comma. */
 function timeOf(text: string): number | undefined {
   const match = /^(?:(\d{1,4}):)?([0-5]?\d):([0-5]?\d)[.,](\d{1,3})$/.exec(text);
   if (!match) return undefined;
@@ -133,10 +129,7 @@ function checkOrder(
     throw new BadSubtitles('beyond_the_end', line);
 }
 
-/**
- * Converts the words of an SRT cue to WebVTT. An SRT cue may contain some HTML tags, and positions such as `{\an8}`. Only the tags for
- * bold, italic and underlined letters stay.
- */
+/** An SRT cue may have some HTML tags, and positions such as `{\an8}`. Only the tags for bold, italic and underlined letters stay. */
 function fromSrt(text: string): string {
   return text
     .replace(/\{\\[a-z]+\d*\}/gi, '')
@@ -160,10 +153,7 @@ function clock(ms: number): string {
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', nbsp: ' ', lrm: '', rlm: '' };
 
-/**
- * Returns the words of a cue as people read them. The name of the speaker comes first. The reading of ruby text is in brackets after its
- * letters.
- */
+/** The words of a cue as people read them: first the name of the speaker, and ruby readings in brackets. */
 function plain(text: string): string {
   return text
     .replace(/<v(?:\.[^ <>]*)? ([^<>]+)>/g, '$1: ')
@@ -175,13 +165,13 @@ function plain(text: string): string {
     .trim();
 }
 
-/** The maximum length of a sentence that is cited, in characters and in milliseconds. */
+/** Of a cited sentence. */
 const longestSaid = { characters: 300, ms: 30_000 } as const;
 /** Words after a longer silence begin a new sentence. */
 const silenceMs = 5_000;
 const sentenceEnd = /[.!?…。！？؟।]["'”’»)\]]?$/u;
 
-/** Turns cues into sections of sentences, each with its time span in seconds. @throws Unreadable too_large */
+/** Turns cues into sentences with their time spans in seconds. @throws Unreadable too_large */
 export function readCues(cues: readonly Cue[], into: SectionBuilder): void {
   let words = '';
   let fromMs = 0;
@@ -206,7 +196,7 @@ export function readCues(cues: readonly Cue[], into: SectionBuilder): void {
 const withoutBlanks =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}、。！？]/u;
 
-/** Whether two texts are joined without a space, as in Chinese, Japanese or Thai. */
+/** As in Chinese, Japanese or Thai. */
 function hasNoBlanks(before: string, after: string): boolean {
   return withoutBlanks.test(before.slice(-1)) && withoutBlanks.test(after.slice(0, 1));
 }

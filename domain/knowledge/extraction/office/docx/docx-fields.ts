@@ -3,13 +3,9 @@ import { childOf, childrenOf, type XmlElement } from '../../../../../platform/co
 import { isOn, numberOf } from './docx-styles.ts';
 
 export class DocxFields {
-  /**
-   * The fields that have not ended yet, with the outermost field first. A value is true if the result of the field has begun. Only the
-   * result is visible.
-   */
+  /** The open fields, outermost first. True if the result has begun, which alone is visible. */
   #open: boolean[] = [];
 
-  /** Whether the following content is visible. */
   isShown(): boolean {
     return this.#open.every((hasResult) => hasResult);
   }
@@ -29,8 +25,8 @@ export class DocxFields {
   }
 
   /**
-   * Closes the fields whose instruction does not end in its paragraph. Some programs write such incorrect files. If the field stayed open,
-   * the rest of the document would be hidden.
+   * Closes the fields whose instruction does not end in its paragraph. Otherwise such an incorrect file would hide the rest of the
+   * document.
    */
   endParagraph(): void {
     this.#open = this.#open.filter((hasResult) => hasResult);

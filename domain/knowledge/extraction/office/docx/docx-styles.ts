@@ -4,10 +4,7 @@ import { childOf, childrenOf, type XmlElement } from '../../../../../platform/co
 /** The list and the level to which a style or a paragraph belongs. */
 export interface ListPlace {
   list: string;
-  /**
-   * The level, from 0. Undefined if the style or the paragraph does not state the level. Then the definition of the list names the style at
-   * one of its levels.
-   */
+  /** From 0. Undefined if it is not stated. Then the list's definition names the style at one of its levels. */
   level: number | undefined;
 }
 
@@ -19,7 +16,7 @@ interface Style {
   hasHeaderRow: boolean;
 }
 
-/** The names of heading styles in files of programs that write these names in their user's language. */
+/** Some programs write the names of heading styles in their user's language. */
 const headingNames =
   /^(?:heading|überschrift|titre|título|titulo|titolo|encabezado|cabeçalho|kop|rubrik|overskrift|otsikko|nagłówek|nadpis|címsor|заголовок|başlık|标题|標題|見出し|제목|عنوان|כותרת) ?([1-9])$/u;
 const titleNames = /^(?:title|titel|título|titulo|titre|titolo|tytuł|название|标题|標題|表題|제목)$/u;
@@ -31,7 +28,6 @@ export class Styles {
   /** The language of the document, such as `pt-BR`. */
   readonly language: string;
 
-  /** @param root the root of styles.xml, or undefined */
   constructor(root: XmlElement | undefined) {
     for (const style of childrenOf(root, 'w:style')) {
       const { 'w:styleId': id = '', 'w:type': type = '', 'w:default': isDefault = '' } = style.attributes;
@@ -49,7 +45,7 @@ export class Styles {
     this.language = childOf(root, 'w:docDefaults', 'w:rPrDefault', 'w:rPr', 'w:lang')?.attributes['w:val'] ?? 'en';
   }
 
-  /** @returns the style itself, and then its base styles. Each style occurs only once */
+  /** @returns the style and its base styles, each once */
   *chainOf(id: string | undefined, type: 'paragraph' | 'character' | 'table'): Generator<{ id: string; style: Style }> {
     const visitedStyles = new Set<string>();
     let next = id ?? this.#defaults.get(type);
@@ -89,10 +85,7 @@ export class Styles {
     return undefined;
   }
 
-  /**
-   * Returns the first value of a property that it finds: in the letters' own properties, then in their style, and then in the paragraph's
-   * style.
-   */
+  /** The first value of a property: from the letters, their style, or the paragraph's style. */
   ofLetters(run: XmlElement | undefined, paragraph: XmlElement | undefined, name: string): XmlElement | undefined {
     const own = childOf(run, name);
     if (own) return own;
@@ -127,7 +120,6 @@ export function valueOf(element: XmlElement | undefined, name: string): string |
   return childOf(element, name)?.attributes['w:val'];
 }
 
-/** @returns undefined if the attribute is absent or not a whole number */
 export function numberOf(element: XmlElement | undefined, name: string): number | undefined {
   const value = Number(valueOf(element, name) ?? 'none');
   return Number.isInteger(value) ? value : undefined;

@@ -1,6 +1,6 @@
 /**
- * Reads Word files as they appear after all tracked changes are accepted. Headers, footers and comments are left out. A footnote follows
- * the paragraph that refers to it. Endnotes are at the end.
+ * Reads Word files as if all tracked changes were accepted, without headers, footers and comments. A footnote follows its paragraph, and
+ * endnotes are at the end.
  */
 import { childOf, childrenOf, descendantsOf, textOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import type { SectionBuilder } from '../../sections.ts';
@@ -46,19 +46,15 @@ export async function readDocx(file: OfficeFile, main: MainPart, into: SectionBu
   }
 }
 
-/** A paragraph that has not ended yet. */
 interface OpenParagraph {
   words: Words;
   properties: XmlElement | undefined;
-  /** The blocks that float beside the paragraph, such as text boxes. They are read after the paragraph. */
+  /** Text boxes and other blocks that float beside the paragraph are read after it. */
   after: Block[];
   hasHidden: boolean;
 }
 
-/**
- * The names of elements that are not text of the document. Elements for properties, which are recognized by the end of their name, are not
- * text either.
- */
+/** Not text of the document, like the elements for properties, which are recognized by the end of their name. */
 const passedOver = new Set(['w:del', 'w:moveFrom', 'w:sectPr']);
 const hardHyphen = '-';
 
@@ -78,7 +74,6 @@ class DocxReader {
     this.#into = parts.into;
   }
 
-  /** @param container the element whose blocks are read: the body, a cell, a text box or a note */
   *blocksIn(container: XmlElement | undefined): Generator<Block> {
     let open: OpenParagraph | undefined;
     for (const child of this.#blockElements(container)) {
@@ -97,7 +92,7 @@ class DocxReader {
     if (open) yield* this.#end(open);
   }
 
-  /** Reads paragraphs, tables and similar blocks, including those inside grouping elements. */
+  /** Also those inside grouping elements. */
   *#blockElements(container: XmlElement | undefined): Generator<XmlElement> {
     for (const child of childrenOf(container)) {
       if (passedOver.has(child.name) || this.#isPlaceholder(child)) continue;
@@ -106,10 +101,7 @@ class DocxReader {
     }
   }
 
-  /**
-   * Whether the next paragraph continues the line of this paragraph. It does if the end of this paragraph is deleted or hidden, or if this
-   * paragraph is a drop cap.
-   */
+  /** Whether the next paragraph continues this line: after a deleted or hidden end, or a drop cap. */
   #goesOn(properties: XmlElement | undefined): boolean {
     const end = childOf(properties, 'w:rPr');
     if (childOf(end, 'w:del') || childOf(end, 'w:moveFrom')) return true;
@@ -136,7 +128,7 @@ class DocxReader {
       isHeader,
       cells: cells.map(({ contents, ...spans }) => ({ blocks: [...this.blocksIn(contents)], ...spans })),
     }));
-    // A table with only one cell in each row is a frame around paragraphs, so its paragraphs are read as usual.
+    // A table with one cell in each row is a frame around paragraphs, so these are read as usual.
     const blocks = rows.flatMap(({ cells }) => cells.flatMap((cell) => cell.blocks));
     const isFrame = rows.every(({ cells }) => cells.length === 1);
     if (isFrame && (blocks.length > rows.length || blocks.some(({ kind }) => kind !== 'prose'))) yield* blocks;
@@ -159,7 +151,7 @@ class DocxReader {
     }
   }
 
-  /** Whether the element is an empty content control. It only shows a prompt for the author, such as "Enter text", which is not read. */
+  /** An empty content control only shows a prompt such as "Enter text", which is not read. */
   #isPlaceholder(element: XmlElement): boolean {
     return element.name === 'w:sdt' && isOn(childOf(element, 'w:sdtPr', 'w:showingPlcHdr'));
   }
@@ -289,7 +281,7 @@ class DocxReader {
     else open.words.add(pictureWords(alternative));
   }
 
-  /** Turns headings inside a text box into paragraphs, because they are not headings of the text after the box. */
+  /** Headings inside a text box become paragraphs, because they are not headings of the text after the box. */
   #boxed(contents: XmlElement): Block[] {
     const around = this.#fields;
     this.#fields = new DocxFields();
@@ -302,12 +294,12 @@ class DocxReader {
 }
 
 /**
- * To improve the look of a text, some programs raise or lower letters of normal size by a few half points. So letters count as raised or
- * lowered only if they move at least this number of half points.
+ * Some programs move letters of normal size by a few half points for a better look. Only letters that move by at least this many count as
+ * raised or lowered.
  */
 const leastRise = 3;
 
-/** @param hasOwnSize whether the letters have a size of their own, which may be smaller than the size of the letters around them */
+/** @param hasOwnSize whether the letters have a size of their own, which may be smaller than that around them */
 function riseOf(
   align: XmlElement | undefined,
   position: XmlElement | undefined,

@@ -1,6 +1,6 @@
 /**
- * Decides the reading order of a slide's shapes. The order is usually the order of the file, which screen readers also use. But shapes in
- * the same column are read from top to bottom.
+ * Decides the reading order of a slide's shapes. It is usually the order of the file, which screen readers also use, but shapes of one
+ * column are read from top to bottom.
  */
 import { childOf, childrenOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import { shapesAt, type Layout } from './pptx-styles.ts';
@@ -12,15 +12,11 @@ interface Box {
   height: number;
 }
 
-/**
- * The maximum number of shapes that are sorted, because each shape is compared with every other shape. A slide with more shapes keeps the
- * order of the file.
- */
+/** Each shape is compared with every other. A slide with more shapes keeps the order of the file. */
 const mostCompared = 400;
 
 /**
- * If a shape is above a second shape of the same column, it is read before the second shape. Otherwise the shapes keep the order of the
- * file.
+ * Reads a shape before the shapes below it in its column. Otherwise keeps the order of the file.
  * @param shapes shapes with a position on the slide or in the layout
  */
 export function inReadingOrder(shapes: readonly XmlElement[], layout: Layout): XmlElement[] {
@@ -28,7 +24,7 @@ export function inReadingOrder(shapes: readonly XmlElement[], layout: Layout): X
   const unordered = shapes.map((shape) => ({ shape, box: boxOf(shape, layout) }));
   const ordered: XmlElement[] = [];
   while (unordered.length > 0) {
-    // A shape without a shape above it always exists: the highest shape.
+    // The highest shape has no shape above it, so there always is one.
     const next = unordered.findIndex(({ box }) => !unordered.some((other) => isAbove(other.box, box)));
     for (const { shape } of unordered.splice(Math.max(next, 0), 1)) ordered.push(shape);
   }

@@ -1,6 +1,6 @@
 /**
- * Finds the writing directions of a page, and rotates the letters of each direction. After the rotation, the lines run from left to right
- * and follow each other from top to bottom.
+ * Finds the writing directions of a page, and rotates the letters of each direction so that lines run from left to right and from top to
+ * bottom.
  */
 import type { Box, Glyph } from '../pdf-drawing.ts';
 
@@ -8,16 +8,16 @@ export type Place = (x: number, y: number) => readonly [number, number];
 
 export interface Direction {
   glyphs: Glyph[];
-  /** Converts coordinates of the page to the rotated coordinates of this direction. */
+  /** From coordinates of the page to those of the direction. */
   place: Place;
-  /** Whether the direction is not parallel to a side of the page. Watermarks usually have such a direction. */
+  /** Not parallel to a side of the page, like most watermarks. */
   isSlanted: boolean;
 }
 
-/** The maximum rotation, in degrees, of a page that was scanned at a slight angle. */
+/** In degrees, for a page that was scanned at a slight angle. */
 const askew = 6;
 
-/** @returns the directions; the direction with the most letters is first */
+/** @returns the directions, the one with the most letters first */
 export function directionsOf(glyphs: readonly Glyph[]): Direction[] {
   const groups = Map.groupBy(glyphs, ({ angle }) => {
     const quarter = Math.round(angle / 90) * 90;
@@ -44,7 +44,7 @@ function turning(degrees: number): Place {
   return (x, y) => [x * cosine + y * sine, y * cosine - x * sine];
 }
 
-/** Slanted letters count as a watermark if they are larger than the other letters by this factor. */
+/** Slanted letters that are larger by this factor count as a watermark. */
 const watermarkFactor = 1.7;
 const watermarkSize = 30;
 
@@ -59,7 +59,6 @@ function sizeOf(glyphs: readonly Glyph[]): number {
   return sizes[Math.floor(sizes.length / 2)] ?? 0;
 }
 
-/** @returns the boxes in the coordinates of the direction */
 export function placedBoxes(boxes: readonly Box[], place: Place): Box[] {
   return boxes.map(({ x, y, width, height }) => {
     const [a, b] = [place(x, y), place(x + width, y + height)];

@@ -1,13 +1,11 @@
-/**
- * Drops painted letters that must not be read: duplicates that only make text look bold, and ruby readings above other letters.
- */
+/** Drops letters that must not be read: duplicates that only make text look bold, and ruby readings above other letters. */
 import type { Glyph } from '../pdf-drawing.ts';
 import { isHan, isKana } from './pdf-letters.ts';
 
 /** A letter whose line runs from left to right. */
 export type Letter = Pick<Glyph, 'text' | 'x' | 'y' | 'width' | 'size'>;
 
-/** Keeps only one of two equal letters that are painted with a small offset, so that the text looks bold or has a shadow. */
+/** Keeps one of two equal letters with a small offset, which only make the text look bold or shaded. */
 export function* withoutDoubles(letters: Iterable<Letter>): Generator<Letter> {
   const nearest = 0.12;
   const painted = new Map<string, Letter>();
@@ -28,7 +26,7 @@ export function* withoutDoubles(letters: Iterable<Letter>): Generator<Letter> {
   }
 }
 
-/** Drops small kana above other letters. Such kana show the reading of these letters (ruby). */
+/** Drops small kana above other letters, because they only show how to read these (ruby). */
 export function withoutReadings(letters: Iterable<Letter>): Letter[] {
   const all = [...letters];
   const step = 4;

@@ -12,7 +12,7 @@ export function isMostlyRightToLeft(text: string): boolean {
 
 const mirrored = new Map(Array.from('()[]{}<>«»', (sign, at, all = '()[]{}<>«»') => [sign, all[at % 2 === 0 ? at + 1 : at - 1] ?? sign])); // prettier-ignore
 
-/** Changes the order of letters from visual order (left to right) to reading order. Numbers and words of other scripts keep their order. */
+/** From visual order (left to right) to reading order. Numbers and words of other scripts keep their order. */
 export function logical<T extends { text: string }>(letters: readonly T[]): T[] {
   const base = isMostlyRightToLeft(letters.map(({ text }) => text).join(''));
   const directions = resolved(letters, base);
@@ -30,8 +30,8 @@ export function logical<T extends { text: string }>(letters: readonly T[]): T[] 
 }
 
 /**
- * Returns for each letter whether it is read from right to left. If both neighbours of a neutral character have the same direction, the
- * character has this direction, too. Otherwise it has the direction of the line.
+ * Whether each letter is read from right to left. A neutral character takes the direction of its neighbours if these agree, and otherwise
+ * that of the line.
  */
 function resolved(letters: readonly { text: string }[], base: boolean): boolean[] {
   const own = letters.map(({ text }) =>
@@ -54,7 +54,7 @@ function resolved(letters: readonly { text: string }[], base: boolean): boolean[
     let end = at;
     while (end < own.length && own[end] === undefined) end += 1;
     const after = own[end] ?? base;
-    // In a right-to-left line, numbers that are separated by spaces follow each other from right to left, like words.
+    // In a right-to-left line, numbers with spaces between them follow each other from right to left, like words.
     const areNumbers = /\p{N}/u.test(letters[at - 1]?.text ?? '') && /\p{N}/u.test(letters[end]?.text ?? '');
     const direct = before === after && !(base && areNumbers) ? after : base;
     for (; at < end; at++) result.push(direct);

@@ -1,11 +1,11 @@
-/** Joins lines to a text. The module also joins words that are broken at the end of a line, and handles scripts without spaces. */
+/** Joins lines to a text: puts broken words together, and handles scripts without spaces. */
 import { withoutEnds } from '../../../../../platform/core/text/ends.policy.ts';
 import { cleanText } from '../../text.policy.ts';
 import { isUnspaced } from './pdf-letters.ts';
 
-/** The words of a document in lower case. They show how the parts of a broken word must be joined. */
+/** The words of a document in lower case. They show how to join the parts of a broken word. */
 export interface Words {
-  /** Words that occur with a hyphen inside a line. If such a word is broken at its hyphen, it keeps the hyphen. */
+  /** Words with a hyphen inside a line. They keep it if they are broken there. */
   hyphenated: ReadonlySet<string>;
   /** Words that occur without a hyphen inside a line. */
   whole: ReadonlySet<string>;
@@ -21,27 +21,26 @@ export function* hyphenatedWords(text: string): Generator<string> {
   }
 }
 
-/** @param texts the texts of lines */
 export function wordsOf(texts: Iterable<string>): Words {
   const [hyphenated, whole] = [new Set<string>(), new Set<string>()];
   for (const text of texts) {
     for (const word of hyphenatedWords(text)) hyphenated.add(word.toLowerCase());
-    // The first and the last word of a line are not counted, because they may be parts of a broken word.
+    // Without the first and the last word of a line, which may be parts of a broken word.
     for (const word of text.match(/\p{L}+/gu)?.slice(1, -1) ?? [])
       if (word.length <= longestWord) whole.add(word.toLowerCase());
   }
   return { hyphenated, whole };
 }
 
-/** The maximum length of a hyphenated text that is looked up in the words of the document. A longer text is not a real word. */
+/** A longer text is not a real word, and is not looked up. */
 const longestWord = 100;
 const hyphens = '-\u2010\u00AD';
 const softHyphen = '\u00AD';
 
-/** Joins lines to a text. If a word is hyphenated at the end of a line, its parts become one word. */
+/** Joins lines to a text. The parts of a word that was broken at a line end become one word. */
 export function joined(lines: readonly { text: string }[], words: Words): string {
   const parts: string[] = [];
-  /** The last line so far. If its first word began in the previous line, this value also includes the beginning of the word. */
+  /** The last line, with the beginning of its first word if that is in the line before. */
   let end = '';
   for (const { text: line } of lines) {
     const isFirst = end === '' && parts.length === 0;
@@ -65,7 +64,7 @@ export function joined(lines: readonly { text: string }[], words: Words): string
   return cleanText(parts.join('') + end);
 }
 
-/** Returns the text between two joined lines: a space, or nothing between letters of scripts without spaces. */
+/** A space, or nothing between letters of scripts without spaces. */
 function blankBetween(before: string, after: string): string {
   const [last, next] = [lastLetter(before.trimEnd()), /^\s*(.)/u.exec(after)?.[1] ?? ''];
   return isUnspaced(last) && isUnspaced(next) ? '' : ' ';
@@ -75,12 +74,9 @@ function lastLetter(text: string): string {
   return Array.from(text.slice(-2)).at(-1) ?? '';
 }
 
-/**
- * The words between two compound words with a common part: "Haupt- und Nebensaison", "first- or second-class". A hyphen before such a word
- * stays.
- */
+/** Between compound words with a common part: "Haupt- und Nebensaison", "first- or second-class". A hyphen before such a word stays. */
 const joinsWords = new Set('und oder bis and or to y o e ou et u'.split(' '));
-/** A part of a divided word counts as a word of its own only if it has at least this length. Shorter parts are often syllables. */
+/** Shorter parts of a divided word are often syllables, and not words of their own. */
 const shortestPart = 4;
 
 /** @returns the characters between the two parts of a word that was divided at the end of a line */
@@ -95,9 +91,7 @@ function keptBetween(start: string, hyphen: string, rest: string, { hyphenated, 
   return areWords ? hyphen : '';
 }
 
-/**
- * @returns the last letters before a final hyphen, at most {@link longestWord}; undefined if the text does not end with a word and a hyphen
- */
+/** @returns the last letters before a final hyphen, at most {@link longestWord}; undefined without them */
 function brokenWord(text: string): string | undefined {
   const line = text.trimEnd();
   if (line === '' || !hyphens.includes(line.slice(-1))) return undefined;

@@ -1,7 +1,4 @@
-/**
- * Isolates a value inside a sentence that has the other writing direction. So the value and the sentence do not change each other's order
- * (UAX #9).
- */
+/** Isolates a value inside a sentence of the other writing direction, so that they do not change each other's order (UAX #9). */
 
 const rightToLeft =
   /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}\p{Script=Hanifi_Rohingya}\p{Script=Samaritan}\p{Script=Mandaic}]/u;
@@ -10,7 +7,7 @@ const letterFromLeft =
 
 export type Direction = 'ltr' | 'rtl';
 
-/** The Unicode characters FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE, which enclose an isolated value. */
+/** FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE, which enclose an isolated value. */
 const isolateStart = '\u2068';
 const isolateEnd = '\u2069';
 
@@ -24,7 +21,7 @@ export function isolated(value: string, direction: Direction): string {
   return isForeign ? `${isolateStart}${value}${isolateEnd}` : value;
 }
 
-/** Matches a value that was inserted as an isolate. Such a value does not affect the direction of the text around it. */
+/** An isolated value, which does not affect the direction of the text around it. */
 const isolate = /\u2068[^\u2068\u2069]*\u2069/g;
 
 /** @returns the direction of the first letter outside isolates; undefined for a text without letters */
@@ -34,7 +31,7 @@ export function directionOfText(text: string): Direction | undefined {
   return rightToLeft.test(letter) ? 'rtl' : 'ltr';
 }
 
-/** @returns ` dir="…"` for a text whose direction differs from the direction of its document; otherwise an empty text */
+/** @returns ` dir="…"` if the text has another direction than its document; otherwise an empty text */
 export function dirAttribute(text: string, documentDirection: Direction): string {
   const own = directionOfText(text) ?? documentDirection;
   return own === documentDirection ? '' : ` dir="${own}"`;

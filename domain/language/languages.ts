@@ -7,7 +7,6 @@ import { ptBR } from './catalogues/pt-br.ts';
 import type { MessageKey } from './arguments.ts';
 import type { Direction } from './bidi.policy.ts';
 
-/** A catalogue: for each key, a text in ICU message syntax. */
 export type Catalogue = Readonly<Record<MessageKey, string>>;
 
 /**
@@ -35,9 +34,8 @@ export function isOffered(tag: string): tag is OfferedLanguage {
 }
 
 /**
- * @param tag any text, such as a BCP 47 tag in any case
- * @returns the offered language that a reader of this language understands, if any. This is the language of the tag, or another variant of
- * that language, such as `pt-BR` for `pt`
+ * @param tag any text, in any case
+ * @returns the language of the tag, or another variant of it, such as `pt-BR` for `pt`; undefined without one
  */
 export function nearestLanguage(tag: string): OfferedLanguage | undefined {
   const lowerCaseTag = tag.toLowerCase();
@@ -49,7 +47,7 @@ export function nearestLanguage(tag: string): OfferedLanguage | undefined {
 }
 
 /**
- * @param tags the tags of a person and a club, with the preferred tag first; null for no tag
+ * @param tags of a person and a club, the preferred first; null for none
  * @returns the first offered language; English if none is offered
  */
 export function languageOf(...tags: readonly (string | null | undefined)[]): OfferedLanguage {
@@ -60,7 +58,6 @@ export function languageOf(...tags: readonly (string | null | undefined)[]): Off
   return defaultLanguage;
 }
 
-/** @returns the direction in which a language is written */
 export function directionOf(tag: string): Direction {
   // TypeScript's library does not declare `getTextInfo` yet; Node 22 and later have it.
   const locale = new Intl.Locale(tag) as Intl.Locale & { getTextInfo: () => { direction: string } };

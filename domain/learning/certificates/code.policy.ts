@@ -1,15 +1,14 @@
 /** The codes of certificates. A code is easy to read aloud and to type, and its check character detects typing mistakes. */
 
-/** The 31 characters of codes. 0, 1, I, L and O are left out, because they look like other characters. 31 is a prime number. */
+/** Without 0, 1, I, L and O, which look like other characters. 31 is a prime number. */
 export const codeAlphabet = '23456789ABCDEFGHJKMNPQRSTUVWXYZ';
 
-/** The number of characters of a code, including the check character at the end. */
+/** With the check character at the end. */
 export const codeLength = 12;
 
 /**
- * Appends the check character to a code. The characters are numbers, and each position has a different weight, from 1 at the end to 12 at
- * the beginning. The check character makes the weighted sum divisible by 31. Because 31 is a prime number, the sum shows every single wrong
- * character, and every swap of two characters.
+ * Appends the check character. The characters count as numbers with weights, from 1 at the end to 12 at the beginning, and the check
+ * character makes the sum divisible by 31. Because 31 is a prime number, the sum shows every single wrong character and every swap of two.
  * @param drawn eleven characters of the alphabet
  */
 export function completeCode(drawn: string): string {
@@ -32,22 +31,19 @@ export function readCode(text: string): string | undefined {
   return weightedSum(code) % codeAlphabet.length === 0 ? code : undefined;
 }
 
-/** The minimum number of characters that a search inside codes needs: one printed group. */
+/** A search inside codes needs one printed group. */
 const shortestPart = 4;
 
-/**
- * @returns the search text without separators, if it can be a part of a code; undefined if the text is too short or cannot be a part of a
- * code
- */
+/** @returns the search text without separators; undefined if it cannot be a part of a code */
 export function readPartOfCode(text: string): string | undefined {
   const part = withoutSeparators(text);
   return isOfAlphabet(part) && part.length >= shortestPart && part.length <= codeLength ? part : undefined;
 }
 
-/** Removes the separators between groups: white space, hyphens, and the dashes with which some programs replace hyphens. */
+/** White space, hyphens, and the dashes with which some programs replace hyphens. */
 function withoutSeparators(text: string): string {
   const letters = text.replaceAll(/[\s\p{Dash_Punctuation}]/gu, '');
-  // Changes only ASCII letters to upper case. Some other letters, such as a dotless i, would become a letter of the alphabet.
+  // Only ASCII letters, because letters such as a dotless i would become a letter of the alphabet.
   return letters.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
 }
 

@@ -1,5 +1,5 @@
 /**
- * The PDF of a certificate. The PDF is drawn once per version. The private bucket stores it as long as the certificate may be printed
+ * The PDF of a certificate. It is drawn once per version, and stored in the private bucket as long as the certificate may be printed
  * (DEC-56).
  */
 import { createHash } from 'node:crypto';
@@ -18,20 +18,19 @@ export interface CertificateFileDeps {
   storage: Pick<ObjectStore, 'put' | 'read' | 'stream' | 'remove'>;
 }
 
-/** The version of the code that draws certificates. Raise this number whenever a certificate looks different afterwards. */
+/** Raise this number whenever a certificate looks different afterwards. */
 const drawing = 3;
-/** A PDF has about 40 KB. A larger PDF is not stored and is drawn each time. */
+/** A PDF has about 40 KB. A larger one is not stored and is drawn each time. */
 const maxBytes = 1_024 * 1_024;
 /**
- * The maximum time that a process needs to write a file. While a file is being erased, another process may still write it. So the file is
- * erased again after this time.
+ * How long a process may take to write a file. It may write while the file is being erased, so the file is erased again after this time.
  */
 const putMs = 5 * 60_000;
 
 /**
  * Draws the certificate with the club's current look (DEC-186). If the store cannot be reached, the PDF is drawn without the logo and is
  * not stored.
- * @returns the bytes of the PDF. They are always the same for the same certificate and look
+ * @returns the bytes of the PDF, which are always equal for one certificate and look
  */
 export async function printCertificate(
   deps: CertificateFileDeps,
@@ -49,7 +48,7 @@ export async function printCertificate(
   return bytes;
 }
 
-/** The key depends on all printed data. This includes the club's time zone, colour and logo, which can change without a new version. */
+/** From all printed data, also the club's time zone, colour and logo, which can change without a new version. */
 function keyOf(certificate: CertificateRow, { accentColor, logo }: PrintedLook): string {
   const { id, code, studentName, courseTitle, clubName, language, timeZone, lessonCount, hours, version } = certificate;
   const { clubId, issuedAt, completedAt, verifyUrl } = certificate;
@@ -73,8 +72,8 @@ function keyOf(certificate: CertificateRow, { accentColor, logo }: PrintedLook):
 }
 
 /**
- * Stores the file, unless the certificate was withdrawn, revoked or reissued while it was being drawn. The transaction locks the
- * certificate. So a withdrawal, a revocation or a reissue commits either before or after this transaction.
+ * Stores the file, unless the certificate was withdrawn, revoked or reissued meanwhile. The lock on the certificate orders these changes
+ * before or after this transaction.
  */
 async function keep(
   { db, storage }: CertificateFileDeps,
@@ -98,7 +97,7 @@ async function keep(
   if (mayKeep) await storage.put(key, 'application/pdf', Readable.from([bytes]));
 }
 
-/** Marks the files of withdrawn, revoked or reissued certificates, whose rows the caller has changed. Upkeep erases the files. */
+/** Marks the files of withdrawn, revoked or reissued certificates for erasure by upkeep. The caller has changed the rows. */
 export async function dropFilesOf(
   tx: Transaction,
   certificates: { id: Id } | { studentId: Id },
@@ -112,15 +111,14 @@ export async function dropFilesOf(
 }
 
 /**
- * One round erases at most `erasedARound` files, and starts no further file after `roundMs`. The step that runs the round has a time limit
- * of one minute.
+ * A round erases at most `erasedARound` files, and starts no further one after `roundMs`, because its step has a time limit of one minute.
  */
 const erasedARound = 200;
 const roundMs = 10_000;
 
 /**
- * Erases the files that are due. If another process may still write a file, the file is erased again later. If the bucket did not erase a
- * file, the next round tries again.
+ * Erases the files that are due, and again later if another process may still write them. The next round retries what the bucket did not
+ * erase.
  */
 export async function eraseDueFiles(
   { db, storage }: CertificateFileDeps,

@@ -2,7 +2,7 @@
 import bidiJs, { type Bidi } from 'bidi-js';
 import type { Direction } from '../../../language/bidi.policy.ts';
 
-/** The package's type declarations say that the module contains the function. In fact, the module itself is the function. */
+/** Its type declarations say that the module contains the function, but the module itself is the function. */
 const bidi = (bidiJs as unknown as () => Bidi)();
 
 /** @returns the embedding level of each UTF-16 unit. Text with an odd level runs from right to left */
@@ -13,12 +13,12 @@ export function levelsOf(text: string, direction: Direction): Uint8Array {
 /** Characters with a strong direction, by the classes of UAX #9. */
 const strong: Partial<Record<string, Direction>> = { L: 'ltr', R: 'rtl', AL: 'rtl' };
 
-/** Characters that open an isolate. The letters of an isolate do not decide the direction of the text around it. */
+/** Their letters do not decide the direction of the text around them. */
 const opening = new Set(['LRI', 'RLI', 'FSI']);
 
 /**
- * Rules P2 and P3: the first letter with a strong direction outside isolates decides the direction of the text.
- * @param otherwise the direction that is returned if the text has no such letter
+ * Rules P2 and P3: the first letter with a strong direction outside isolates decides.
+ * @param otherwise the direction without such a letter
  */
 export function baseDirectionOf(text: string, otherwise: Direction): Direction {
   let depth = 0;
@@ -33,8 +33,8 @@ export function baseDirectionOf(text: string, otherwise: Direction): Direction {
 }
 
 /**
- * Applies rule L2 of the Unicode bidirectional algorithm. It handles the levels from the highest down to the lowest odd level. For each
- * level, it reverses every sequence of parts that have this level or a higher level.
+ * Rule L2 of the Unicode bidirectional algorithm: from the highest level down to the lowest odd one, every sequence of parts with at least
+ * this level is reversed.
  * @returns the parts in visual order, from left to right
  */
 export function inVisualOrder<Part extends { level: number }>(parts: readonly Part[]): Part[] {

@@ -1,17 +1,11 @@
-/**
- * Embeds fonts into a PDF. The embedded fonts are composite fonts: each code stands for a glyph, and for the characters that this glyph
- * shows.
- */
+/** Embeds fonts into a PDF as composite fonts: each code stands for a glyph, and for the characters that it shows. */
 import type { LoadedFont } from './fonts.ts';
 import { subsetFont } from './subset.ts';
 
-/** A font that is embedded in one PDF. */
 export interface EmbeddedFont {
-  /** The name of the font in content streams. */
   readonly id: string;
   /**
-   * Returns the code of a glyph. A glyph that shows different characters in different positions has several codes, so that PDF readers
-   * extract exactly the written text.
+   * A glyph that shows different characters in different positions has several codes, so that PDF readers extract exactly the written text.
    * @param width the width of the glyph, in ems
    * @returns the code of the glyph, counted from 1
    */
@@ -21,11 +15,10 @@ export interface EmbeddedFont {
 interface Code {
   glyph: number;
   text: string;
-  /** The width in thousandths of an em. */
+  /** In thousandths of an em. */
   width: number;
 }
 
-/** The fonts that are embedded in one PDF. */
 export interface EmbeddedFonts {
   of(font: LoadedFont): EmbeddedFont;
   /** Writes all fonts. Call this function once, before the PDF ends. */
@@ -68,7 +61,7 @@ function embedFont(pdf: PDFKit.PDFDocument, font: LoadedFont, id: string): Embed
         Type: 'Font',
         Subtype: 'CIDFontType2',
         BaseFont: name,
-        // PDFKit writes only String objects as strings; it writes primitive strings as names.
+        // PDFKit writes String objects as strings, but primitive strings as names.
         CIDSystemInfo: { Registry: new String('Adobe'), Ordering: new String('Identity'), Supplement: 0 },
         FontDescriptor: endedRef(pdf, descriptorOf(pdf, font, name, codes)),
         DW: 0,
@@ -94,7 +87,7 @@ function endedRef(pdf: PDFKit.PDFDocument, data: object, stream?: Uint8Array): P
   return ref;
 }
 
-/** The name of the font: six letters that mark a subset, and the font's own name. */
+/** Six letters that mark a subset, and the font's own name. */
 function nameOf({ face, file }: LoadedFont, id: string): string {
   const letters = Array.from(id.slice(1).padStart(5, '0'), (digit) => String.fromCharCode(65 + Number(digit)));
   const name = face.getName(6, 'en') || file.key;
@@ -111,7 +104,7 @@ function descriptorOf(pdf: PDFKit.PDFDocument, font: LoadedFont, name: string, c
   return {
     Type: 'FontDescriptor',
     FontName: name,
-    // The flags of a font: symbolic, because the codes follow no standard; fixed pitch; italic.
+    // Symbolic, because the codes follow no standard; fixed pitch; italic.
     Flags: 4 + (isFixed ? 1 : 0) + (angle === 0 ? 0 : 64),
     FontBBox: [36, 38, 40, 42].map((offset) => thousandths(head.getInt16(offset))),
     ItalicAngle: angle,
@@ -126,7 +119,7 @@ function descriptorOf(pdf: PDFKit.PDFDocument, font: LoadedFont, name: string, c
 function tableOf({ face, file }: LoadedFont, tag: string): DataView {
   const table = face.referenceTable(tag);
   if (!table) throw new Error(`The font ${file.path} has no table ${tag}`);
-  // Copies the table, because the table is in the memory of HarfBuzz, and this memory moves when it grows.
+  // A copy, because the memory of HarfBuzz moves when it grows.
   return new DataView(table.slice().buffer);
 }
 
@@ -137,7 +130,7 @@ function glyphMap(codes: readonly Code[]): Uint8Array {
   return map;
 }
 
-/** The maximum number of entries of one range. All codes of a range must also have the same first byte. */
+/** All codes of a range must also have one first byte. */
 const rangeLength = 100;
 
 function unicodeMap(codes: readonly Code[]): string {

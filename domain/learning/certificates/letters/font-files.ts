@@ -1,7 +1,4 @@
-/**
- * The font files of certificates. All files come from npm packages. Most fonts are divided into slices, and each slice contains some of the
- * code points.
- */
+/** The font files of certificates, all from npm packages. Most fonts are divided into slices with some of the code points. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -10,30 +7,25 @@ const require = createRequire(import.meta.url);
 
 /** A font file and one weight of this file. HarfBuzz loads a font in this form. */
 export interface FontFile {
-  /** Identifies the file and its weight. Caches use it as their key. */
+  /** The key of caches. */
   readonly key: string;
   readonly path: string;
   /** Value of the `wght` axis; absent for a file without axes. */
   readonly weight?: number;
 }
 
-/** A font family in one weight. It is a single file, or several slices that contain different code points. */
+/** A font family in one weight: a single file, or slices with different code points. */
 export interface Family {
   readonly name: string;
   /**
-   * Returns the files that may contain a letter for a code point, with the best file first. Only the cmap of a file shows whether the file
-   * really contains it.
+   * The files that may have the code point, the best first. Only the cmap of a file shows whether it really does.
    * @param codePoint a Unicode scalar value
    */
   filesFor(codePoint: number): readonly FontFile[];
-  /**
-   * All files of the family, with the code points that each file has. A family with only one file has no ranges, so each code point is
-   * searched in this file.
-   */
+  /** The files of the family, with their code points. A single file has no ranges, and is searched for every code point. */
   readonly slices: readonly { file: FontFile; ranges?: readonly Range[] }[];
 }
 
-/** The first and the last code point of a range. */
 export type Range = readonly [first: number, last: number];
 
 function wholeFont(packageName: string, file: string): Family {
@@ -42,7 +34,7 @@ function wholeFont(packageName: string, file: string): Family {
   return { name: file, filesFor: () => [whole], slices: [{ file: whole }] };
 }
 
-/** A variable font of Fontsource: `unicode.json` lists the code points of each slice. */
+/** A variable font of Fontsource, which lists the code points of each slice in `unicode.json`. */
 function slicedFont(name: string, weight: number): Family {
   const directory = directoryOf(`@fontsource-variable/${name}`);
   const declared = JSON.parse(readFileSync(join(directory, 'unicode.json'), 'utf8')) as Record<string, string>;
@@ -65,17 +57,16 @@ function rangesOf(written: string): Range[] {
   });
 }
 
-/** @returns whether one of the ranges has the code point */
 export function isInRanges(ranges: readonly Range[], codePoint: number): boolean {
   return ranges.some(([first, last]) => first <= codePoint && codePoint <= last);
 }
 
 const dejavu = (name: string) => wholeFont('dejavu-fonts-ttf', `ttf/${name}.ttf`);
 const emoji = wholeFont('@expo-google-fonts/noto-emoji', '400Regular/NotoEmoji_400Regular.ttf');
-/** The fonts with the most letters. Every style has these fonts at the end of its list, so that all styles print the same letters. */
+/** Every style ends with these fonts, which have the most letters, so that all styles print the same letters. */
 const widest = [dejavu('DejaVuSans'), dejavu('DejaVuSerif')];
 
-/** The regional forms of Han characters, in the order in which they are tried after the preferred form. */
+/** In the order in which they are tried after the preferred form. */
 const hanForms = ['sc', 'tc', 'jp', 'kr'] as const;
 export type HanForm = (typeof hanForms)[number];
 
@@ -96,7 +87,7 @@ const scriptFonts = [
   'noto-serif-ethiopic',
 ];
 
-/** The families for scripts whose letters DejaVu lacks or draws badly. */
+/** For scripts that DejaVu lacks or draws badly. */
 function scriptsIn(weight: number) {
   const han = hanForms.map((form) => [form, slicedFont(`noto-serif-${form}`, weight)] as const);
   return { scripts: scriptFonts.map((font) => slicedFont(font, weight)), han: new Map<HanForm, Family>(han) };
@@ -105,7 +96,7 @@ function scriptsIn(weight: number) {
 const inRegular = scriptsIn(400);
 const inBold = scriptsIn(700);
 
-/** The families of each style: the usual family, families of other scripts, and a family for all remaining letters. */
+/** Each with the usual family, families of other scripts, and one for all remaining letters. */
 const styles = {
   regular: { usual: dejavu('DejaVuSerif'), wide: dejavu('DejaVuSans'), ...inRegular },
   italic: { usual: dejavu('DejaVuSerif-Italic'), wide: dejavu('DejaVuSans'), ...inRegular },
@@ -125,10 +116,10 @@ export function familiesIn(style: Style, han: HanForm, isEmoji: boolean): readon
   return isEmoji ? [emoji, ...letters] : [...letters, emoji];
 }
 
-/** @returns whether the file is the emoji font. The space of this font is as wide as a picture, so it must not be used for normal spaces */
+/** @returns whether this is the emoji font, which has a space as wide as a picture and must not be used for normal spaces */
 export function isOfPictures({ path }: FontFile): boolean {
   return emoji.slices.some(({ file }) => file.path === path);
 }
 
-/** The families that every style has in one of the weights. Together they contain all letters that certificates print. */
+/** The families that every style has in one of the weights. Together they have all letters that certificates print. */
 export const commonFamilies: readonly Family[] = [...inRegular.scripts, ...inRegular.han.values(), ...widest, emoji];

@@ -22,10 +22,7 @@ interface LoadedFile {
   fonts: Map<string, LoadedFont>;
 }
 
-/**
- * The maximum number of bytes of unpacked font files in memory. All slices together have 40 MB, but the names of a club need only a few
- * slices.
- */
+/** In bytes of unpacked font files. All slices have 40 MB, but the names of a club need only a few. */
 const keptBytes = 12 * 1_048_576;
 const loadedFiles = new LRUCache<string, LoadedFile>({
   maxSize: keptBytes,
@@ -40,7 +37,7 @@ export async function loadFont(file: FontFile): Promise<LoadedFont> {
   return fontIn(loaded, file);
 }
 
-/** @returns the font. This function does not cache it */
+/** @returns the font, which is not cached */
 export async function readFont(file: FontFile): Promise<LoadedFont> {
   return fontIn(await readFontFile(file.path), file);
 }

@@ -1,18 +1,18 @@
-/** Breaks text into lines by the rules of UAX #14. In languages without spaces, it breaks text between the words of a dictionary. */
+/** Breaks text into lines by the rules of UAX #14, and between words of a dictionary in languages without spaces. */
 import { createRequire } from 'node:module';
 import { shapeLine, type PreparedText } from './shaping.ts';
 
-/** The package has no types of its own. `position` is a possible line break, in UTF-16 units. */
+/** `position` is a possible line break, in UTF-16 units. The package has no types of its own. */
 type LineBreakerClass = new (text: string) => { nextBreak(): { position: number } | null };
 const LineBreaker = createRequire(import.meta.url)('linebreak') as LineBreakerClass;
 
-/** Offsets count UTF-16 units. White space at the end of the line is omitted. */
+/** Offsets count UTF-16 units, without white space at the end of the line. */
 export interface Line {
   from: number;
   to: number;
 }
 
-/** Matches scripts that have no spaces, so that only a dictionary finds the words. */
+/** Scripts without spaces, in which only a dictionary finds the words. */
 const withoutSpaces = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const words = new Intl.Segmenter('th', { granularity: 'word' });
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
@@ -29,7 +29,7 @@ function breaksIn(text: string): number[] {
 }
 
 /**
- * Breaks a text into lines. It fills one line after another. A word that is longer than a line is broken between two letters.
+ * Fills one line after another. A word longer than a line is broken between two letters.
  * @param width the maximum width of a line, in ems
  */
 export function breakIntoLines(prepared: PreparedText, width: number): Line[] {
@@ -52,10 +52,7 @@ function fits(prepared: PreparedText, from: number, to: number, width: number): 
   return shapeLine(prepared, from, end).width <= width;
 }
 
-/**
- * Finds the position by a binary search. This is possible because a longer line is always wider.
- * @returns the last position at which the line still fits, or undefined
- */
+/** Searches by halves, because a longer line is always wider. */
 function lastOf(places: readonly number[], from: number, fitting: (at: number) => boolean): number | undefined {
   const after = places.filter((at) => at > from);
   let [low, high] = [0, after.length];

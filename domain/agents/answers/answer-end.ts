@@ -46,7 +46,7 @@ export interface StreamedText {
   isCounted: boolean;
 }
 
-/** For a process that has read nothing of the stream. */
+/** The value of a process that has read nothing of the stream. */
 export const nothingStreamed: StreamedText = { text: '', isCounted: false };
 
 /** An answer that this service stopped, and not the model. */

@@ -12,7 +12,7 @@ import { mediaColumns, presentMedia, type StoredMedia } from '../../media/media.
 const shownColumns = columns(AgentQuestionImage, ['questionId'], 'shown');
 const imagesOf = sql`agent_question_images shown JOIN media ON media.id = shown.media_id AND media.removed_at IS NULL`;
 
-/** For AgentMessage.images. */
+/** Returns the images of each question, in order, for `AgentMessage.images`. A question without images has no entry. */
 export async function presentImages(
   db: Queries,
   storage: ObjectStore,

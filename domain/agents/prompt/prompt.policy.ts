@@ -26,7 +26,7 @@ const tokens = {
 const charactersAToken = 3;
 /** Beyond ASCII, two bytes count as one token: a letter with an accent is one token, a Chinese character one and a half. */
 const bytesAToken = 2;
-/** For passages, because their language is unknown. */
+/** Used for passages, because their language is unknown. */
 const charactersATokenOfPassages = 2;
 
 export interface Turn {

@@ -53,7 +53,7 @@ const maxDistanceMs = 10 * 366 * 86_400_000;
 export interface Supposed {
   /** The time when the run begins. */
   begins: Date;
-  /** In the order of their times, and then of the request. */
+  /** The facts in the order of their times. At one time, the order of the request counts. */
   facts: SupposedFact[];
   access: { kind: AccessKind; id: Id } | undefined;
 }

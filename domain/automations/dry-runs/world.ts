@@ -23,7 +23,7 @@ export interface World {
   /** The deliveries to which the student has lost access in this world. */
   lostDeliveries: Set<Id>;
   granted: { deliveryId: Id; cohortId: Id | null; startsAt: Date; endsAt: Date | null }[];
-  /** By step. */
+  /** The e-mails that the predicted run has sent, by step. */
   mails: Map<string, { openedAt: Date | null; clickedAt: Date | null }>;
 }
 

@@ -13,7 +13,7 @@ import { isTooLong } from '../versions/links.policy.ts';
 import { readVersion, type ReadVersion } from '../running/version-cache.ts';
 import { deadlineOnEntry, type WaitClock } from '../wait-speed.policy.ts';
 
-/** For one student in one automation with reentry `always`. */
+/** The limit for one student in one automation with reentry `always`. */
 const maxActive = 20;
 
 export interface Entrant {

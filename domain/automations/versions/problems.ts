@@ -250,7 +250,7 @@ const fieldsOfStep = ({ kind, wait }: Step) =>
 
 interface Around {
   known: KnownIds;
-  /** By the path of the step. */
+  /** The problems of e-mails, by the path of the step. */
   ofEmails: ReadonlyMap<string, FoundProblems<ContentProblem>>;
   emailSteps: ReadonlySet<string>;
 }

@@ -31,7 +31,6 @@ import { idsNamed, requireNoProblems } from './problems.ts';
 import { findAutomation, readAutomation, requireRevision, type AutomationRow, type Revised } from '../records.ts';
 
 export interface PublishingDeps extends VaultDeps, Pick<AddressedDeps, 'publicUrl'> {
-  /** For publishing the images of e-mails. */
   images: Omit<ImageDeps, 'db' | 'vault'>;
 }
 
@@ -143,7 +142,7 @@ async function compileAll(
   return Object.fromEntries(compiled);
 }
 
-/** In the order in which the transaction locks the tables. */
+/** The tables, in the order in which the transaction locks them. */
 const tables: readonly (readonly [ReferredKind, string])[] = [
   ['course', 'courses'],
   ['lesson', 'lessons'],

@@ -80,7 +80,7 @@ function smallestSufficient(files: readonly LogoFile[], printSize: Size): LogoFi
 /** `unreadable`: the bytes give no picture. `unavailable`: the bytes could not be read in time, and a later try may succeed. */
 export type LogoPicture = PrintPicture | 'unreadable' | 'unavailable';
 
-/** By the variant's key and the printed size. */
+/** The finished pictures, by the variant's key and the printed size. */
 const remembered = new LRUCache<string, Exclude<LogoPicture, 'unavailable'>>({
   maxSize: printedLogoRules.rememberedBytes,
   sizeCalculation: (picture) =>

@@ -65,7 +65,7 @@ export interface LibraryImage {
   picture?: Pick<MediaRendition, 'objectKey' | 'mime' | 'width' | 'standsStill'> & { sizeBytes: number };
 }
 
-/** By id. A key is spelled as in the e-mail, in capital or small letters. */
+/** The images by id. A key is spelled as in the e-mail, in capital or small letters. */
 export type LibraryImages = ReadonlyMap<Id, LibraryImage>;
 
 /** @returns the ready images of the club's library among these ids */

@@ -119,13 +119,13 @@ function pageOf(
 
 interface Copy {
   subject: string;
-  /** Also in the HTML. Absent without a preheader. */
+  /** The preheader, which is also in the HTML. Absent without a preheader. */
   preheader?: string;
   html: string;
   text: string;
 }
 
-/** For HTML and text together, in bytes. Mailboxes already cut off much shorter e-mails. */
+/** The maximum size of HTML and text together, in bytes. Mailboxes already cut off much shorter e-mails. */
 const maxCopyBytes = 900_000;
 
 /**

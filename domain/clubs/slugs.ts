@@ -15,7 +15,7 @@ import { languageOf, offeredLanguages } from '../language/languages.ts';
 import { isReserved, readSlug } from './slug.policy.ts';
 
 export const slugRules = {
-  /** For this time a former slug still finds its club, and no other club may use it (DEC-178). */
+  /** A former slug still finds its club for so long, and no other club may use it (DEC-178). */
   answersForDays: 90,
   /** So that no club reserves an unlimited number of names (DEC-179). */
   former: 3,

@@ -46,7 +46,7 @@ export function spacesOf({ clubId, id }: Reader, now: Date): Sql {
    WHERE space.club_id = ${clubId}`;
 }
 
-/** For a statement with `spacesOf`: the student sees the space. */
+/** True if the student sees the space. The statement must contain `spacesOf`. */
 export const isSeen = sql`space.archived_at IS NULL AND (own.has_access OR NOT space.hidden)`;
 
 /** @returns a page of the spaces that the student sees, in the order that administrators have set */

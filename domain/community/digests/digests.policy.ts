@@ -10,7 +10,7 @@ export const digestRules = {
   /** The maximum age of the posts in a digest. */
   lookBackMs: 7 * day,
   pageSize: 1_000,
-  /** In a mail. Further spaces and posts are only counted. */
+  /** A mail shows so many spaces and posts. Further ones are only counted. */
   spaces: 10,
   posts: 5,
   /** New posts are counted exactly only up to this number. */

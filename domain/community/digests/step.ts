@@ -116,7 +116,7 @@ async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): 
   });
 }
 
-/** In the order of the ids, like the partial index. */
+/** Reads in the order of the ids, like the partial index. */
 async function nextMembers(tx: Transaction, clubId: Id, after: Id | null): Promise<Id[]> {
   const from = after === null ? sql`` : sql`AND student_id > ${after}`;
   const members = await tx.rows<{ id: Id }>(sql`SELECT DISTINCT student_id AS id FROM community_memberships

@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import MarkdownIt, { type Token } from 'markdown-it';
 import { withoutAddresses } from './typed-addresses.ts';
 
-/** As in the check of a post's links. */
+/** The check of a post's links has the same limit. */
 const maxNesting = 40;
 // Raw HTML is shown as the typed text, as in the classroom.
 const markdown = new MarkdownIt({ html: false, linkify: false, maxNesting });

@@ -34,7 +34,7 @@ export interface Condition {
   rules: readonly Rule[];
 }
 
-/** What the SQL of a condition needs from the query around it. */
+/** The values that a condition needs from the query around it. */
 export interface ConditionContext {
   /** The student's id in the statement, such as `` sql`student.id` ``. */
   student: Sql;

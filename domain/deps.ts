@@ -11,12 +11,12 @@ export interface VaultDeps extends DatabaseDeps {
   vault: Vault;
 }
 
-/** For functions that return students with signed URLs of their pictures. */
+/** The dependencies of functions that return students with signed URLs of their pictures. */
 export interface StudentDeps extends VaultDeps {
   storage: ObjectStore;
 }
 
-/** For functions that return URLs of this service, such as that of a certificate. */
+/** The dependencies of functions that return URLs of this service. */
 export interface AddressedDeps extends VaultDeps {
   /** Where callers reach the API, without a slash at the end. */
   publicUrl: string;

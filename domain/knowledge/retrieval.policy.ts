@@ -5,7 +5,7 @@ export interface Term {
   /** The index of the word in the question, from 0. Only the best stem of a word counts. */
   word: number;
   lexeme: string;
-  /** In the club's material. */
+  /** The number of passages in the club's material. */
   passages: number;
   /** 1 for the word itself, less for a similar spelling. */
   likeness: number;

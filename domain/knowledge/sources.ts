@@ -13,10 +13,10 @@ import type { SourceKind } from '../../entities/knowledge/values.ts';
 /** The lessons and files that a change may have added, removed or modified. */
 export interface SourceScope {
   lessonIds?: readonly Id[];
-  /** With all their lessons. */
+  /** All lessons of these courses belong to the scope. */
   courseIds?: readonly Id[];
   mediaIds?: readonly Id[];
-  /** With their whole material. */
+  /** The whole material of these agents belongs to the scope. */
   agentIds?: readonly Id[];
   /** All rows of the club's index, and all material that it should have. */
   wholeClub?: boolean;

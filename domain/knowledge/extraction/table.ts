@@ -34,7 +34,7 @@ export interface TableHeader {
 
 export class TableBuilder {
   readonly #rows: Row[] = [];
-  /** For each column, the cell that also covers the next rows, and their number. */
+  /** The cell of each column that also covers the next rows, and their number. */
   readonly #reaching = new Map<number, { cell: Cell; rowsLeft: number }>();
   #column = 0;
   #cells = 0;

@@ -27,7 +27,7 @@ export const indexingRules = {
   passagesAStatement: 2_000,
   /** A transaction that deletes so many passages or citations takes about a second. */
   removedAStatement: 1_000,
-  /** For all entries of an archive (DOCX, PPTX) together, after unpacking. */
+  /** The maximum size of all read entries of an archive (DOCX, PPTX) after unpacking. */
   maxUnpackedBytes: 64 * 1_024 * 1_024,
   maxEntries: 10_000,
   /** The thread that reads a file has one limit for its objects, and one for its buffers. */

@@ -12,11 +12,11 @@ export const ocrRules = {
    */
   pagesARun: 20,
   /**
-   * For all runs of one file, and the reading of their results. The whole step may take 10 minutes, with the first reading and the transfer
-   * from the store.
+   * The time limit for all runs of one file and the reading of their results. The whole step may take 10 minutes, with the first reading
+   * and the transfer from the store.
    */
   timeMs: 360_000,
-  /** For one run. After a run that hangs, enough time remains for others. */
+  /** The time limit for one run. After a run that hangs, enough time remains for others. */
   runMs: 180_000,
   /** A run begins only with at least this much time left. */
   leastMs: 10_000,
@@ -52,7 +52,7 @@ export function ocrLanguagesOf(language: Language, further: string | undefined):
   return [...new Set([ocrLanguageOf(language), ...(further?.split('+') ?? [])])].join('+');
 }
 
-/** For each language that a club can have. A check of the program uses all of them. */
+/** The languages of OCR for each language that a club can have. A check of the program uses all of them. */
 export const allOcrLanguages = (further: string | undefined): string[] =>
   Object.keys(ocrLanguages).map((language) => ocrLanguagesOf(language, further));
 

@@ -15,7 +15,7 @@ export interface Passage {
   headings: string[];
   blocks: string[];
   text: string;
-  /** For each block; null if the source is not a video or sound. */
+  /** The time span of each block; null if the source is not a video or sound. */
   seconds: Seconds[] | null;
 }
 
@@ -30,9 +30,9 @@ interface Piece {
   gapLength: number;
   /** The characters up to the end of the paragraph, only in its first piece. If possible, a passage ends before such a piece. */
   paragraph?: number;
-  /** For a row of a table. */
+  /** The header of the table, if this is a row. */
   header?: string;
-  /** For subtitles. */
+  /** The time span, if this comes from subtitles. */
   seconds?: Seconds;
   /** A table's header that is repeated at the beginning of a passage. */
   isRepeated?: true;
@@ -110,7 +110,7 @@ function withHeader(pieces: Piece[]): Piece[] {
 const abbreviation =
   /^\d{1,3}\.\s*$|(?:^|[\s([“"'])(?:\p{Lu}|[Dd]ra?|Mrs?|Ms|Profa?|Sra?|Mme|St|Sto|Sta|vs|[Ff]igs?|[Nn]o|[Pp]p?|[Pp]ágs?|[Cc]ap|[Ss]ec|[Ee]d|[Vv]ol|[Aa]rt|[Nn]r|Abb|e\.g|i\.e|p\.\s?ex|z(?:\.\s?B)?)\.\s*$/u;
 
-/** With the characters around it. */
+/** Includes the characters around an abbreviation. */
 const longestAbbreviation = 12;
 
 function sentencesOf(text: string, segmenter: Intl.Segmenter): string[] {

@@ -6,7 +6,7 @@ import type { HtmlElement } from './html-tree.ts';
 
 interface Declaration {
   value: string;
-  /** From `!important`, the selector's specificity and the position in the style sheet. The highest weight applies. */
+  /** Follows from `!important`, the selector's specificity and the position in the style sheet. The highest weight applies. */
   weight: number;
 }
 

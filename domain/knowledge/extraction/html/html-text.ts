@@ -43,7 +43,7 @@ class HtmlReader implements Visitor {
   readonly #into: SectionBuilder;
   readonly #styles = new Styles();
   readonly #layouts: ReadonlySet<HtmlElement>;
-  /** What to call at the end of each open element. */
+  /** The functions to call at the end of each open element. */
   readonly #ends: (() => void)[] = [];
   readonly #lists: OpenList[] = [];
   /** The open tables. Undefined for a layout table, and for a table in a cell, which is read as text. */

@@ -13,7 +13,7 @@ export function equationText(element: XmlElement): string {
 
 type Form = (element: XmlElement) => string;
 
-/** By the name of the element. Any other element is written as its content. */
+/** The functions that write an element, by its name. Any other element is written as its content. */
 const forms: Record<string, Form> = {
   'm:r': letters,
   'm:f': fraction,

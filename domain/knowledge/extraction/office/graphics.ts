@@ -7,7 +7,7 @@ import { chartBlocks } from './charts.ts';
 import { diagramBlocks } from './diagrams.ts';
 import type { OfficeFile } from './office-file.ts';
 
-/** By the id that the document uses for the part. */
+/** The blocks of each part, by the id that the document uses for it. */
 export type Graphics = ReadonlyMap<string, readonly Block[]>;
 
 /** The elements that show a chart or a diagram: the attribute with the `id` of the part, and the function that reads the part. */

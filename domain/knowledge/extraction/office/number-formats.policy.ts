@@ -1,6 +1,6 @@
 /** Writes the numbers of list items in the formats of office programs. The formats have Word's names (ST_NumberFormat). */
 
-/** By the code point of the script's zero. */
+/** The code point of the zero in each script. */
 const zeros: Record<string, number> = {
   decimalFullWidth: 0xff10,
   decimalFullWidth2: 0xff10,

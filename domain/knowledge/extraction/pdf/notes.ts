@@ -3,16 +3,16 @@ import { isNoteMark, lineOf, textOf, type Line } from './letters/pdf-lines.ts';
 
 export interface Notes {
   marks: ReadonlySet<string>;
-  /** With the mark of each note. */
+  /** The first line of each note, with its mark. */
   starts: ReadonlyMap<Line, string>;
 }
 
 /** The first word of the note may follow the mark without a space. */
 const start = /^\s*\[?(\d{1,3}|[*†‡§¶]{1,3})[\].)]?\s*(?=[\p{L}"“„«(])/u;
-/** For notes in letters as large as the text. A number with a full stop would begin a list item. */
+/** Begins a note in letters as large as the text. A number with a full stop would begin a list item. */
 const startWithoutStop = /^\s*(?:\d{1,3}|[*†‡§¶]{1,3})\s*\p{L}/u;
 const startInWord = /^\s*(?:\d{1,3}|[*†‡§¶]{1,3})\p{Lu}/u;
-/** In sizes of the text: letters of notes are below `smaller`, or have a gap of more than `wideGap` above them. */
+/** Letters of notes are smaller than `smaller` times the text, or have a gap of more than `wideGap` text sizes above them. */
 const smaller = 0.96;
 const wideGap = 1.8;
 

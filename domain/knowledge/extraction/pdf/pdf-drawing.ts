@@ -10,10 +10,10 @@ export interface Glyph {
   x: number;
   /** The vertical position of the letter's baseline. */
   y: number;
-  /** To the next letter. */
+  /** The distance to the next letter. */
   width: number;
   size: number;
-  /** To the next letter, in degrees: 0 is to the right, 90 is upwards. */
+  /** The direction to the next letter, in degrees: 0 is to the right, 90 is upwards. */
   angle: number;
   /** The id of the tagged part of the page (marked content) around the letter. */
   mark: number | undefined;
@@ -76,7 +76,7 @@ export interface PageSource {
   fontOf: (name: string) => Font | undefined;
   /** Whether the given optional content (a layer of the page) is visible. */
   isShown: (optional: unknown) => boolean;
-  /** Of each font on the pages read so far. */
+  /** The codes of each font on the pages that were read. */
   codes: Map<string, FontCodes>;
 }
 

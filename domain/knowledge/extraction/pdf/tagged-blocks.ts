@@ -18,7 +18,7 @@ export interface TaggedPage {
   root: TagNode;
   glyphs: readonly Glyph[];
   pictures: readonly Picture[];
-  /** By the ids that pdf.js gives to the annotations. */
+  /** The visible lines, by the ids that pdf.js gives to the annotations. */
   values: ReadonlyMap<string, Line[]>;
 }
 

@@ -131,12 +131,14 @@ function areOneParagraph(lines: readonly string[]): boolean {
 const beginsItem = /^(?:[ \t]{4}|[ \t]*(?:[-*•–+>|]|\(?\w{1,3}[.)])[ \t])/;
 const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/g;
 
-/** In columns of the screen. An East Asian letter needs two. */
+/** The width in columns of the screen. An East Asian letter needs two. */
 function widthOf(text: string): number {
   return text.length + (text.match(wide)?.length ?? 0);
 }
 
-/** Of the first word and the space before it. A line may break before any East Asian letter, so such a letter counts as a word. */
+/**
+ * The width of the first word and the space before it. A line may break before any East Asian letter, so such a letter counts as a word.
+ */
 function widthOfFirstWord(line: string): number {
   const [word = ''] = /\S+/.exec(line) ?? [];
   const at = word.search(wide);

@@ -9,7 +9,7 @@ export interface Cue {
   toMs: number;
   /** Where the cue stands on the picture, as in WebVTT: `line:0 align:start`. Usually empty. */
   settings: string;
-  /** As in WebVTT: with its tags, and `&amp;` instead of `&`. */
+  /** The lines in the form of WebVTT: with its tags, and `&amp;` instead of `&`. */
   text: string;
 }
 
@@ -165,7 +165,7 @@ function plain(text: string): string {
     .trim();
 }
 
-/** Of a cited sentence. */
+/** The maximum length of a cited sentence. */
 const longestSaid = { characters: 300, ms: 30_000 } as const;
 /** Words after a longer silence begin a new sentence. */
 const silenceMs = 5_000;
@@ -196,7 +196,7 @@ export function readCues(cues: readonly Cue[], into: SectionBuilder): void {
 const withoutBlanks =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}、。！？]/u;
 
-/** As in Chinese, Japanese or Thai. */
+/** True for languages such as Chinese, Japanese or Thai. */
 function hasNoBlanks(before: string, after: string): boolean {
   return withoutBlanks.test(before.slice(-1)) && withoutBlanks.test(after.slice(0, 1));
 }

@@ -36,7 +36,7 @@ export class Numbering {
   readonly #numbers = new Map<string, XmlElement>();
   readonly #lists = new Map<string, List | undefined>();
   readonly #styles: Styles;
-  /** By counter and level. */
+  /** The last numbers, by counter and level. */
   readonly #counts = new Map<string, (number | undefined)[]>();
   /** Lists and levels that have used their start value. */
   readonly #begun = new Set<string>();

@@ -60,7 +60,7 @@ function isContinued(merge: XmlElement | undefined): boolean {
   return merge !== undefined && merge.attributes['w:val'] !== 'restart';
 }
 
-/** Also those inside grouping elements. */
+/** Includes elements inside grouping elements. */
 function* elementsIn(element: XmlElement, name: 'w:tr' | 'w:tc'): Generator<XmlElement> {
   for (const child of childrenOf(element)) {
     if (child.name === name) yield child;

@@ -92,7 +92,7 @@ class DocxReader {
     if (open) yield* this.#end(open);
   }
 
-  /** Also those inside grouping elements. */
+  /** Includes elements inside grouping elements. */
   *#blockElements(container: XmlElement | undefined): Generator<XmlElement> {
     for (const child of childrenOf(container)) {
       if (passedOver.has(child.name) || this.#isPlaceholder(child)) continue;

@@ -8,7 +8,7 @@ export type Place = (x: number, y: number) => readonly [number, number];
 
 export interface Direction {
   glyphs: Glyph[];
-  /** From coordinates of the page to those of the direction. */
+  /** Converts coordinates of the page to those of the direction. */
   place: Place;
   /** Not parallel to a side of the page, like most watermarks. */
   isSlanted: boolean;

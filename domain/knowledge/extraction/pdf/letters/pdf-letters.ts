@@ -14,7 +14,7 @@ const unknown = /[\p{Cc}\p{Co}\uFFFD-\uFFFF]/u;
 /** Special forms of other letters: ligatures, forms of Arabic and Hebrew letters, vertical signs, and Chinese radicals. */
 const shapes = /[\uFB00-\uFDFF\uFE10-\uFE19\uFE30-\uFE48\uFE70-\uFEFC\u2F00-\u2FD5]/;
 
-/** For TeX's bitmap fonts in the Cork encoding, which have no names for their letters. */
+/** The letters of TeX's bitmap fonts in the Cork encoding. These fonts have no names for their letters. */
 const cork = new Map(Object.entries({ '\u0010': '“', '\u0011': '”', '\u0012': '„', '\u0013': '«', '\u0014': '»', '\u0015': '–', '\u0016': '—', '\u0019': 'ı', '\u001B': 'ff', '\u001C': 'fi', '\u001D': 'fl', '\u001E': 'ffi', '\u001F': 'ffl' })); // prettier-ignore
 
 /**

@@ -16,7 +16,7 @@ export type PlainRefusalKey = {
 export type RefusalWords = PlainRefusalKey | ((wording: Wording) => string);
 
 interface RefusalDetails extends ErrorHeaders {
-  /** For programmers and administrators; by default, the English message. */
+  /** The message for programmers and administrators; by default, the English message. */
   readonly technical?: string;
 }
 

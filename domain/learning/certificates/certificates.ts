@@ -34,7 +34,7 @@ interface Pair {
 
 export interface Completion extends Pair {
   completedAt: Date;
-  /** Of the fact `certificate.issued`; normal if absent. */
+  /** The priority of the fact `certificate.issued`; normal if absent. */
   priority?: Priority;
 }
 
@@ -89,7 +89,7 @@ async function hasOne(db: Queries, studentId: Id, courseId: Id): Promise<boolean
   return rows.length > 0;
 }
 
-/** What a certificate prints now about the course, the club and the student's completion. */
+/** The current data of the course, the club and the completion that a certificate prints. */
 const printColumns = columns(
   Course,
   { courseTitle: 'title', hours: 'hours', certificateOnCompletion: 'certificateOnCompletion' },

@@ -3,7 +3,7 @@
 /** Without 0, 1, I, L and O, which look like other characters. 31 is a prime number. */
 export const codeAlphabet = '23456789ABCDEFGHJKMNPQRSTUVWXYZ';
 
-/** With the check character at the end. */
+/** Includes the check character at the end. */
 export const codeLength = 12;
 
 /**

@@ -48,7 +48,7 @@ export async function printCertificate(
   return bytes;
 }
 
-/** From all printed data, also the club's time zone, colour and logo, which can change without a new version. */
+/** The key depends on all printed data, also the club's time zone, colour and logo, which can change without a new version. */
 function keyOf(certificate: CertificateRow, { accentColor, logo }: PrintedLook): string {
   const { id, code, studentName, courseTitle, clubName, language, timeZone, lessonCount, hours, version } = certificate;
   const { clubId, issuedAt, completedAt, verifyUrl } = certificate;

@@ -1,6 +1,6 @@
 /**
- * Draws certificates in threads. Each club has a share of the threads (ENG-20). The first certificate of a process takes 300 ms, because
- * fonts are read and code is compiled. In the API's main thread, all other requests would wait for this first certificate.
+ * Draws certificates in threads, which clubs share fairly (ENG-20). A process needs 300 ms for its first certificate, because it reads
+ * fonts and compiles code. In the API's main thread, all other requests would wait.
  */
 import { moduleAt } from '../../../platform/core/modules.ts';
 import { createClubPermits, type PermitHolder } from '../../../platform/engine/club-permits.ts';
@@ -8,22 +8,15 @@ import { createThreads } from '../../../platform/infra/threads/bounded-thread.ts
 import type { Printed } from './pdf.ts';
 
 const pdfThreadRules = {
-  /** The maximum number of certificates that are drawn at the same time, for all clubs. */
   threads: 3,
-  /** The CPU time limit of a certificate: several times the time that the longest names need on a slow machine. */
+  /** CPU time, several times what the longest names need on a slow machine. */
   workMs: 5_000,
   maxHeapMb: 256,
-  /**
-   * The memory limit. 100 MB of it are unused address space of WebAssembly. The longest names, which consist of Han characters, need 160 MB
-   * more.
-   */
+  /** 100 MB of it are unused address space of WebAssembly. The longest names, in Han characters, need 160 MB more. */
   maxBuffersMb: 384,
-  /** The number of certificates that a thread draws before a new thread replaces it. */
+  /** After so many certificates a new thread replaces the old one. */
   uses: 250,
-  /**
-   * The maximum number of waiting certificates. A whole class may print its certificates at the same time, and each certificate takes 15 to
-   * 50 ms.
-   */
+  /** A whole class may print its certificates at one time, and each takes 15 to 50 ms. */
   line: { ofAClub: 100, ofAPerson: 2, patienceMs: 10_000 },
 } as const;
 
@@ -33,9 +26,9 @@ const threads = createThreads(moduleAt('./pdf-thread.ts', import.meta.url), pdfT
 const permits = createClubPermits(pdfThreadRules.threads, { line: pdfThreadRules.line });
 
 /**
- * @param holder the club, and the person who asks for the certificate. One person may occupy only a part of the club's share
+ * @param holder the club, and the person who asks, who may use only a part of the club's share
  * @returns the bytes of a PDF
- * @throws DomainError busy, when the club or the person already has too much work of this kind; Error, when the thread exceeds its limits
+ * @throws DomainError busy, if the club or the person has too much work of this kind; Error, if the thread exceeds its limits
  */
 export async function drawCertificate(holder: PermitHolder, certificate: Printed): Promise<Buffer> {
   const { code, studentName, courseTitle, clubName, language, timeZone, lessonCount } = certificate;

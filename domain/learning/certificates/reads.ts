@@ -1,4 +1,4 @@
-/** Reads certificates: a single certificate, a page of the certificates of a club or a student, and the certificate with a given code. */
+/** Reads certificates: one, a page of a club's or a student's, or the one with a given code. */
 import { Club } from '../../../entities/clubs/club.ts';
 import { Certificate } from '../../../entities/learning/certificate.ts';
 import { Course } from '../../../entities/learning/course.ts';
@@ -81,8 +81,8 @@ export async function findOwnCertificate(db: Queries, studentId: Id, certificate
 
 export interface CertificateFilter extends PageRequest {
   /**
-   * A text that is searched in the name, the e-mail and the code. The case of letters does not matter. The text may be a printed code, a
-   * code without separators, or a part of a code.
+   * Searched in the name, the e-mail and the code, in any case. It may be a printed code, or a code without separators, in whole or in
+   * part.
    */
   q?: string;
   course_id?: Id;
@@ -90,10 +90,7 @@ export interface CertificateFilter extends PageRequest {
   revoked?: boolean;
 }
 
-/**
- * @returns a page of the club's certificates, including withdrawn certificates, newest first. If `q` is present, the pages contain only the
- * newest 1,000 matches
- */
+/** @returns a page of the club's certificates, newest first, with withdrawn ones. A search (`q`) finds only the newest 1,000 matches */
 export async function listCertificates(
   db: Queries,
   clubId: Id,
@@ -124,7 +121,7 @@ export async function listCertificates(
   const tallied = { list: 'certificates', clubId, subjectId: filter.course_id, marked: filter.revoked } as const;
   const { rows, total, next } = await listPage(db, filter, {
     ...certificatesWhere(condition),
-    // A single student has few certificates, so the query counts the rows and uses no tally.
+    // A student has few certificates, so they are counted without a tally.
     ...(filter.student_id === undefined && { total: () => countListed(db, tallied) }),
   });
   return { rows: rows.map(presentCertificate), total, next };
@@ -165,8 +162,7 @@ export async function verifyCertificate(
 }
 
 /**
- * @param typed the code in any spelling. The function runs the query even for a text that cannot be a code, so that every answer takes the
- * same time
+ * @param typed the code in any spelling. Even a text that cannot be a code runs the query, so that every answer takes the same time
  * @throws DomainError not_found. A mistyped and an unknown code get the same answer
  */
 export async function findCertificateByCode(db: Queries, typed: string): Promise<CertificateRow> {

@@ -1,4 +1,4 @@
-/** Converts certificates into the contract's form: for their club and student, and for a person who has the code. */
+/** Converts certificates into the contract's form, for their club and student, and for anyone who has the code. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { formatCode } from './code.policy.ts';
 import { presentPublicBranding, type Branding } from '../../branding/branding.ts';
@@ -7,23 +7,22 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { removedStudentName } from '../../../entities/identity/student.ts';
 import type { CertificateWarning } from '../../../entities/learning/values.ts';
 
-/** A certificate, with the data of its course that readers see. */
 export interface CertificateRow {
   id: Id;
   clubId: Id;
   code: string;
   studentId: Id;
-  /** The name of the student. Like the e-mail, it is null after the student is removed. */
+  /** Null after the student is removed, like the e-mail. */
   studentName: string | null;
   studentEmail: string | null;
   courseId: Id;
   courseTitle: string;
   coursePublicId: string;
   clubName: string;
-  /** A BCP 47 tag: the club's language when the certificate was first issued. */
+  /** A BCP 47 tag: the club's language at the first issue. */
   language: string;
   warnings: CertificateWarning[];
-  /** The IANA name of the club's time zone, in which the days on the certificate are printed. */
+  /** The club's time zone (IANA), for the printed days. */
   timeZone: string;
   lessonCount: number;
   hours: number | null;
@@ -36,7 +35,6 @@ export interface CertificateRow {
   verifyUrl: string;
 }
 
-/** @returns the record of CERT-1. Optional fields without a value are absent */
 export function presentCertificate(certificate: CertificateRow): RecordOf<'Certificate'> {
   const { completedAt, revokedAt, revokedReason, hours, warnings } = certificate;
   return {
@@ -65,7 +63,7 @@ export function presentCertificate(certificate: CertificateRow): RecordOf<'Certi
 
 export type CertificateVerification = RecordOf<'CertificateVerification'>;
 
-/** @returns the public data of a certificate; a withdrawn certificate is always shown as withdrawn */
+/** @returns the public data of a certificate; a withdrawn one is always shown as withdrawn */
 export function presentVerification(certificate: CertificateRow, branding: Branding): CertificateVerification {
   const { studentName, completedAt, revokedAt, withdrawnAt, hours } = certificate;
   const state = withdrawnAt !== null ? 'withdrawn' : revokedAt !== null ? 'revoked' : 'valid';

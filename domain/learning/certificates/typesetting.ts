@@ -1,7 +1,4 @@
-/**
- * Sets text on a printed certificate, in fonts that contain its letters, and in the largest size that fits into the box. Measures are in
- * points.
- */
+/** Sets text on a certificate, in fonts that have its letters and in the largest size that fits. Measures are in points. */
 import { directionOf } from '../../language/languages.ts';
 import { baseDirectionOf } from './letters/bidi.ts';
 import { embedFontsIn, hex, type EmbeddedFont } from './letters/embedding.ts';
@@ -18,34 +15,30 @@ export interface Box {
   style: Style;
   /** The largest size to try, in points. */
   largest: number;
-  /** The colour of the text. If absent, the standard colour is used. */
+  /** By default the standard colour. */
   color?: string;
-  /** The role of the text in the document's structure: a heading or, by default, a paragraph. */
+  /** The role in the document's structure; by default a paragraph. */
   role?: 'H1' | 'P';
 }
 
 export interface Typesetter {
   /**
-   * Sets text in the middle of its box, in the largest size that fits. The text has several lines if one line is too short.
-   * @param written a text in logical order. Its first letter with a strong direction decides its writing direction. If the text has no such
-   * letter, the language decides
+   * Sets text in the middle of its box, in the largest size that fits, in several lines if needed.
+   * @param written in logical order. Its first letter with a strong direction decides the direction, or else the language
    */
   draw(written: string, box: Box): Promise<void>;
   /** Embeds the fonts. Call this function once, after all text was set. */
   finish(): void;
 }
 
-/** The smallest size that is readable on paper. */
+/** Smaller text is not readable on paper. */
 const smallest = 5;
-/**
- * A text shrinks at most to this share of its largest size, to fit into one line. A text that would need a smaller size is broken into two
- * lines.
- */
+/** To fit into one line, a text shrinks at most to this share of its largest size. Otherwise it is broken into two lines. */
 const shrinks = 0.6;
-/** The distance by which the marks of letters may extend beyond the box. Marks that extend farther would cover other text. */
+/** How far the marks of letters may extend beyond the box. Beyond that, they would cover other text. */
 const overshoot = 6;
 
-/** @param language a BCP 47 tag. It decides the forms of letters, and the direction of a text without letters */
+/** @param language a BCP 47 tag, for the forms of letters and the direction of a text without letters */
 export function createTypesetter(pdf: PDFKit.PDFDocument, language: string): Typesetter {
   const fonts = embedFontsIn(pdf);
   return {
@@ -85,7 +78,7 @@ function inOneParagraph(written: string): string {
     .trim();
 }
 
-/** @returns a size at which the lines fit into the box, or the smallest size */
+/** @returns a size at which the lines fit, or the smallest size */
 function fit(prepared: PreparedText, { width, height, largest }: Box): { size: number; lines: Line[] } {
   const whole = shapeLine(prepared, 0, prepared.text.length).width;
   const fitting = Math.min(largest, width / whole);
@@ -98,12 +91,12 @@ function fit(prepared: PreparedText, { width, height, largest }: Box): { size: n
   }
 }
 
-/** Returns the ascent above the baseline, in ems. */
+/** Above the baseline, in ems. */
 function ascentOf({ runs }: PreparedText): number {
   return Math.max(...runs.map(({ font }) => font.font.hExtents().ascender / font.unitsPerEm));
 }
 
-/** Returns the height of a line, in ems. */
+/** In ems. */
 function heightOf(prepared: PreparedText): number {
   const { runs } = prepared;
   const descent = Math.max(...runs.map(({ font }) => -font.font.hExtents().descender / font.unitsPerEm));
@@ -118,7 +111,7 @@ function drawGlyphs(
   at: { x: number; y: number; size: number },
 ): void {
   for (const glyph of glyphs) if (glyph.text === '') drawOutline(pdf, glyph, at);
-  // Flips the coordinates of the page, so that the text is upright.
+  // Turns the page's coordinates, so that the text is upright.
   pdf.save().transform(1, 0, 0, -1, 0, pdf.page.height);
   const textGlyphs = glyphs.filter(({ text }) => text !== '');
   const runs: PlacedGlyph[][] = [];
@@ -135,10 +128,7 @@ function drawGlyphs(
   pdf.restore();
 }
 
-/**
- * Draws a part of a letter, such as a dot, as an outline and not as text. PDF readers already find the characters in another glyph, and
- * must not find them twice.
- */
+/** Draws a part of a letter, such as a dot, as an outline. As text, PDF readers would find its characters twice. */
 function drawOutline(
   pdf: PDFKit.PDFDocument,
   { font, glyph, x, y }: PlacedGlyph,
@@ -156,7 +146,6 @@ function drawOutline(
     .restore();
 }
 
-/** Draws glyphs of one font at one height. */
 function drawRun(
   pdf: PDFKit.PDFDocument,
   font: EmbeddedFont,

@@ -1,6 +1,6 @@
 /**
- * Courses and lessons as a student sees them: only published courses and lessons to which the student has access now. The answer is the
- * same for an unpublished, an inaccessible and an unknown course or lesson.
+ * Courses and lessons as a student sees them: only published ones with access now. An unpublished, an inaccessible and an unknown one get
+ * the same answer.
  */
 import { Course } from '../../../entities/learning/course.ts';
 import { Lesson } from '../../../entities/learning/lesson.ts';
@@ -21,7 +21,7 @@ import type { Reader } from '../../identity/student-ref.ts';
 type ClassroomCourse = RecordOf<'ClassroomCourse'>;
 type ClassroomCourseOutline = RecordOf<'ClassroomCourseOutline'>;
 
-/** A condition on `courses course`. It is true if the student sees the course. */
+/** The student sees the course. */
 const visibleTo = ({ clubId, id }: Reader, now: Date) => sql`course.club_id = ${clubId} AND course.status = 'published'
   AND ${hasAccessToCourse(sql`course.id`, id, now)}`;
 
@@ -33,10 +33,9 @@ type CourseRow = RowOf<typeof courseColumns>;
 const lessonColumns = columns(Lesson, ['id', 'publicId', 'title', 'content', 'points'], 'lesson')
   .and(columns(Course, { courseId: 'id', coursePublicId: 'publicId', courseTitle: 'title' }, 'course'))
   .and<{
-    /** The time at which the student first completed the lesson. Null if the lesson is not completed now. */
+    /** The time of the first completion; null if the lesson is not completed now. */
     completedAt: Date | null;
   }>(sql`CASE WHEN progress.completed THEN progress.first_completed_at END AS "completedAt"`);
-/** A lesson that the student sees. */
 export type VisibleLesson = RowOf<typeof lessonColumns>;
 
 const outlineFor = (studentId: Id): Sql => sql`(
@@ -81,7 +80,7 @@ export async function openCourse(
   return { ...presentCourse(row), modules: row.modules };
 }
 
-/** Returns a course that the student sees, with the student's progress. */
+/** A course that the student sees, with the student's progress. */
 export type VisibleCourse = CourseRow;
 
 /** @returns undefined if the student does not see the course */
@@ -116,8 +115,8 @@ export async function findVisibleLesson(
 }
 
 /**
- * Finds a lesson like `findVisibleLesson`, and takes a shared lock on the lesson's course. So no other transaction can unpublish or remove
- * a part of the course. The caller locks the student first, so that the student's access cannot change either.
+ * Finds a lesson like `findVisibleLesson`, with a shared lock on its course, so that no part of the course is unpublished or removed. The
+ * caller locks the student first, so that the access does not change either.
  * @throws DomainError not_found
  */
 export async function lockVisibleLessonForShare(
@@ -129,8 +128,8 @@ export async function lockVisibleLessonForShare(
   const lockedCourse = await tx.one<{ id: Id }>(sql`SELECT id FROM courses
       WHERE id = (SELECT course_id FROM lessons WHERE club_id = ${reader.clubId} AND public_id = ${publicId}) FOR SHARE`);
   const lesson = await findVisibleLesson(tx, reader, publicId, now);
-  // Before this transaction locked the course, an administrator may have given the public id to a lesson of a different course. The caller
-  // did not ask for that lesson, so the answer is 404.
+  // Before the lock, an administrator may have given the public id to a lesson of another course. The caller did not ask for that one, so
+  // the answer is 404.
   if (lesson.courseId !== lockedCourse?.id) throw noLesson();
   return lesson;
 }
@@ -138,7 +137,7 @@ export async function lockVisibleLessonForShare(
 const noLesson = () => notFound('lesson');
 
 /**
- * @returns the lesson, with the files that its content names, in the order of the content
+ * @returns the lesson, with the files in its content, in their order
  * @throws DomainError not_found: the same answer for all lessons that the student cannot take
  */
 export async function openLesson(

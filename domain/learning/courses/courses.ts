@@ -1,4 +1,4 @@
-/** The administrators' operations on a club's courses: creating, listing, reading, changing, ordering. */
+/** Lets administrators create, list, read, change and order a club's courses. */
 import { Course } from '../../../entities/learning/course.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { syncSources } from '../../knowledge/sources.ts';
@@ -18,7 +18,7 @@ import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/
 type CourseRecord = RecordOf<'Course'>;
 type CourseOutline = RecordOf<'CourseOutline'>;
 
-/** The maximum number of modules and lessons of a course, so that its outline and a request for a new order stay small. */
+/** So that the outline of a course and a request for a new order stay small. */
 export const maxModules = 100;
 export const maxLessons = 500;
 
@@ -48,7 +48,10 @@ const coursesWithCounts = sql`FROM courses course CROSS JOIN LATERAL (
   SELECT count(*)::int AS lessons, count(published_at)::int AS published FROM lessons
    WHERE course_id = course.id AND removed_at IS NULL) counted`;
 
-/** A removed lesson is in no module. The same statement reads the course and its outline, so that both come from one snapshot. */
+/**
+ * Removed lessons are left out, because they are in no module. One statement reads the course and its outline, so that both come from one
+ * snapshot.
+ */
 const outline = sql`(
   SELECT coalesce(jsonb_agg(jsonb_build_object('id', module.id, 'title', module.title, 'lessons', (
            SELECT coalesce(jsonb_agg(jsonb_build_object('id', lesson.id, 'public_id', lesson.public_id, 'title', lesson.title,
@@ -109,9 +112,9 @@ export async function findCourse(db: Queries, clubId: Id, courseId: Id): Promise
 }
 
 /**
- * Locks the course's row until the transaction ends. So all changes of the course, its modules and its lessons run one after another. A
- * change also waits for every transaction that checks a completion, because that transaction holds a shared lock on the course.
- * @returns the course, which is read after the lock was taken
+ * Locks the course's row until the transaction ends, so that all changes of the course, its modules and its lessons run one after another.
+ * Transactions that check a completion hold a shared lock, so a change also waits for them.
+ * @returns the course as read after the lock
  * @throws DomainError not_found
  */
 export async function lockCourse(
@@ -128,7 +131,7 @@ export async function lockCourse(
 
 /**
  * Changes the given fields.
- * @param input.hours the new number of hours. The value 0 removes the hours
+ * @param input.hours 0 removes the hours
  * @throws DomainError not_found (also if the cover does not exist), public_id_taken, media_archived, invalid_request (the cover is not an
  *   image)
  */

@@ -1,7 +1,4 @@
-/**
- * The run that completes a course for students who send no completion request. Such a student may have completed the course because a
- * lesson was withdrawn, or because the student's access was restored (DEC-153).
- */
+/** Completes a course for students who send no completion request, after a lesson was withdrawn or their access was restored (DEC-153). */
 import { bulk } from '../../../entities/facts/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -16,8 +13,8 @@ export interface JudgingDeps extends Pick<AddressedDeps, 'db' | 'publicUrl'> {
 export type CourseCompletionStep = { done: true; outcome: 'judged' } | { done: false; at?: number };
 
 /**
- * The number of students that one step reads, and the number of course completions after which a step ends. These limits keep a step short,
- * so that other upkeep waits less than a second.
+ * `lookedAt`: the students that one step reads. `judged`: a step ends after so many completions. So a step stays short, and other upkeep
+ * waits less than a second.
  */
 export const judging = { lookedAt: 500, judged: 50 } as const;
 
@@ -29,10 +26,9 @@ interface Look {
 }
 
 /**
- * The step of `course-completion/<course>`. It reads the next page of students who have completed a published lesson, in the order of their
- * ids. If a student has completed all published lessons, the step checks whether it can complete the course for this student. A change of
- * the course during the run begins a new pass. The step may be repeated, or run twice at the same time, because each student completes a
- * course only once.
+ * The step of `course-completion/<course>`. It reads the next page of students with a completed lesson, by id, and completes the course for
+ * those who have completed all published lessons. A change of the course begins a new pass. Steps may be repeated or run twice, because
+ * each student completes a course only once.
  * @param now Unix milliseconds
  */
 export async function judgeCompletions(deps: JudgingDeps, courseId: Id, now: number): Promise<CourseCompletionStep> {
@@ -61,8 +57,8 @@ export async function judgeCompletions(deps: JudgingDeps, courseId: Id, now: num
 }
 
 /**
- * Reads a page of the students who have completed the first published lesson. An index finds these students fast, and every student who has
- * completed all lessons is one of them. The page is empty if the course is unpublished or has no published lesson.
+ * Reads a page of the students who have completed the first published lesson. An index finds them fast, and everyone with all lessons is
+ * among them. The page is empty for an unpublished course and a course without published lessons.
  */
 async function readPage(db: Database, courseId: Id, after: Id | null): Promise<{ studentId: Id; isWhole: boolean }[]> {
   const from = after === null ? sql`` : sql`AND first.student_id > ${after}`;
@@ -83,10 +79,9 @@ async function readPage(db: Database, courseId: Id, after: Id | null): Promise<{
 }
 
 /**
- * Checks the current state of one student, under the same locks as a completion. The course is not completed if a lesson was published
- * again, if the student's access has ended, or if the student was removed. Each student has a separate transaction, so that no other
- * transaction waits for a whole page.
- * @returns the time at which the student's access begins, if that time is in the future
+ * Checks one student under the locks of a completion. The course is not completed if a lesson was published again, the access has ended, or
+ * the student was removed. Each student has a transaction, so that nobody waits for a whole page.
+ * @returns when the student's access begins, if later than now
  */
 async function judgeStudent(
   { db, publicUrl }: JudgingDeps,
@@ -105,7 +100,7 @@ async function judgeStudent(
   });
 }
 
-/** @returns the time at which the student's next access to the course begins */
+/** @returns when the student's next access to the course begins */
 async function findBeginning(tx: Transaction, studentId: Id, courseId: Id, now: Date): Promise<Date | undefined> {
   const row = await tx.one<{ begins: Date | null }>(sql`
     SELECT min(enrollment.starts_at) AS begins
@@ -115,7 +110,7 @@ async function findBeginning(tx: Transaction, studentId: Id, courseId: Id, now: 
   return row?.begins ?? undefined;
 }
 
-/** @returns the next step. If a new pass began during this step, the next step starts that pass from its beginning */
+/** @returns the next step, which begins a new pass if one was requested during this step */
 async function recordPage(
   db: Database,
   courseId: Id,

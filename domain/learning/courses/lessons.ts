@@ -1,4 +1,4 @@
-/** The administrators' operations on the lessons of a course. Each change locks the course. */
+/** Lets administrators create, read, change and remove the lessons of a course. Each change locks the course. */
 import { Lesson } from '../../../entities/learning/lesson.ts';
 import { LessonComment } from '../../../entities/learning/lesson-comment.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -75,7 +75,7 @@ export async function findLesson(db: Queries, clubId: Id, lessonId: Id): Promise
 }
 
 /**
- * Changes the given fields. The new content may name a deleted file if the earlier content named that file too.
+ * Changes the given fields. The content may name a deleted file only if the earlier content named it too.
  * @throws DomainError not_found (also if a file that the content names does not exist), media_archived, public_id_taken
  */
 export async function updateLesson(
@@ -114,15 +114,15 @@ export async function updateLesson(
 }
 
 /**
- * Removes a lesson, with its comments, from its course. The row and its `public_id` stay in the database, because events name them.
+ * Removes a lesson and its comments from its course. The row and its `public_id` stay, because events name them.
  * @throws DomainError not_found, in_use (an automation names the lesson)
  */
 export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     const { courseId, publishedAt } = await lockLesson(tx, clubId, lessonId);
-    // Also locks the lesson, because a transaction that publishes an automation with this lesson locks only the lesson, and not its course.
-    // This lock does not block inserts of foreign keys to the lesson. A stricter lock could cause a deadlock: an update of the search index
-    // inserts such keys while it holds the club's lock, and this function later waits for the club's lock.
+    // Also locks the lesson, because the publication of an automation with this lesson locks only the lesson. This lock lets foreign keys
+    // to the lesson be inserted. A stricter one could cause a deadlock with an update of the search index, which inserts such keys under
+    // the club's lock.
     await tx.run(sql`SELECT FROM lessons WHERE id = ${lessonId} FOR NO KEY UPDATE`);
     await requireUnnamed(tx, 'lesson', lessonId);
     if (publishedAt !== null) await noteCourseChanged(tx, courseId, now);
@@ -138,7 +138,7 @@ export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: I
   });
 }
 
-/** @returns the files that a lesson's content names @throws DomainError invalid_request (the content names too many files) */
+/** @returns the files in a lesson's content @throws DomainError invalid_request (the content names too many files) */
 function mentionedIn(content: string): Id[] {
   const ids = mediaIdsIn(content);
   if (ids.length > mostMentions)

@@ -1,4 +1,4 @@
-/** Students' points. A student gets points only once for each cause. An award may also make the student reach levels (EVT-19). */
+/** Awards points to students, once for each cause. An award may also reach levels (EVT-19). */
 import { PointAward } from '../../../entities/learning/point-award.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { AwardKind } from '../../../entities/learning/values.ts';
@@ -16,7 +16,7 @@ import { levelsPassed } from './levels.ts';
 
 export interface Award {
   kind: AwardKind;
-  /** The id of the cause: the id of the lesson, or an id that the administrator's client chose. */
+  /** The id of the lesson, or one that the administrator's client chose. */
   causeId: Id;
   points: number;
   note: string | null;
@@ -26,12 +26,12 @@ export interface Award {
 export interface NewAward {
   clubId: Id;
   studentId: Id;
-  /** The number of points. It may be negative. If it is 0, nothing is recorded. */
+  /** May be negative. With 0, nothing is recorded. */
   points: number;
   /** A student gets at most one award for each cause. */
   cause: { kind: AwardKind; id: Id };
   note?: string | undefined;
-  /** The priority and the details of the facts that are recorded about reached levels. */
+  /** The options of the facts about reached levels. */
   options?: FactOptions;
 }
 
@@ -52,9 +52,9 @@ function presentAward(award: Award): RecordOf<'PointAward'> {
 }
 
 /**
- * Awards points to a student once per cause. If the student reaches levels by this award, the function records `student.level_reached` for
- * each of them, beginning with the lowest level. A student reaches a level only once, even if the student's points fall and rise again.
- * @returns the award that is recorded for the cause, which may come from an earlier call
+ * Awards points to a student once per cause, and records `student.level_reached` for each new level, the lowest first. A level is reached
+ * only once, even if the points fall and rise again.
+ * @returns the award of this cause, perhaps from an earlier call
  * @throws DomainError not_found (no such student)
  */
 export async function awardPoints(tx: Transaction, award: NewAward, now: Date): Promise<Award> {
@@ -85,7 +85,7 @@ export async function awardPoints(tx: Transaction, award: NewAward, now: Date): 
 }
 
 /**
- * Awards points by hand. The `id` comes from the administrator's client. Each `id` awards points only once.
+ * Awards points by hand, once for each `id` of the administrator's client.
  * @throws DomainError invalid_request (the points are 0), not_found (no such student)
  */
 export async function awardByHand(
@@ -99,7 +99,7 @@ export async function awardByHand(
   return presentAward(await db.transaction((tx) => awardPoints(tx, award, now)));
 }
 
-/** @throws DomainError invalid_request: an award of 0 points would record nothing */
+/** @throws DomainError invalid_request for 0 points, which would record nothing */
 export function requirePoints(points: number): void {
   if (points === 0) throw new DomainError('invalid_request', 'points must not be 0.');
 }

@@ -1,4 +1,4 @@
-/** The tags of a club: list, create, rename, delete. */
+/** Lists, creates, renames and deletes the tags of a club. */
 import { Tag } from '../../../entities/learning/tag.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -44,8 +44,8 @@ export async function tagsOf(db: Queries, studentId: Id): Promise<TagRow[]> {
 }
 
 /**
- * Finds a tag and locks its row until the transaction ends. The lock `share` prevents other transactions from deleting the tag. The lock
- * `update` also prevents other transactions from giving the tag to a student or naming it in an automation.
+ * Finds a tag and locks its row. With `share`, it is not deleted meanwhile. With `update`, it is also not given to a student or named in an
+ * automation.
  * @throws DomainError not_found, also for a tag of another club and for a deleted tag
  */
 export async function lockTag(tx: Transaction, clubId: Id, tagId: Id, lock: 'share' | 'update'): Promise<TagRow> {
@@ -79,7 +79,7 @@ export async function createTag(
   });
 }
 
-/** Renames a tag. The function records no fact about the students who have the tag. @throws DomainError not_found, name_taken */
+/** Renames a tag, without facts about its students. @throws DomainError not_found, name_taken */
 export async function updateTag(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -94,7 +94,10 @@ export async function updateTag(
   });
 }
 
-/** Deletes a tag that no student has and no automation names. Its row stays for the facts that name it. @throws DomainError not_found, in_use */
+/**
+ * Deletes a tag that no student has and no automation names. Its row stays for the facts that name it. @throws DomainError not_found,
+ * in_use
+ */
 export async function deleteTag({ db }: DatabaseDeps, clubId: Id, tagId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     await lockTag(tx, clubId, tagId, 'update');

@@ -66,7 +66,7 @@ const emoji = wholeFont('@expo-google-fonts/noto-emoji', '400Regular/NotoEmoji_4
 /** Every style ends with these fonts, which have the most letters, so that all styles print the same letters. */
 const widest = [dejavu('DejaVuSans'), dejavu('DejaVuSerif')];
 
-/** In the order in which they are tried after the preferred form. */
+/** The forms, in the order in which they are tried after the preferred form. */
 const hanForms = ['sc', 'tc', 'jp', 'kr'] as const;
 export type HanForm = (typeof hanForms)[number];
 
@@ -87,7 +87,7 @@ const scriptFonts = [
   'noto-serif-ethiopic',
 ];
 
-/** For scripts that DejaVu lacks or draws badly. */
+/** Fonts for scripts that DejaVu lacks or draws badly. */
 function scriptsIn(weight: number) {
   const han = hanForms.map((form) => [form, slicedFont(`noto-serif-${form}`, weight)] as const);
   return { scripts: scriptFonts.map((font) => slicedFont(font, weight)), han: new Map<HanForm, Family>(han) };

@@ -22,7 +22,7 @@ interface LoadedFile {
   fonts: Map<string, LoadedFont>;
 }
 
-/** In bytes of unpacked font files. All slices have 40 MB, but the names of a club need only a few. */
+/** The limit of unpacked font files, in bytes. All slices have 40 MB, but the names of a club need only a few. */
 const keptBytes = 12 * 1_048_576;
 const loadedFiles = new LRUCache<string, LoadedFile>({
   maxSize: keptBytes,

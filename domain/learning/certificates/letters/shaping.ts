@@ -11,16 +11,15 @@ import { scriptOf } from './scripts.ts';
 /** A glyph of a line. Measures are in ems, for a font size of 1. */
 export interface PlacedGlyph {
   font: LoadedFont;
-  /** The run of the text to which the glyph belongs. */
   run: Run;
   glyph: number;
-  /** The x coordinate of the glyph's origin, from the start of the line. */
+  /** The distance from the start of the line to the glyph's origin. */
   x: number;
   /** Above the baseline. */
   y: number;
-  /** The width of the glyph in the font, without the changes that shaping makes. */
+  /** The width in the font, before shaping changes it. */
   width: number;
-  /** The characters that the glyph shows, in logical order; empty if earlier glyphs show all of them. */
+  /** The characters that the glyph shows, in logical order; empty if earlier glyphs show them all. */
   text: string;
 }
 
@@ -30,7 +29,7 @@ interface Run extends FontSpan {
   level: number;
 }
 
-/** A text for which the fonts and directions have already been found. */
+/** A text with its fonts and directions. */
 export interface PreparedText {
   text: string;
   language: string;
@@ -38,7 +37,7 @@ export interface PreparedText {
   runs: Run[];
 }
 
-/** @param text the text in form NFC, with one paragraph. `direction` is the direction of this paragraph */
+/** @param text one paragraph in form NFC, with its `direction` */
 export async function prepareText(
   text: string,
   { style, language, direction }: { style: Style; language: string; direction: Direction },
@@ -59,8 +58,7 @@ export async function prepareText(
 }
 
 /**
- * @param from the start of the line in the text
- * @param to the end of the line, without trailing white space
+ * @param to without trailing white space
  * @returns the glyphs from left to right, and the width of the line in ems
  */
 export function shapeLine(prepared: PreparedText, from: number, to: number): { glyphs: PlacedGlyph[]; width: number } {
@@ -73,14 +71,14 @@ export function shapeLine(prepared: PreparedText, from: number, to: number): { g
   return { glyphs, width: x };
 }
 
-/** All texts share one buffer, because HarfBuzz frees a buffer only when JavaScript collects garbage. */
+/** HarfBuzz frees a buffer only when JavaScript collects garbage, so all texts share one. */
 const buffer = new hb.Buffer();
 
-/** @returns the x coordinate of the end of the run, in ems */
+/** @returns where the run ends, in ems */
 function shapeRun({ text, language }: PreparedText, run: Run, startX: number, into: PlacedGlyph[]): number {
   const { font, start, end, level, isMissing, script } = run;
   buffer.reset();
-  // Passes the letters on both sides of the run, because they decide the form of Arabic letters at its ends.
+  // The letters beside the run decide the form of Arabic letters at its ends, so they are passed too.
   if (isMissing) buffer.addText(replacement);
   else buffer.addText(text, start, end - start);
   buffer.setDirection(level % 2 === 1 ? hb.Direction.RTL : hb.Direction.LTR);
@@ -109,16 +107,15 @@ function shapeRun({ text, language }: PreparedText, run: Run, startX: number, in
 
 const nowhere = { xAdvance: 0, xOffset: 0, yOffset: 0 } as const;
 
-/** The shaping data of a glyph: the start of its cluster in the text, and its advance. */
 interface Clustered {
   cluster: number;
   xAdvance: number;
 }
 
 /**
- * Divides the characters of each cluster among the glyphs of the cluster. The glyphs in order then contain the whole text. Marks get no
- * characters, because the glyph of their letter has them. In right-to-left text, one glyph gets all characters in reverse order. PDF
- * readers read a line from left to right, and then reverse right-to-left text character by character.
+ * Divides the characters of each cluster among its glyphs, so that the glyphs in order have the whole text. Marks get no characters,
+ * because the glyph of their letter has them. In right-to-left text, one glyph gets all characters in reverse order, because PDF readers
+ * read from left to right and then reverse such text.
  * @param glyphs the glyphs from left to right
  */
 function textsOf(glyphs: readonly Clustered[], text: string, { start, end, level }: Run): string[] {
@@ -126,11 +123,11 @@ function textsOf(glyphs: readonly Clustered[], text: string, { start, end, level
   const isBackwards = level % 2 === 1;
   const starts = [...new Set(glyphs.map(({ cluster }) => cluster))].toSorted((one, other) => one - other);
   for (const [nth, cluster] of starts.entries()) {
-    // The first characters of a run may have no glyphs, because the shaping dropped these glyphs.
+    // Shaping may drop the glyphs of the first characters of a run.
     const letter = text.slice(nth === 0 ? start : cluster, starts[nth + 1] ?? end);
     const clusterGlyphs = [...glyphs.keys()].filter((index) => glyphs[index]?.cluster === cluster);
     const advancing = clusterGlyphs.filter((index) => (glyphs[index]?.xAdvance ?? 0) > 0);
-    // Uses form NFD, because a vowel that surrounds its consonant consists of two characters in this form.
+    // In form NFD, a vowel around its consonant is two characters.
     const clusterText = Array.from(advancing.length > Array.from(letter).length ? letter.normalize('NFD') : letter);
     const bearers = (advancing.length > 0 ? advancing : clusterGlyphs).slice(0, isBackwards ? 1 : clusterText.length);
     if (isBackwards) clusterText.reverse();

@@ -1,11 +1,11 @@
-/** The kinds of mail. Each context defines for its own kinds which rows a mail is about, and whether the mail may still be sent. */
+/** The kinds of mail. Each context defines which rows its mails are about, and whether they may still be sent. */
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import type { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import type { CalendarEvent } from '../../platform/core/time/calendar.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 
-/** The columns of a claimed mail that name its recipient and the rows that it is about. */
+/** Names the recipient of a claimed mail, and the rows that it is about. */
 export type MailRow = Pick<
   TransactionalMail,
   | 'clubId'
@@ -19,31 +19,28 @@ export type MailRow = Pick<
   | 'formerEndsAt'
 >;
 
-/**
- * The values that a mail's template needs, from the rows that the mail is about. Words that a mail must not contain are omitted (DEC-64).
- */
+/** The values of a mail's template, from the rows that the mail is about. Words that a mail must not contain are left out (DEC-64). */
 export interface MailSubject {
-  /** The id of the row that replaces `{id}` in the path of the template's link. */
+  /** Replaces `{id}` in the path of the template's link. */
   id?: Id;
   endpointUrl?: string;
   lessonTitle?: string;
   session?: {
     title: string;
     startsAt: Date;
-    /** The IANA name of the time zone in which the mail shows the start. */
+    /** IANA name, for the start in the mail. */
     timeZone: string;
-    /** The name of the person whom the reader meets; null if that person is a removed student. */
+    /** Null if this person is a removed student. */
     withWhom: string | null;
-    /** The reason of the cancellation; null if no reason was given. */
+    /** Null if no reason was given. */
     reason: string | null;
   };
-  /** The entry for the reader's calendar. If its summary is not usable, the mail uses a standard summary. */
+  /** The entry in the reader's calendar. If its summary is not usable, a standard summary replaces it. */
   calendar?: Omit<CalendarEvent, 'stamp'>;
 }
 
 /**
- * Reads the rows that a mail is about, with one statement. The statement runs when a worker claims the mail, so the mail always describes
- * the current rows.
+ * Reads the rows that a mail is about, in one statement when a worker claims it, so that the mail describes the current rows.
  * @returns undefined if the mail must not be sent any more
  */
 export type MailKind = (db: Queries, mail: MailRow, now: Date) => Promise<MailSubject | undefined>;
@@ -51,8 +48,5 @@ export type MailKind = (db: Queries, mail: MailRow, now: Date) => Promise<MailSu
 /** The kinds of mail that one context sends. */
 export type MailKinds = Readonly<Partial<Record<MailTemplate, MailKind>>>;
 
-/**
- * A kind of mail that is only about its recipient, its token and its club. For such a mail, no other rows are read, and the mail is sent as
- * long as the recipient has an address.
- */
+/** A mail that is only about its recipient, its token and its club. It is sent as long as the recipient has an address. */
 export const aboutRecipient: MailKind = async () => ({});

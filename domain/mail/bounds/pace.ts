@@ -1,4 +1,4 @@
-/** Finds a slot for a mail that a club sends on its own initiative. The slot is on the first day that has a free slot (DEC-65). */
+/** Finds a slot for a mail that a club sends on its own initiative, on the first day with a free one (DEC-65). */
 import { TransactionalMail } from '../../../entities/mail/transactional-mail.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
 import type { Claim } from '../../../platform/engine/lease.ts';
@@ -8,13 +8,9 @@ import type { Database, Transaction } from '../../../platform/infra/postgres/dat
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { dayOf, mailsOfDay, timeOfSlot } from './pace.policy.ts';
 
-/**
- * The number of days in which the service searches for a free slot. If no day has a free slot, the mail is sent on the last day. The
- * warm-up and the largest backlog end long before that day.
- */
+/** If none of so many days has a free slot, the mail is sent on the last day. The warm-up and the largest backlog end long before. */
 const daysAhead = 365;
 
-/** A claimed mail, with its club. */
 interface PacedMail extends Claim {
   clubId: Id;
   plan: PlanName;
@@ -23,11 +19,11 @@ interface PacedMail extends Claim {
 }
 
 /**
- * Reserves a slot and records it in the mail's row in one transaction, so a retry reserves no second slot. If the mail must wait, the
- * function extends the validity of the mail's token by the length of the wait.
+ * Reserves a slot and records it in the mail's row in one transaction, so that a retry reserves no second one. If the mail must wait, its
+ * token stays valid for as much longer.
  * @param warmUp see `mailsOfDay`
- * @returns true if the mail may be sent now; false if the mail must wait. In the second case the function has released the mail's lease
- * @throws LeaseLost if another worker has claimed the mail; in this case nothing was written
+ * @returns true if the mail may be sent now; otherwise its lease is released
+ * @throws LeaseLost if another worker has claimed the mail; then nothing was written
  */
 export async function takeSlotOfDay(
   db: Database,

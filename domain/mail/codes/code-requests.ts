@@ -1,6 +1,6 @@
 /**
- * Ids of requests for a code (DEC-61). A request that causes no mail has an id that looks like every other id. The id itself proves that
- * this service issued it for this club and address. So the service stores no row for such a request.
+ * Ids of requests for a code (DEC-61). A request without a mail gets an id that looks like any other. The id itself proves that this
+ * service issued it for this club and address, so no row is stored.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -12,13 +12,10 @@ export interface AccountAddress {
   email: string;
 }
 
-/** The number of bytes at the end of the id that prove that no mail was sent. If a code was mailed, these bytes of its id are random. */
+/** The last bytes of the id prove that no mail was sent. In the id of a mailed code they are random. */
 const proofBytes = 5;
 
-/**
- * @returns an id that contains the time of the request. If the id contained the time at which it was created, a caller could see how long
- * the service had worked before
- */
+/** @returns an id with the time of the request. With the current time, a caller could see how long the service has worked */
 export function codeRequestId(now: Date): Id {
   const bytes = bytesOf(newId());
   bytes.writeUIntBE(now.getTime(), 0, 6);
@@ -31,7 +28,7 @@ export function unmailedRequestId(vault: Vault, account: AccountAddress, now: Da
   return idOf(Buffer.concat([prefix, proofOf(vault, account, prefix)]));
 }
 
-/** @returns whether this service issued the id for this club and address; the age of the request does not matter, because codes expire */
+/** @returns whether this service issued the id for this club and address, at any time, because codes expire */
 export function isUnmailedRequest(vault: Vault, account: AccountAddress, id: Id): boolean {
   const bytes = bytesOf(id);
   return timingSafeEqual(bytes.subarray(-proofBytes), proofOf(vault, account, bytes.subarray(0, -proofBytes)));

@@ -1,6 +1,6 @@
 /**
- * Compiles an e-mail's content into HTML and plain text, once for all recipients. A slot marks each value that differs between recipients.
- * Slots replace the variables before the MJML compiler runs, because that compiler rearranges text in double braces.
+ * Compiles an e-mail's content into HTML and plain text, once for all recipients. Slots mark the values that differ between recipients.
+ * They replace the variables before the MJML compiler runs, because it rearranges text in double braces.
  */
 import { escapeHtml } from '../../../platform/core/text/text.policy.ts';
 import { noBranding, type Branding } from '../../branding/branding.ts';
@@ -13,29 +13,29 @@ import { frameMjml, mjmlToHtml } from './frame.ts';
 import { parseMarkdown, type Inline, type Prose } from './markdown.ts';
 import { parseTemplate, type Variable } from './variables.policy.ts';
 
-/** A slot: a part of the e-mail that differs between the recipients' copies. */
+/** A part of the e-mail that differs between recipients. */
 export type Slot =
   | (Variable & { kind: 'variable' | 'url_variable' })
-  /** A link with the same target for all recipients, by its index in {@link CompiledEmail.links}. */
+  /** A link with one target for all recipients, by its index in {@link CompiledEmail.links}. */
   | { kind: 'link'; link: number }
   /** An image of the library, by its index in {@link CompiledEmail.images}. */
   | { kind: 'image'; image: number }
   | { kind: 'unsubscribe' }
-  /** The tracking picture, which reports that the mail was opened. The slot is empty if openings are not tracked. */
+  /** The tracking picture, which reports that the mail was opened. Empty without tracking. */
   | { kind: 'pixel' };
 
 export type Piece = string | Slot;
 
-/** A compiled e-mail. The row of the frozen campaign or of the automation's published version stores it as JSON. */
+/** A compiled e-mail, stored as JSON in the campaign or the automation's version. */
 export interface CompiledEmail {
   subject: Piece[];
   html: Piece[];
   text: Piece[];
-  /** The writing direction of the language; absent in an e-mail of an old release, which is left to right. */
+  /** Absent in an e-mail of an old release, which is left to right. */
   direction?: Direction;
-  /** The target addresses of the links, without duplicates. */
+  /** The addresses, without duplicates. */
   links: string[];
-  /** The ids of the library images, without duplicates. */
+  /** The ids of library images, without duplicates. */
   images: string[];
 }
 
@@ -50,13 +50,10 @@ export interface Letterhead {
   branding?: Branding;
 }
 
-/** The widths of images in pixels, by their ids. An image without a known width is as wide as the column. */
+/** In pixels, by id. An image without a known width is as wide as the column. */
 export type ImageWidths = Readonly<Record<string, number>>;
 
-/**
- * The mark of a slot in an unfinished text: a number between two special characters. The service removes these two characters from authors'
- * texts, so they occur nowhere else.
- */
+/** The mark of a slot in an unfinished text: a number between two characters that are removed from authors' texts. */
 const slotStart = '\uE000';
 const slotEnd = '\uE001';
 const digit = 0xe100;
@@ -81,7 +78,7 @@ class Slots {
       .join('');
   }
 
-  /** @param url the text. It may already contain slots, because slots replace the variables of a text before its links are parsed */
+  /** @param url may already contain slots, because variables are replaced before links are parsed */
   link(url: string): string {
     const parts = this.pieces(this.template(url, 'url_variable'));
     const [address] = parts;
@@ -104,7 +101,7 @@ class Slots {
     return `${slotStart}${String.fromCharCode(digit + Math.floor(number / base), digit + (number % base))}${slotEnd}`;
   }
 
-  /** @returns a finished text, split into its slots and the texts between them */
+  /** @returns a finished text, split at its slots */
   pieces(text: string): Piece[] {
     const pieces: Piece[] = [];
     let from = 0;
@@ -148,7 +145,7 @@ export async function compileEmail(
   };
 }
 
-/** Removes the characters that mark slots. They have no meaning in authors' texts. */
+/** Removes the characters that mark slots, which have no meaning in authors' texts. */
 const withoutPrivateUse = <Value>(value: Value): Value =>
   JSON.parse(JSON.stringify(value), (_key, each) => (typeof each === 'string' ? each.replace(privateUse, '') : each));
 
@@ -165,7 +162,7 @@ function mjmlOf(
     .split(/\r?\n/)
     .map((line) => escapeHtml(line))
     .join('<br>');
-  // The parts are created in the order of the document, because each new slot gets the next number.
+  // In the order of the document, because each new slot gets the next number.
   const preview = preheader === undefined ? undefined : escapeHtml(slots.template(preheader));
   const body = blocks.map((block) => blockMjml(block, { slots, widths, direction })).join('\n');
   const footer = `<p${dirAttribute(clubName + address, direction)}>${escapeHtml(clubName)}<br>${address}</p>
@@ -187,7 +184,6 @@ function mjmlOf(
 interface Place {
   slots: Slots;
   widths: ImageWidths;
-  /** The direction of the document. */
   direction: Direction;
 }
 
@@ -202,7 +198,7 @@ function blockMjml(block: EmailBlock, { slots, widths, direction }: Place): stri
       return `<mj-text>${proseHtml(parseMarkdown(slots.template(text)), slots, direction)}</mj-text>`;
     case 'image': {
       const width = widths[block.media_id ?? ''];
-      // The image gets its own width, so that mail programs do not enlarge it. The compiler limits the width to the width of the column.
+      // With its own width, an image is not enlarged by mail programs. The compiler limits it to the column.
       return `<mj-image src="${slots.image(block.media_id ?? '')}"${width === undefined ? '' : ` width="${width}px"`} alt="${escapeHtml(slots.template(block.alt ?? ''))}"${block.url === undefined ? '' : ` href="${escapeHtml(slots.link(block.url))}"`} />`;
     }
     case 'button':
@@ -212,12 +208,12 @@ function blockMjml(block: EmailBlock, { slots, widths, direction }: Place): stri
   }
 }
 
-/** @param direction the direction of the document; a block with the opposite direction gets a `dir` attribute */
+/** @param direction of the document; a block of the other direction gets a `dir` attribute */
 function proseHtml(prose: readonly Prose[], slots: Slots, direction: Direction): string {
   return prose.map((block) => blockHtml(block, slots, dirAttribute(wordsOf([block]), direction))).join('');
 }
 
-/** The items of a list get no `dir` attribute of their own, so that the bullets and numbers are aligned. */
+/** Items get no `dir` attribute of their own, so that bullets and numbers stay aligned. */
 const itemHtml = (item: readonly Prose[], slots: Slots): string =>
   item.map((block) => blockHtml(block, slots, '')).join('');
 
@@ -228,7 +224,7 @@ function blockHtml(block: Prose, slots: Slots, dir: string): string {
   return `<${tag}${start}${dir}>${block.items.map((item) => `<li>${itemHtml(item, slots)}</li>`).join('')}</${tag}>`;
 }
 
-/** Returns the words of a text without the variables, because variables do not show the language of the text. */
+/** Leaves out the variables, which do not show the language of a text. */
 function wordsOf(prose: readonly Prose[]): string {
   const inlineWords = (inlines: readonly Inline[]): string =>
     inlines

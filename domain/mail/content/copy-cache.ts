@@ -1,6 +1,6 @@
 /**
- * A cache of rendered e-mail copies. Each copy is rendered once for all readers, and again only after the e-mail has changed. The cache is
- * needed because reads have no rate limit, and a page without sign-in also shows copies.
+ * A cache of rendered e-mail copies, because reads have no rate limit and a page without sign-in shows copies. A copy is rendered again
+ * only after the e-mail has changed.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -8,14 +8,11 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { CopiesToMake, RenderedCopy } from './email-thread.ts';
 import { copiesInThread } from './email-work.ts';
 
-/**
- * The maximum size of the cache, in bytes of HTML and text. If the cache is full, it evicts the copies that were not read for the longest
- * time.
- */
+/** In bytes of HTML and text. A full cache evicts the copies that nobody has read for longest. */
 const cacheBytes = 20_000_000;
-/** The estimated memory of a copy, in addition to its HTML and text. */
+/** An estimate of a copy's memory beyond its HTML and text. */
 const entryBytes = 500;
-/** The lifetime of a cached copy, in seconds. The signed addresses of its images must be valid for longer. */
+/** In seconds. The signed addresses of the images must be valid for longer. */
 export const cachedSeconds = 600;
 
 interface CacheEntry {
@@ -24,8 +21,7 @@ interface CacheEntry {
 
 /**
  * @param make a function that renders the copies. Tests pass their own function
- * @returns a function that returns the copies of an e-mail for its recipients, from the cache or newly rendered. Callers must not change
- * these copies
+ * @returns a function that returns copies from the cache, or renders them. Callers must not change them
  */
 export function cacheCopies(make: typeof copiesInThread = copiesInThread): typeof copiesInThread {
   const cache = new LRUCache<string, CacheEntry, Parameters<typeof copiesInThread>>({
@@ -36,8 +32,7 @@ export function cacheCopies(make: typeof copiesInThread = copiesInThread): typeo
     fetchMethod: async (_key, _stale, { context }) => ({ copies: await make(...context) }),
   });
   return async (clubId: Id, copies: CopiesToMake) => {
-    // The key contains the addresses of images without their query. Every read signs the address of an image again, so the query changes.
-    // The rest of the address is always the same for a file.
+    // Leaves out the query of image addresses, because every read signs it again. The rest of an address stays equal.
     const files = Object.entries(copies.imageUrls).map(([id, url]) => [id, url.split('?', 1)[0]].join(' '));
     const parts = { ...copies, imageUrls: files.toSorted() };
     const key = createHash('sha256').update(clubId).update(JSON.stringify(parts)).digest('base64url');

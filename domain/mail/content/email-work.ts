@@ -1,6 +1,6 @@
 /**
- * Validates and compiles e-mails in worker threads, which the clubs share fairly (ENG-20). The largest e-mail keeps a CPU core busy for
- * some seconds. In the API's main thread every other request would wait for it.
+ * Validates and compiles e-mails in worker threads, which clubs share fairly (ENG-20). The largest e-mail keeps a CPU core busy for some
+ * seconds, and in the API's main thread every other request would wait for it.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -15,13 +15,12 @@ import { eachProblem, firstOf, type ContentProblem, type FoundProblems } from '.
 
 /** The limits of a process's threads. */
 const emailThreadRules = {
-  /** The number of threads for all clubs together. */
   threads: 4,
-  /** The limit of CPU time for one task. It is several times the time that the largest e-mail needs on a slow machine. */
+  /** CPU time of a task, several times what the largest e-mail needs on a slow machine. */
   workMs: 10_000,
   maxHeapMb: 512,
   maxBuffersMb: 64,
-  /** The number of tasks that a thread does before a new thread replaces it. */
+  /** After so many tasks a new thread replaces the old one. */
   uses: 200,
 } as const;
 
@@ -37,12 +36,9 @@ async function inThread(clubId: Id, order: EmailOrder): Promise<EmailResults | u
   return typeof result === 'string' ? undefined : result;
 }
 
-/**
- * E-mails with at most this many characters are validated in the main thread. This takes about 5 ms, which is less than the time to start a
- * task in a thread.
- */
+/** E-mails up to this many characters are validated in the main thread, in about 5 ms. Starting a task in a thread takes longer. */
 const judgedHere = 20_000;
-/** Caches the most recent results, because every read of a draft and every step before the sending needs the result again. */
+/** Every read of a draft and every step before the sending needs these results again. */
 const judgements = new LRUCache<string, FoundProblems<ContentProblem>[]>({ max: 1_000 });
 
 /**

@@ -39,17 +39,13 @@ const fieldsOf: Readonly<
   divider: {},
 };
 
-/**
- * The maximum number of problems that a response describes. Further problems are only counted, because a response with all problems could
- * have many megabytes.
- */
+/** Further problems are only counted, because a response with all of them could have many megabytes. */
 const describedProblems = 100;
 
-/** The problems that are described, and the number of all problems. */
+/** The described problems, and the number of all. */
 export interface FoundProblems<Problem> {
   /** The first problems. */
   problems: Problem[];
-  /** The number of all problems. */
   count: number;
 }
 
@@ -64,17 +60,14 @@ export function firstOf<Problem>(all: Iterable<Problem>): FoundProblems<Problem>
   return { problems, count };
 }
 
-/** Data about the images that an e-mail names. */
+/** The known facts about the images of an e-mail. */
 interface KnownImages {
-  /** Returns whether the id belongs to a ready image in the club's library. */
   isImage: (mediaId: Id) => boolean;
-  /** Why an image has no version that e-mails can show, by the image's id; absent if no problem is known. */
+  /** Why e-mails cannot show an image, by id. */
   imageProblems?: Readonly<Record<Id, MailPictureProblem>> | undefined;
 }
 
-/**
- * @param context.path the JSON path of the content in the checked document @returns all problems, in the order of the content
- */
+/** @param context.path of the content in the checked document @returns all problems, in the order of the content */
 export function contentProblems(
   content: Partial<EmailContent>,
   context: { path?: string } & KnownImages,
@@ -82,7 +75,7 @@ export function contentProblems(
   return [...eachProblem(content, context)];
 }
 
-/** Yields the problems of {@link contentProblems} one by one, because an e-mail may have hundreds of thousands of problems. */
+/** Yields the problems one by one, because an e-mail may have hundreds of thousands. */
 export function* eachProblem(
   content: Partial<EmailContent>,
   { path = '$', ...images }: { path?: string } & KnownImages,
@@ -169,10 +162,7 @@ interface ReadProse {
   links: readonly string[];
 }
 
-/**
- * The maximum size of the cache of parsed texts, in characters. Each read of a draft needs the parsed texts again, and parsing the largest
- * texts takes 0.15 s.
- */
+/** In characters. Each read of a draft needs the parsed texts again, and parsing the largest takes 0.15 s. */
 const cacheCharacters = 10_000_000;
 const parsedTexts = new LRUCache<string, ReadProse>({
   maxSize: cacheCharacters,
@@ -193,8 +183,8 @@ function readProse(text: string): ReadProse {
 }
 
 /**
- * Removes the fallbacks of variables, which may contain spaces. The Markdown parser must see each variable as one word, as it does in the
- * compiled text.
+ * Removes the fallbacks of variables, which may contain spaces. The Markdown parser must see each variable as one word, as in the compiled
+ * text.
  */
 const shortVariables = (text: string) =>
   parseTemplate(text)
@@ -217,7 +207,7 @@ const tooLong = (path: string, text: string, characters: number = contentRules.b
 const variableProblems = (path: string, text: string): ContentProblem[] =>
   parseTemplate(text).problems.map((problem) => ({ path, ...problem }));
 
-/** Yields the problems of a text that becomes a mail header. Such a text must have only one line. */
+/** A text that becomes a mail header must have only one line. */
 const lineProblems = (path: string, text: string): ContentProblem[] => [
   ...(/\p{Cc}/u.test(text) ? [{ path, code: 'line_break' as const, message: 'Only one line may stand here.' }] : []),
   ...tooLong(path, text, contentRules.lineCharacters),
@@ -226,17 +216,14 @@ const lineProblems = (path: string, text: string): ContentProblem[] => [
 
 const mailbox = /^[^\s\p{Cc}@<>(),;:\\"[\]]+@[^\s\p{Cc}@<>(),;:\\"[\].]+(?:\.[^\s\p{Cc}@<>(),;:\\"[\].]+)+$/u;
 
-/** Accepts only a single e-mail address without a name, because any further text could add a recipient or a header to the mail. */
+/** Only a single e-mail address without a name, because any further text could add a recipient or a header. */
 function addressProblems(path: string, address: string): ContentProblem[] {
   return address.length <= 254 && mailbox.test(address)
     ? []
     : [{ path, code: 'invalid_address', message: 'This is not an e-mail address.' }];
 }
 
-/**
- * Accepts http, https and mailto. Variables are allowed only after the host, because a recipient's name must not decide the host of a
- * link.
- */
+/** http, https and mailto. Variables may stand only after the host, because a recipient's name must not decide the host of a link. */
 function urlProblems(path: string, url: string): ContentProblem[] {
   const { parts, problems } = parseTemplate(url);
   if (problems.length > 0) return problems.map((problem) => ({ path, ...problem }));

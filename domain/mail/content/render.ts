@@ -6,13 +6,13 @@ import type { CompiledEmail, Piece, Slot } from './compile.ts';
 import { parseTemplate, type Variable, type VariableName } from './variables.policy.ts';
 
 export interface RecipientCopy {
-  /** The recipient's values. The author's fallback replaces a value that is absent or empty. */
+  /** The author's fallback replaces a value that is absent or empty. */
   values: Readonly<Partial<Record<VariableName, string>>>;
-  /** Returns the address of a link by its index. */
+  /** By the link's index. */
   linkUrl: (link: number) => string;
   imageUrl: (image: number) => string;
   unsubscribeUrl: string;
-  /** The address of the tracking picture; absent if openings are not tracked. */
+  /** Absent if openings are not tracked. */
   pixelUrl?: string;
 }
 
@@ -32,14 +32,13 @@ export function renderEmail(
   };
 }
 
-/** @returns the text of one line for one recipient, such as the preheader. The text is not escaped */
+/** @returns a line for one recipient, such as the preheader, without escaping */
 export function renderLine(line: string, values: RecipientCopy['values'], wording: Wording): string {
   return parseTemplate(line, wording.say('mail.student_without_name'))
     .parts.map((part) => (typeof part === 'string' ? part : valueOf(part, values)))
     .join('');
 }
 
-/** The functions that escape values and addresses in one part of the e-mail. */
 interface Escaping {
   value: (text: string) => string;
   address: (url: string) => string;

@@ -1,9 +1,8 @@
 /** Finds variables in the texts of an e-mail, such as `{{student_first_name|there}}`, in which `there` is the fallback. */
 
 /**
- * The variables. A variable with `isStudent` contains the student's name. If the recipient has no name and the author wrote no fallback, a
- * word such as "student" replaces the variable. The name of an unconfirmed account is not used, because anyone could have typed it at the
- * sign-up.
+ * The student's name is in variables with `isStudent`. Without a name and a fallback, they show a word such as "student". The name of an
+ * unconfirmed account is not used, because anyone could have typed it at the sign-up.
  */
 export const variables = {
   student_first_name: { isStudent: true },
@@ -28,15 +27,12 @@ export interface VariableProblem {
 
 const names = Object.keys(variables) as VariableName[];
 
-/**
- * The maximum number of problems of one text that are reported with a quotation of the text. Further problems are reported without a
- * quotation.
- */
+/** Further problems of a text are reported without a quotation. */
 const shownProblems = 100;
 
 /**
  * Splits a text of a campaign or an automation at its variables.
- * @param student the word for a student without a known name, in the language of the e-mail
+ * @param student for a student without a known name, in the language of the e-mail
  */
 export function parseTemplate(text: string, student = ''): Parsed<VariableName> {
   return parseVariables(text, names, (name) => (variables[name].isStudent ? student : ''));
@@ -48,10 +44,10 @@ interface Parsed<Name extends string> {
 }
 
 /**
- * Splits a text at its variables. The time grows linearly with the length of the text.
+ * Splits a text at its variables, in time that grows linearly with the text.
  * @param known the names of all variables
- * @param fallbackOf a function that returns the fallback of a variable, if the author wrote no fallback after a bar
- * @returns the parts of the text, in their order. A variable with a problem appears as plain text
+ * @param fallbackOf for a variable without a fallback after a bar
+ * @returns the parts of the text in order. A variable with a problem appears as plain text
  */
 export function parseVariables<Name extends string>(
   text: string,
@@ -103,10 +99,7 @@ export function parseVariables<Name extends string>(
 
 const isBefore = (position: number, end: number) => position !== -1 && position < end;
 
-/**
- * @returns a function that searches for a mark, beginning at a position. Each call must pass a position that is not lower than the position
- * of the call before, so that no character is read twice
- */
+/** @returns a function that searches for a mark from a position on. Positions must not decrease, so that no character is read twice */
 function finder(text: string, mark: string): (from: number) => number {
   let position = 0;
   let isKnown = false;

@@ -34,9 +34,7 @@ export async function checkMailDomain(deps: MailDomainDeps, clubId: Id, now: Dat
   return readMailDomain(deps, clubId);
 }
 
-/**
- * Queries DNS without holding a connection to Postgres. Then it records the result, unless a later check has already recorded its result.
- */
+/** Queries DNS without a connection to Postgres, and records the result, unless a later check has recorded its own. */
 async function check({ db, mailDomains }: MailDomainDeps, { id }: MailDomain, now: Date): Promise<void> {
   const current = await db.manager.findOneBy(MailDomain, { id });
   const states = current && (await statesOf(mailDomains, current));
@@ -52,10 +50,10 @@ async function check({ db, mailDomains }: MailDomainDeps, { id }: MailDomain, no
   });
 }
 
-/** The time limit for the queries of all records together. It is short, because a caller may wait for the result. */
+/** The time limit for all records together. It is short, because a caller may wait for the result. */
 const allRecordsMs = 10_000;
 
-/** @returns the state of each DNS record, by the kind of the record; undefined if a name server did not answer */
+/** @returns by the kind of the record; undefined if a name server did not answer */
 async function statesOf(
   { resolveText, spfInclude }: MailDomainSettings,
   domain: MailDomain,
@@ -78,10 +76,7 @@ async function statesOf(
   }
 }
 
-/**
- * Returns the state of the domain's own DMARC policy. If the domain has no policy, returns the state of the policy of its nearest parent
- * domain.
- */
+/** The domain's own DMARC policy, or else that of its nearest parent domain. */
 async function nearestPolicy(
   resolveText: MailDomainSettings['resolveText'],
   domain: string,

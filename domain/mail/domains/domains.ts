@@ -1,4 +1,4 @@
-/** Sets, reads and removes a club's own mail domain. A read also returns the DNS records that prove the domain (CAMP-40). */
+/** Sets, reads and removes a club's own mail domain, and lists the DNS records that prove it (CAMP-40). */
 import { generateKeyPair, randomBytes } from 'node:crypto';
 import { domainToASCII } from 'node:url';
 import { promisify } from 'node:util';
@@ -17,13 +17,13 @@ import { recordsOf, type DomainRecordKind, type DomainRecordState } from './reco
 /** The settings that apply to the mail domains of all clubs. */
 export interface MailDomainSettings {
   resolveText: ResolveText;
-  /** The platform's own e-mail address. A club cannot use the domain of this address as its own. */
+  /** A club cannot use the domain of this address as its own. */
   platformAddress: string;
   /** The daily limits of mails for a new club and for a new domain. */
   warmUps: WarmUps;
-  /** The name for `include:` in SPF records, which lists the platform's mail servers; absent if the platform has no such name. */
+  /** The name for `include:` in SPF records, which lists the platform's mail servers; absent if there is no such name. */
   spfInclude: string | undefined;
-  /** A function that creates the key pair of a domain. Only tests set it. If it is absent, the service creates an RSA key pair. */
+  /** Only tests set it. By default, the service creates an RSA key pair. */
   makeKeys?: () => Promise<DomainKeys>;
 }
 
@@ -68,7 +68,7 @@ function presentDomain(row: MailDomain, { spfInclude }: Pick<MailDomainSettings,
   };
 }
 
-/** Creates an RSA key pair, because not every mail server accepts Ed25519. */
+/** RSA, because not every mail server accepts Ed25519. */
 export const makeDomainKeys = (): Promise<DomainKeys> =>
   promisify(generateKeyPair)('rsa', {
     modulusLength: 2_048,
@@ -77,7 +77,7 @@ export const makeDomainKeys = (): Promise<DomainKeys> =>
   });
 
 /**
- * Sets the club's domain. A new domain gets its own key and must be proven. If the domain does not change, its key and status stay.
+ * Sets the club's domain. A new domain gets its own key and must be proven. The current domain keeps key and status.
  * @throws DomainError invalid_request, for a domain that a club cannot have
  */
 export async function setMailDomain(
@@ -112,7 +112,7 @@ export async function setMailDomain(
   });
 }
 
-/** Removes the club's domain. After that, the club's mails are sent from the platform's domain again. @throws DomainError not_found */
+/** Removes the club's domain. Its mails then come from the platform's domain again. @throws DomainError not_found */
 export async function removeMailDomain({ db }: Pick<VaultDeps, 'db'>, clubId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     if (!(await removeFrom(tx, clubId, now))) throw notFound('mail domain');
@@ -131,8 +131,7 @@ const reserved: ReadonlySet<string> = new Set(['localhost', 'local', 'internal',
 
 /** @returns the name in lower-case ASCII, as in DNS @throws DomainError invalid_request */
 function domainName(input: string, platformDomain: string): string {
-  // `domainToASCII` removes some of these characters. So without this check, the result could be a different domain from the domain that
-  // the caller typed.
+  // `domainToASCII` removes some of these characters. Without this check, the result could be another domain than the caller typed.
   if (/[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(input))
     throw new DomainError('invalid_request', '`domain` must not contain control characters or invisible characters.');
   const name = domainToASCII(input.trim().replace(/\.$/, '')).toLowerCase();

@@ -1,7 +1,4 @@
-/**
- * The sender address of a club's mails: an address in the club's own domain while that domain is proven, and otherwise the platform's
- * address (CAMP-40).
- */
+/** The sender address of a club's mails: in its own domain while that is proven, and otherwise the platform's (CAMP-40). */
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -10,13 +7,13 @@ import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 export interface From {
   address: string;
-  /** The key with which the service signs mails from the club's own domain; absent if the platform's mail server signs the mails. */
+  /** Signs mails from the club's own domain. Absent if the platform's mail server signs them. */
   signWith?: SigningKey;
-  /** The time of the first proof of the club's own domain; null for the platform's domain. */
+  /** Null for the platform's domain. */
   domainProvenAt: Date | null;
 }
 
-/** @param platformAddress the sender address if the club has no proven domain */
+/** @param platformAddress for a club without a proven domain */
 export async function fromOf(
   { db, vault }: { db: Queries; vault: Vault },
   clubId: Id,
@@ -33,8 +30,8 @@ export async function fromOf(
 }
 
 /**
- * Returns the last 15 characters of the platform's domain. They become the last part of the header `Feedback-ID`, which must have 5 to 15
- * characters. Mailbox providers count complaints by this part.
+ * The last 15 characters of the platform's domain, for the last part of the header `Feedback-ID`, which needs 5 to 15. Mailbox providers
+ * count complaints by it.
  */
 export const feedbackSenderOf = (platformAddress: string): string =>
   platformAddress.slice(platformAddress.indexOf('@') + 1).slice(-15);

@@ -1,12 +1,11 @@
 /**
- * The DNS records that prove a club's mail domain. Computes which records the club must publish, and the state of the published records
- * (CAMP-40). The functions are pure.
+ * Computes the DNS records that a club must publish to prove its mail domain, and the state of the published ones (CAMP-40). The functions
+ * are pure.
  */
 
 export type DomainRecordKind = 'dkim' | 'spf' | 'dmarc';
 export type DomainRecordState = 'ok' | 'missing' | 'wrong';
 
-/** The values from which the records of a domain are computed. */
 export interface SigningDomain {
   domain: string;
   /** The DKIM selector: the name of the key in the domain. */
@@ -22,7 +21,7 @@ export interface DomainRecord {
 }
 
 /**
- * @param spfInclude the name that lists the platform's mail servers; undefined if no SPF record is required
+ * @param spfInclude names the platform's mail servers; undefined if no SPF record is required
  * @returns the TXT records to publish
  */
 export function recordsOf(
@@ -39,8 +38,8 @@ export function recordsOf(
 }
 
 /**
- * Returns the state of the DKIM record. It is `ok` if our key is the only published key, is valid for mail, and is not marked as a test. In
- * every other case, receivers do not accept our signature for the domain.
+ * `ok` if our key is the only published one, is valid for mail, and is not marked as a test. Otherwise receivers do not accept our
+ * signature.
  */
 export function dkimState(texts: readonly string[], publicKey: string): DomainRecordState {
   const keys = texts.map(tagsOf).filter((tags) => tags.has('p') && (tags.get('v') ?? 'DKIM1') === 'DKIM1');
@@ -58,10 +57,7 @@ export function dkimState(texts: readonly string[], publicKey: string): DomainRe
   return isOurs ? 'ok' : 'wrong';
 }
 
-/**
- * Returns the state of the SPF record. It is `ok` if the domain has exactly one policy, and this policy includes the platform's mail
- * servers.
- */
+/** `ok` if the domain has exactly one policy, with the platform's mail servers. */
 export function spfState(texts: readonly string[], include: string): DomainRecordState {
   const policies = texts.filter((text) => /^v=spf1(?:\s|$)/i.test(text));
   const [policy] = policies;
@@ -71,10 +67,7 @@ export function spfState(texts: readonly string[], include: string): DomainRecor
   return policies.length === 1 && names.some((name) => terms.includes(name)) ? 'ok' : 'wrong';
 }
 
-/**
- * Returns the state of the DMARC record. It is `ok` if the domain has exactly one policy. The policy may demand strict or relaxed
- * alignment. Our signature satisfies both, because it names exactly this domain.
- */
+/** `ok` if the domain has exactly one policy. Our signature names exactly this domain, so it satisfies strict and relaxed alignment. */
 export function dmarcState(texts: readonly string[]): DomainRecordState {
   const policies = texts.filter((text) => /^v\s*=\s*DMARC1\s*(?:;|$)/.test(text));
   const [policy] = policies;
@@ -83,16 +76,13 @@ export function dmarcState(texts: readonly string[]): DomainRecordState {
   return policies.length === 1 && ['none', 'quarantine', 'reject'].includes(action) ? 'ok' : 'wrong';
 }
 
-/**
- * @returns the domain names under which the policy may be published, nearest first; the policy of a parent domain also applies to its
- * subdomains
- */
+/** @returns the names under which the policy may be published, nearest first, because a parent's policy applies too */
 export function dmarcNames(domain: string): string[] {
   const labels = domain.split('.');
   return labels.slice(0, -1).map((_, from) => `_dmarc.${labels.slice(from).join('.')}`);
 }
 
-/** Parses `tag=value` pairs that are separated by semicolons. White space is ignored, because a value may be published in pieces. */
+/** `tag=value` pairs between semicolons, without white space, because a value may be published in pieces. */
 function tagsOf(text: string): ReadonlyMap<string, string> {
   return new Map(
     text.split(';').flatMap((pair) => {

@@ -1,19 +1,19 @@
 /**
- * Records the outcome of a hand-over, even if Postgres is not available for a while. The record must not be lost, because only this process
- * knows the outcome.
+ * Records the outcome of a hand-over, even after an outage of Postgres. The record must not be lost, because only this process knows the
+ * outcome.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sqlStateOf } from '../../../platform/infra/postgres/errors.ts';
 
 /** The time limit for all tries together. */
 const recordLimitMs = 120_000;
-/** SQL states of errors for which a retry is useless: errors of data, constraints and syntax. */
+/** Errors of data, constraints and syntax (SQL states). A retry would not help. */
 const isOurFault = /^(22|23|42)/;
 
 /**
  * Repeats the work while Postgres is not available.
- * @param record a function that does the work. If an earlier call has already committed the work, a further call must change nothing
- * @throws the last error of `record`, if two minutes are over or if a retry cannot succeed
+ * @param record must change nothing if an earlier call has already committed
+ * @throws the last error of `record`, after two minutes or if a retry cannot help
  */
 export async function recordWithRetries<T>(record: () => Promise<T>): Promise<T> {
   const until = performance.now() + recordLimitMs;

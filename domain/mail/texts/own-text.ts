@@ -5,16 +5,12 @@ import { mailTemplates, type MailVariable, type Template } from './templates.ts'
 
 export interface OwnText {
   subject: string;
-  /** The paragraphs of the mail, separated by empty lines. */
   text: string;
   /** The label of the button; null if the mail uses the label of the catalogue. */
   action: string | null;
 }
 
-/**
- * Templates of mails about a person's own account, and of the warning about a new key. A club cannot change the texts of these mails, so it
- * cannot hide the warning.
- */
+/** A club cannot change the mails about a person's own account, or the warning about a new key, which it could hide. */
 const withoutClub = [
   'administrator_verify_email',
   'administrator_already_registered',
@@ -29,7 +25,7 @@ export function isOfClub(template: MailTemplate): template is ClubMailTemplate {
 
 export const clubMailTemplates = (Object.keys(mailTemplates) as MailTemplate[]).filter(isOfClub);
 
-/** @returns the variables of a template. A text for this template must contain the first of these variables */
+/** @returns the variables of a template. The first one is required */
 export function variablesOf(template: MailTemplate): readonly [needed: MailVariable, ...others: MailVariable[]] {
   const rule: Template = mailTemplates[template];
   return [rule.withCode ? 'code' : 'link', 'name', 'club', ...(rule.variables ?? [])];

@@ -1,10 +1,10 @@
 /**
- * Decides whether a click came from a person or a machine. A person follows one link at a time; a scanner follows all links of a mail
- * almost at the same time (CAMP-13).
+ * Decides whether a person or a machine clicked. A person follows one link at a time, and a scanner follows all links of a mail nearly at
+ * once (CAMP-13).
  */
 import type { Id } from '../../../platform/core/ids.ts';
 
-/** If two links of one mail are followed within this time, in milliseconds, the visitor is a machine. */
+/** In milliseconds. Two links of a mail that are followed within this time show a machine. */
 export const burstMs = 2_000;
 
 /** A recorded click on a link of a mail. Times are Unix milliseconds. */
@@ -19,8 +19,7 @@ export interface KnownClick {
 /**
  * @param known the recorded clicks of the mail
  * @param click `machine` is true if the headers of the visit name a machine
- * @returns `machine`: whether a machine clicked. `turned`: the recorded clicks that counted as clicks of a person until now, and from now
- * on count as clicks of a machine
+ * @returns `machine`: whether a machine clicked. `turned`: the recorded clicks of a person that now count as a machine's
  */
 export function judgeClick(
   known: readonly KnownClick[],

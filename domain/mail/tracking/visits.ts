@@ -15,10 +15,7 @@ import { judgeClick, type KnownClick } from './clicks.policy.ts';
 import { isMachine, type Visit } from './machines.policy.ts';
 import { readLinkToken, readOpeningToken, type FollowedLink } from './tokens.ts';
 
-/**
- * The conditions under which a visit is recorded: the mail was handed over, its recipient is still a student, and the club tracks such
- * visits.
- */
+/** A visit is recorded if the mail was handed over, its recipient is still a student, and the club tracks such visits. */
 const isRecorded = (mailId: Id, trackings: readonly string[], now: Date) => sql`mails.id = ${mailId} AND mails.fence > 0
   AND mails.student_email <> '' AND (mails.sent_at IS NULL OR mails.sent_at > ${new Date(now.getTime() - eventRetentionMs)})
   AND EXISTS (SELECT FROM mail_senders sender WHERE sender.club_id = mails.club_id AND sender.tracking = ANY(${trackings}))`;
@@ -60,9 +57,8 @@ export async function followLink({ db, vault }: VaultDeps, token: string, visit:
 }
 
 /**
- * Locks the student. A visit changes the e-mail before it wakes the run, but a step of the run changes the run before the e-mail. Every
- * transaction that changes the e-mail and the run locks the student first, so these transactions cannot deadlock (ENG-6). An e-mail of a
- * campaign has no run, so no student is locked for it.
+ * Locks the student, because a visit changes first the e-mail and then the run, and a step of the run does the opposite. With the student's
+ * lock first, the two cannot deadlock (ENG-6). An e-mail of a campaign has no run, so nobody is locked.
  */
 async function lockStudentOfRun(tx: Transaction, mailId: Id): Promise<void> {
   await tx.run(sql`SELECT FROM students
@@ -86,16 +82,12 @@ async function recordClick(tx: Transaction, { linkId, mailId }: FollowedLink, by
   const { machine, turned } = judgeClick(known, { linkId, machine: byMachine, at });
   const written = [...turned.map((click) => ({ ...click, machine: true })), { linkId, machine, at, lastAt: at }];
   await writeClicks(tx, mailId, turned, written);
-  // A condition of the run may depend on clicks. A condition that was true can become false: a click that counted as the click of a person
-  // may now count as the click of a machine.
+  // A condition of the run may depend on clicks, and may even become false: a person's click may now count as a machine's.
   if (mail.runId !== null) await wakeRun(tx, mail.runId, now);
   await countClicks(tx, mail, known, [...known.filter((click) => !turned.includes(click)), ...written]);
 }
 
-/**
- * Writes clicks. First deletes the recorded clicks of a person that now count as clicks of a machine. If a click is already recorded, only
- * its times change.
- */
+/** Writes clicks, and deletes those of a person that now count as a machine's. Only the times of a recorded click change. */
 async function writeClicks(
   tx: Transaction,
   mailId: Id,

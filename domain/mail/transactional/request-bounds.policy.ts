@@ -1,18 +1,18 @@
 /** The hourly limit of mails that a club sends to one address with one template (DEC-141). The function is pure. */
 
 export const requestRules = {
-  /** The maximum number of such mails in an hour. It protects a mailbox against many requested mails, no matter who requests them. */
+  /** Protects a mailbox against many requested mails, no matter who requests them. */
   mailsAnHour: 5,
   hourMs: 3_600_000,
   /**
-   * When the limit is reached, one more mail is still sent in each period of this length. Without this rule, an attacker could use up the
-   * limit, and the owner of the address would get no valid code.
+   * Beyond the limit, one more mail is sent in each period of this length. Otherwise an attacker could use up the limit, and the owner
+   * would get no valid code.
    */
   oneMoreEveryMs: 10 * 60_000,
 } as const;
 
 /**
- * @param newestFirst the times at which the mails of the last hour were sent or are planned, newest first
+ * @param newestFirst the sent and planned mails of the last hour
  * @returns the time until which the next mail is withheld; undefined if it may be sent now
  */
 export function withheldUntil(newestFirst: readonly Date[], now: Date): Date | undefined {

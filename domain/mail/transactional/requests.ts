@@ -18,7 +18,7 @@ import { mailTemplates } from '../texts/templates.ts';
 
 export type Recipient = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
 
-/** The time at which a session was planned before it moved to a different mentor. */
+/** When a session was planned before it moved to another mentor. */
 export interface FormerTime {
   startsAt: Date;
   endsAt: Date;
@@ -29,31 +29,30 @@ export interface MailRequest {
   clubId: Id | null;
   recipient: Recipient;
   /**
-   * The recipient's case-folded address. The limits count all mails to this address, no matter for which account or invitation. When the
-   * mail is sent, it goes to the current address of the account. Only a template for a former address is sent to the address here.
+   * The recipient's case-folded address, for the limits of this address. The mail itself goes to the account's current address, unless its
+   * template is for a former one.
    */
   email: string;
   /** The webhook endpoint that the mail is about. */
   endpointId?: Id;
-  /** The review that the mail is about. One mail is sent for each review. */
+  /** One mail is sent for each review. */
   reviewId?: Id;
-  /** The mentorship session that the mail is about. For each start time of the session, each template is mailed only once. */
+  /** Each template is mailed once for each start time of the session. */
   session?: { id: Id; sequence: number; former?: FormerTime };
-  /** The priority of the mail; if absent, the priority of the template is used. */
+  /** By default the priority of the template. */
   priority?: Priority;
 }
 
-/** The result of a request for a mail. */
 interface Requested {
-  /** The id of the token in the mail; null if the mail has no token, or if no mail is sent. */
+  /** Null without a token, or if no mail is sent. */
   tokenId: Id | null;
-  /** The time until which the mail is withheld; null if it is sent now. */
+  /** Null if the mail is sent now. */
   withheldUntil: Date | null;
 }
 
 /**
- * Issues the template's token, if it has one, and requests the mail. If the address has reached its limit (DEC-141), no mail is sent, and
- * the caller gets no error. The answer must not show whether an account exists.
+ * Issues the template's token and requests the mail. Beyond the limit of the address (DEC-141) no mail is sent, without an error, because
+ * the answer must not show whether an account exists.
  * @returns the id of the token; null if the template has no token, or if no mail is sent
  */
 export async function requestMail(tx: Transaction, vault: Vault, request: MailRequest, now: Date): Promise<Id | null> {
@@ -61,8 +60,7 @@ export async function requestMail(tx: Transaction, vault: Vault, request: MailRe
 }
 
 /**
- * Requests a mail like {@link requestMail}, but a mail that the club sends on its own initiative. If the daily limit is reached, the mail
- * waits and is sent later.
+ * Like {@link requestMail}, for a mail that the club sends on its own initiative. Beyond the daily limit, the mail waits.
  * @returns the time until which the mail waits; null if it is sent now
  */
 export async function requestInvitation(
@@ -100,8 +98,8 @@ async function requestOrWithhold(tx: Transaction, vault: Vault, request: MailReq
 }
 
 /**
- * Invites many students of a club, as bulk mail. The number of statements does not grow with the number of students, because other
- * transactions of the club wait for the caller's locks.
+ * Invites many students of a club, as bulk mail. The number of statements does not grow with the students, because other transactions wait
+ * for the caller's locks.
  * @param students the students with their case-folded addresses, without duplicates
  */
 export async function requestInvitations(
@@ -130,8 +128,8 @@ export async function requestInvitations(
 }
 
 /**
- * Imitates a request for a mail to an address without an account. The function runs the same statements, but sends no mail, so the response
- * time does not show whether an account exists. For an unknown club the function writes nothing.
+ * Imitates a request for an address without an account: runs the same statements, but sends no mail, so that the response time does not
+ * show whether an account exists. For an unknown club nothing is written.
  */
 export async function imitateRequest(
   tx: Transaction,
@@ -153,9 +151,9 @@ export async function imitateRequest(
 }
 
 /**
- * Deletes a student's current and former addresses from the club's mails, and all keys of these addresses. This includes the keys in mails
- * that were requested before the account existed. If a mail to one of these addresses is not sent yet, the next step of that mail cancels
- * it. Mails of other clubs keep their keys, because the limits of those clubs count the mails by key.
+ * Deletes a student's current and former addresses from the club's mails, with all their keys, also in mails from before the account
+ * existed. The next step of an unsent mail to them cancels it. Mails of other clubs keep their keys, because the limits of those clubs need
+ * them.
  */
 export async function deleteAddressesOf(
   tx: Transaction,

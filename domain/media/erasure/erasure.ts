@@ -1,8 +1,7 @@
 /**
- * Removes files and erases them from the bucket. The row keeps the key of the object until the bucket confirms the erasure. The signed
- * address of an upload may stay valid after the file is removed. While the address is valid, the bytes of the upload still count for the
- * club's storage. The object is erased again some minutes after the address expires, and then several more times, until no upload can
- * arrive any more (MED-29).
+ * Removes files and erases them from the bucket. The row keeps the key of the object until the bucket confirms the erasure. After a
+ * removal, the signed upload address may stay valid, and the bytes that may arrive still count for the club's storage. The object is erased
+ * again some minutes after the address expires, and then at growing intervals, until no upload can arrive any more (MED-29).
  */
 import { syncSources } from '../../knowledge/sources.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -16,19 +15,13 @@ import { mediaRules } from '../media.policy.ts';
 import type { LibraryDeps, MediaDeps } from '../media.ts';
 import { endUses } from '../uses/uses.ts';
 
-/**
- * The limits of one round of erasures: the number of files, and the time after which the round starts no further file. The step has a time
- * limit of one minute, and a file takes at most 40 s.
- */
+/** The step has a time limit of one minute, and a file takes at most 40 s. */
 const filesPerRound = 200;
 const roundMs = 10_000;
 /** The time until the next try, if the bucket did not answer. */
 const retryMs = 5 * 60_000;
 
-/**
- * The SET clauses that remove a file. They delete the file's texts and its folder. If the bytes of the file are uploaded through our own
- * listener, the clauses also end this upload.
- */
+/** SET clauses that remove a file, with its texts and folder, and end its upload through our own listener. */
 const removal = (
   now: Date,
 ) => sql`removed_at = ${now}, updated_at = ${now}, title = '', file_name = NULL, folder_id = NULL,
@@ -37,7 +30,7 @@ const removal = (
   erases_at = CASE WHEN object_key IS NOT NULL THEN ${now}::timestamptz END`;
 
 interface RemovalOptions {
-  /** Whether the removal also ends the uses of the file. The uses by an automation that is published or has runs never end in this way. */
+  /** Whether the removal also ends the uses of the file. Uses by an automation that is published or has runs never end in this way. */
   force?: boolean;
 }
 
@@ -57,8 +50,8 @@ export async function removeMedia(
 }
 
 /**
- * Removes a file like `removeMedia`, but in the caller's transaction. That transaction then holds the lock of the file's row and the lock
- * of the club's row until it ends. After the commit, the caller calls `eraseAtOnce`.
+ * Removes a file like `removeMedia`, in the caller's transaction, which then holds the locks of the file's and the club's row. After the
+ * commit, the caller calls `eraseImmediately`.
  * @throws DomainError not_found, in_use (the message names records that use the file)
  */
 export async function removeMediaIn(
@@ -68,8 +61,8 @@ export async function removeMediaIn(
   now: Date,
   { force = false }: RemovalOptions,
 ): Promise<void> {
-  // Locks the row with NO KEY, so that other transactions can still insert foreign keys to the file. `syncSources` inserts such keys while
-  // it holds the club's lock. A transaction that adds a use of the file takes a shared lock on the row, so that transaction must wait.
+  // NO KEY, so that foreign keys to the file can still be inserted, as `syncSources` does under the club's lock. A transaction that adds a
+  // use of the file takes a shared lock and must wait.
   const lockedFiles = await tx.rows(sql`SELECT 1 FROM media
     WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR NO KEY UPDATE`);
   if (lockedFiles.length === 0) throw notFound('file');
@@ -84,16 +77,17 @@ export async function eraseImmediately(deps: MediaDeps, mediaId: Id, now: Date):
   await eraseFile(deps, mediaId, now).catch(() => undefined);
 }
 
-/** Marks the row as removed, and the file as due for erasure. The caller holds the row's lock, and calls `eraseAtOnce` after the commit. */
+/**
+ * Marks the row as removed, and the file as due for erasure. The caller holds the row's lock, and calls `eraseImmediately` after the
+ * commit.
+ */
 export async function removeOne(tx: Transaction, mediaId: Id, now: Date): Promise<void> {
   await tx.run(sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId}`);
 }
 
 /**
- * Returns the time at which an unused file is removed. Unused files are images that no question shows, and files that belong to no attempt
- * or post.
- * @returns the time; null for files of the library and for avatars, which are not removed for this reason. A file that is used before the
- * returned time is not removed either
+ * Returns when an unused file is removed: an image that no question shows, or a file that belongs to no attempt or post.
+ * @returns null for files of the library and avatars. A file that is used before this time stays
  */
 export function unusedUntil(purpose: MediaPurpose, now: Date): Date | null {
   const { unusedImageMs, unsentFileMs } = mediaRules;
@@ -113,7 +107,7 @@ export async function purgeStudentFromMedia(tx: Transaction, studentId: Id, now:
 }
 
 /**
- * Removes files of students. The removal is final: maintenance erases the files from the bucket.
+ * Removes files of students. Upkeep then erases them from the bucket.
  * @param which selects the ids of the files
  */
 export async function removeFiles(tx: Transaction, which: Sql, now: Date): Promise<void> {
@@ -123,14 +117,13 @@ export async function removeFiles(tx: Transaction, which: Sql, now: Date): Promi
 const unfinished = sql`status IN ('uploading', 'processing')`;
 
 export interface ErasureCounts {
-  /** The number of files that the bucket has erased. */
   erased: number;
   /** The number of files that the bucket has not erased. These files are due again some minutes later. */
   refused: number;
 }
 
 /**
- * Runs one round, which erases files that are due. Repeated and parallel rounds are harmless, because an erased file can be erased again.
+ * Erases the files that are due, in one round. Repeated and parallel rounds do no harm.
  * @returns the counts, and whether another round may be due immediately
  */
 export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCounts & { more: boolean }> {
@@ -155,17 +148,16 @@ export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCount
 }
 
 /**
- * Erases the file of a due row from the bucket. A row is due in three cases. First, its file failed or was removed. Second, its upload was
- * not completed in time; this function then sets the upload to failed. Third, the file is unused: no question showed the image in time, or
- * the file was not sent with a submission in time. This function then removes the file. A completion, a question or a submission may use
- * the file at the same time. Its transaction either commits first or sees that the file was removed. The club's storage counts the file
- * until the bucket has erased it (MED-20), and the reserved bytes until the address expires (MED-21).
+ * Erases the file of a due row. It is due because it failed or was removed, because its upload was not completed in time (it then becomes
+ * failed), or because nothing used it in time (it is then removed). A simultaneous completion, question or submission either commits first,
+ * or sees that the file was removed. The club's storage counts the file until it is erased (MED-20), and the reserved bytes until the
+ * address expires (MED-21).
  * @throws any error of the store; the row then stays due
  */
 export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
   const { db, storage } = deps;
   await settleAtDeadline(deps, mediaId, now);
-  // A ready file that is due but was not removed before is a file without a use. So it is removed now.
+  // A ready file that is due was not removed before, so it is unused and is removed now.
   await db.run(
     sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND erases_at <= ${now} AND status = 'ready' AND removed_at IS NULL`,
   );
@@ -181,8 +173,8 @@ export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promis
   }
   const { lateMs, arrivalMs } = mediaRules;
   const lastArrival = sql`upload_expires_at + ${arrivalMs} * interval '1 millisecond'`;
-  // The object is erased 5, 10, 20, 40 … minutes after the address expires. So a late upload is erased soon. For example, an upload that
-  // ends 15 minutes after the expiry is erased at the latest 30 minutes after the expiry.
+  // The object is erased 5, 10, 20, 40 … minutes after the address expires, so that a late upload disappears soon. For example, one that
+  // ends 15 minutes after the expiry is erased within 30 minutes after it.
   const sinceItsEnd = sql`greatest(2 * (${now}::timestamptz - upload_expires_at), ${lateMs} * interval '1 millisecond')`;
   const again = sql`least(${lastArrival}, upload_expires_at + ${sinceItsEnd})`;
   const isAddressGood = sql`upload_expires_at + ${lateMs} * interval '1 millisecond' > ${now}`;
@@ -195,8 +187,8 @@ export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promis
 }
 
 /**
- * Settles a resumable upload if all its parts have arrived but no call has settled the upload yet. This happens if the client died, and the
- * process that received the last part died, too (MED-26).
+ * Settles a resumable upload that nobody has settled although all its parts have arrived, because the client and the process of the last
+ * part died (MED-26).
  */
 async function settleAtDeadline(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
   const due = await deps.db.one<ArrivingFile>(sql`

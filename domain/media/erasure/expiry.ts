@@ -1,6 +1,6 @@
 /**
- * Videos that expire. A recording expires if the club's plan does not host videos. If a plan loses this feature, every video of the club
- * expires (MED-10). The run `media-expiry/<id>` warns the club's administrators, and later removes the file.
+ * Removes videos that expire. A recording expires if the club's plan does not host videos. If a plan loses this feature, all videos of the
+ * club expire (MED-10). The run `media-expiry/<id>` warns the administrators, and later removes the file.
  */
 import { In } from 'typeorm';
 import { ClubFeatureChange } from '../../../entities/billing/club-feature-change.ts';
@@ -17,16 +17,16 @@ import { eraseImmediately, removeMediaIn } from './erasure.ts';
 import { expiryRules } from '../media.policy.ts';
 import type { LibraryDeps } from '../media.ts';
 
-/** The time when a file expires, and the time of the next step of the file's run. Both are null if the file does not expire. */
+/** Both are null if the file does not expire. */
 type Expiry = Pick<Media, 'expiresAt' | 'expiryLooksAt'>;
 export const neverExpires: Expiry = { expiresAt: null, expiryLooksAt: null };
 
 /**
- * Requires the plan's feature for a new video. The function locks the club's row, so the plan cannot change before the caller's transaction
- * commits. The caller calls this function immediately before it inserts the row.
- * @param recording whether the video is a recording of a live session or a meeting; if the plan does not have the feature, such a recording
- * is accepted and kept for 30 days
- * @returns the columns that the caller must insert. If the file expires, the caller must also wake the row's run `mediaExpiry`
+ * Requires the plan's feature for a new video. The lock on the club's row keeps the plan until the caller's transaction commits. Call it
+ * immediately before the row is inserted.
+ * @param recording whether the video is a recording of a live session or a meeting. Without the feature, it is accepted and kept for 30
+ * days
+ * @returns the columns to insert. If the file expires, the caller must also wake the run `mediaExpiry`
  * @throws DomainError feature_not_in_plan
  */
 export async function requireVideoHosting(
@@ -51,8 +51,8 @@ const filesPerTransaction = 500;
 const clubsPerRound = 20;
 
 /**
- * Applies changes of the feature `video_hosting`. If the club's plan has gained this feature, no video of the club expires. If the plan has
- * lost the feature, all videos expire 30 days after the change. The function may be repeated, and may run twice at the same time.
+ * Applies changes of the feature `video_hosting`. With the feature, no video of the club expires. Without it, all expire 30 days after the
+ * change. It may be repeated, or run twice at the same time.
  * @returns the number of changed files, and whether another round may be due immediately
  */
 export async function followVideoHosting(db: Database, now: Date): Promise<{ changed: number; more: boolean }> {
@@ -64,9 +64,9 @@ export async function followVideoHosting(db: Database, now: Date): Promise<{ cha
 }
 
 /**
- * Locks the files before the row that records the plan's change (ENG-6). The opposite order could cause a deadlock. A transaction that
- * removes a video holds the video's lock and waits for the club's lock. At the same time, the transaction that holds the club's lock may
- * wait for the row of the change. If the plan changes during this work, the next round applies the change.
+ * Locks the files before the row of the plan's change (ENG-6). In the opposite order, a removal that holds a video's lock and waits for the
+ * club could deadlock with a transaction that holds the club and waits for that row. If the plan changes meanwhile, the next round applies
+ * the change.
  */
 async function followPlan(tx: Transaction, clubId: Id, now: Date): Promise<number> {
   const stays = await hasFeature(tx, clubId, 'video_hosting');
@@ -81,8 +81,7 @@ async function followPlan(tx: Transaction, clubId: Id, now: Date): Promise<numbe
   const ids = files.map(({ id }) => id);
   await tx.manager.update(Media, { id: In(ids) }, { expiresAt, expiryLooksAt, expiryWarnedAt: null, updatedAt: now });
   if (files.length > 0) await wake(tx, 'mediaExpiry', files, now);
-  // Deletes the row of the change only if the change has been applied to every file. After this function selected the files, the plan may
-  // have changed again, and files may have been added.
+  // Deletes the row of the change only if it was applied to every file. The plan may have changed again, and files may have been added.
   await tx.run(sql`
     DELETE FROM club_feature_changes WHERE club_id = ${clubId} AND NOT EXISTS (SELECT FROM media WHERE ${otherwise})`);
   return files.length;
@@ -96,8 +95,7 @@ export type ExpiryStep =
 export type ExpiryDeps = LibraryDeps & { vault: Vault };
 
 /**
- * The step of the run `media-expiry/<id>`. It warns seven days before the file expires, removes the expired file together with its uses,
- * and returns the time of the next step.
+ * The step of the run `media-expiry/<id>`. It warns seven days before the file expires, and removes the expired file with its uses.
  * @param now Unix milliseconds
  */
 export async function checkExpiry(deps: ExpiryDeps, id: Id, now: number): Promise<ExpiryStep> {
@@ -115,7 +113,7 @@ export async function checkExpiry(deps: ExpiryDeps, id: Id, now: number): Promis
 
 type Result = { state: 'kept' | 'removed' } | { state: 'waiting'; at: Date; waitingFor: 'warning' | 'removal' };
 
-/** The plan has gained the feature during the removal of the file. The removal is rolled back. */
+/** The plan gained the feature during the removal, which is rolled back. */
 class PlanChanged extends Error {}
 
 function stepOf(result: Result): ExpiryStep {
@@ -123,10 +121,7 @@ function stepOf(result: Result): ExpiryStep {
   return { done: true, outcome: result.state };
 }
 
-/**
- * This transaction holds the lock of the file. So a change of the plan is applied to the file either before or after the warning, but not
- * during it.
- */
+/** With the lock on the file, a change of the plan comes either before or after the warning. */
 async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date): Promise<Result> {
   const file = await tx.manager.findOne(Media, {
     where: { id },
@@ -140,19 +135,18 @@ async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date
     const waitingFor = expiryWarnedAt === null ? 'warning' : 'removal';
     return { state: 'waiting', at: expiryLooksAt, waitingFor };
   }
-  // The plan may have the feature again, but maintenance needs some minutes to apply the change. Until then, a due file must not be
-  // removed.
+  // The plan may have the feature again, but upkeep needs some minutes to apply it. Until then, a due file must stay.
   if (await hasFeature(tx, clubId, 'video_hosting')) {
     await tx.manager.update(Media, { id }, { ...neverExpires, expiryWarnedAt: null });
     return { state: 'kept' };
   }
   if (expiryWarnedAt !== null) {
     await removeMediaIn(tx, deps, { clubId, mediaId: id }, now, { force: true });
-    // The removal holds the lock of the club's row. So a change of the plan is either visible now, or happens after the removal.
+    // The removal holds the lock of the club's row, so a change of the plan is visible now or comes after the removal.
     if (await hasFeature(tx, clubId, 'video_hosting')) throw new PlanChanged();
     return { state: 'removed' };
   }
-  // If the workers were down for a week, the warning is late. The file then still stays for a whole week after the warning.
+  // If the workers were down for a week, the warning is late. The file still stays for a whole week after it.
   const removedAt = new Date(Math.max(expiresAt.getTime(), now.getTime() + expiryRules.warningMs));
   await warnOnceADay(tx, deps.vault, clubId, now);
   await tx.manager.update(Media, { id }, { expiresAt: removedAt, expiryLooksAt: removedAt, expiryWarnedAt: now });
@@ -160,8 +154,8 @@ async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date
 }
 
 /**
- * Requests one warning for all files whose last week starts on the same day. The function locks the club's row. So if two transactions
- * handle two files at the same time, the second transaction sees that the first has sent the warning.
+ * Requests one warning for all files with their last week from the same day. With the lock on the club's row, a second transaction sees the
+ * warning of the first.
  */
 async function warnOnceADay(tx: Transaction, vault: Vault, clubId: Id, now: Date): Promise<void> {
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);

@@ -1,4 +1,4 @@
-/** Erases objects in the bucket that belong to no file any more: the old objects of moved files, and unused copies (MED-27). */
+/** Erases objects in the bucket that belong to no file any more: old objects of moved files, and unused copies (MED-27). */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -12,13 +12,11 @@ export interface Leftover {
   key: string;
   /** The time at which maintenance erases the object and its renditions. */
   erasesAt: Date;
-  /** The time at which the signed upload address of this object expires; absent if the object has no such address. */
+  /** Absent without a signed upload address. */
   uploadExpiresAt?: Date | null;
 }
 
-/**
- * Records an object for a later erasure. The caller calls this function in the transaction that removes the last row that names the object.
- */
+/** Records an object for a later erasure. Call it in the transaction that removes the last row with this object. */
 export async function recordLeftover(
   tx: Transaction,
   { clubId, key, erasesAt, uploadExpiresAt = null }: Leftover,
@@ -29,16 +27,13 @@ export async function recordLeftover(
     VALUES (${key}, ${clubId}, ${erasesAt}, ${arrivesUntil}) ON CONFLICT (object_key) DO NOTHING`);
 }
 
-/** The limits of one round: the number of objects, and the time after which the round starts no further object. */
+/** The limits of one round: the number of objects, and the time after which no further object is started. */
 const objectsPerRound = 100;
 const roundMs = 10_000;
 /** The time until the next try, if the store did not answer. */
 const retryMs = 5 * 60_000;
 
-/**
- * Runs one round, which erases objects that are due. Repeated and parallel rounds are harmless, because an erased object can be erased
- * again.
- */
+/** Erases the objects that are due, in one round. Repeated and parallel rounds do no harm. */
 export async function eraseLeftovers(
   { db, storage }: MediaDeps,
   now: Date,

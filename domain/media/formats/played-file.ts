@@ -27,10 +27,7 @@ export interface PlayedFile {
   hasWideColors?: boolean;
 }
 
-/**
- * The types of each container format: the type of a file with video, and the type of a file without video. The type is undefined if such a
- * file is refused. The list has no playlists.
- */
+/** The types of each container format with and without video. Undefined if such a file is refused. Playlists are not in the list. */
 const types: readonly { format: InputFormat; video: PlayedType | undefined; audio: PlayedType | undefined }[] = [
   { format: MP4, video: 'video/mp4', audio: 'audio/mp4' },
   { format: QTFF, video: 'video/quicktime', audio: 'audio/mp4' },
@@ -48,7 +45,7 @@ const cacheBytes = 8 * 1_024 * 1_024;
 const longestMs = 10 * 86_400_000;
 
 /**
- * @returns undefined if the file is neither audio nor video, if its metadata is damaged, or if it has no streams
+ * @returns undefined for a file without streams or with damaged metadata, and for other kinds of files
  * @throws any error of `read`
  */
 export async function playedFileOf(read: Read, sizeBytes: number): Promise<PlayedFile | undefined> {

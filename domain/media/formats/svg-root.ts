@@ -1,17 +1,14 @@
-/**
- * Detects whether a text is an SVG drawing. Reads only the start of the text, up to its root element, and reads each character at most a
- * few times (MED-23).
- */
+/** Detects whether a text is an SVG drawing. Reads only up to its root element, and each character at most a few times (MED-23). */
 
 const byteOrderMark = '\xef\xbb\xbf';
 
 /**
  * @param head the first bytes of a file as Latin-1
- * @returns whether the root element is `svg`. A declaration, comments and a document type may come before the root element
+ * @returns whether the root element is `svg`, perhaps after a declaration, comments and a document type
  */
 export function beginsAsSvg(head: string): boolean {
   let at = head.startsWith(byteOrderMark) ? byteOrderMark.length : 0;
-  /** Skips the text at the current position that matches the pattern. Each pattern is tried only once at each position. */
+  /** Skips the text that matches at this position. Each pattern is tried once at each position. */
   const pass = (pattern: RegExp): void => {
     pattern.lastIndex = at;
     if (pattern.test(head)) at = pattern.lastIndex;
@@ -36,6 +33,6 @@ export function beginsAsSvg(head: string): boolean {
 
 const whiteSpace = /\s*/y;
 const declaration = /<\?xml[^>]*>/y;
-/** A document type that contains its own declarations in brackets is refused. */
+/** With declarations in brackets, a document type is refused. */
 const documentType = /<!DOCTYPE[^>[]*>/y;
 const root = /<svg[\s>]/y;

@@ -1,4 +1,4 @@
-/** The media library of a club for its administrators. They list, search, read and edit files (MED-11, MED-17). */
+/** Lists, searches, reads and edits the files of a club's library for its administrators (MED-11, MED-17). */
 import { MediaFavorite } from '../../../entities/media/media-favorite.ts';
 import { screenTypes, type ScreenType } from '../../../entities/media/values.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -21,14 +21,14 @@ import { usageCount } from '../uses/uses.ts';
 /** An administrator or a program that reads or edits a club's library. */
 export interface LibraryReader {
   clubId: Id;
-  /** The person whose favorites are shown; null for a program, which has no favorites. */
+  /** Null for a program, which has no favorites. */
   administratorId: Id | null;
 }
 
 /** The dependencies of functions that read files for an administrator. */
 export type LibraryReads = Pick<LibraryDeps, 'storage' | 'mediaUses'> & { db: Queries };
 
-/** The value that a request sends instead of a folder's id for the top of the library. */
+/** Sent instead of a folder's id for the top of the library. */
 const top = 'top';
 
 interface LibraryRow extends StoredMedia {
@@ -61,12 +61,9 @@ export interface LibraryFilter extends PageRequest {
   /** The id of a folder, or `top` for files without a folder. */
   folder_id?: string;
   archived?: boolean;
-  /**
-   * If true, the list contains only files that the reader marked as favorites. If false, the list contains only files that the reader did
-   * not mark.
-   */
+  /** True: only the reader's favorites. False: only the others. */
   favorite?: boolean;
-  /** A text to search in title and file name, without regard to case. */
+  /** Searched in title and file name, in any case. */
   q?: string;
 }
 
@@ -75,7 +72,7 @@ const ofLibrary = (clubId: Id) =>
   sql`media.club_id = ${clubId} AND media.purpose = 'library' AND media.removed_at IS NULL`;
 const order = newestFirst('media');
 
-/** @returns a page of the club's files, newest first. If `q` is present, the pages contain only the newest 1,000 matches */
+/** @returns a page of the club's files, newest first. A search (`q`) finds only the newest 1,000 matches */
 export async function listMedia(
   deps: LibraryReads,
   reader: LibraryReader,
@@ -87,7 +84,7 @@ export async function listMedia(
   return { rows: await Promise.all(rows.map((row) => presentForReader(row, deps.storage))), total, next };
 }
 
-/** The SQL condition for the files that the list shows. It does not include the filter by screen type. */
+/** Leaves out the filter by screen type. */
 function isListed(
   { clubId, administratorId }: LibraryReader,
   { folder_id: folder, archived = false, favorite }: LibraryFilter,
@@ -108,7 +105,7 @@ async function listLibrary(
 ): Promise<Page<LibraryRow>> {
   const { after, limit, offset } = windowAfter(filter, order);
   const types = [...new Set(filter.types ?? screenTypes)];
-  // The query reads the newest files of each type from the index of types. So a rare type is found as fast as a frequent type.
+  // Reads the newest files of each type from the index of types, so that a rare type is found as fast as a frequent one.
   const heads = sql`FROM unnest(${types}::text[]) AS listed (type) CROSS JOIN LATERAL (
     SELECT * FROM media WHERE ${all([isListed(reader, filter), after])} AND media.type = listed.type ORDER BY ${orderBy(order)} LIMIT ${limit + offset}) AS media
     WHERE true`;
@@ -118,15 +115,12 @@ async function listLibrary(
     from: heads,
     counted: some,
     orderBy: order,
-    // A person has few favorites, so the query counts the rows and uses no tally.
+    // A person has few favorites, so they are counted without a tally.
     ...(filter.favorite === undefined && { total: () => countLibrary(deps.db, reader.clubId, types, filter) }),
   });
 }
 
-/**
- * The names of the two tallies that belong to no folder. The first tally counts the whole library, and the second tally counts the files
- * outside all folders.
- */
+/** Two tallies belong to no folder: one for the whole library, and one for the files outside all folders. */
 const talliedAs = {
   all: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
   top: '00000000-0000-0000-0000-000000000000',
@@ -169,8 +163,8 @@ async function searchLibrary(
 }
 
 /**
- * Changes a file. An absent field does not change. An archived file is removed from the agents' index, but records that use the file still
- * show it.
+ * Changes a file. An absent field does not change. Archiving removes the file from the agents' index, but records that use it still show
+ * it.
  * @throws DomainError not_found (no such file or folder), invalid_request (the title has no letter, or a program sets a favorite)
  */
 export async function updateMedia(

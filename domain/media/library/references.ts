@@ -1,4 +1,4 @@
-/** References of the library to content on other sites. A reference is `ready` immediately, and has no bytes of its own (MED-3, MED-9). */
+/** References of the library to content on other sites. They are `ready` immediately, and have no bytes (MED-3, MED-9). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId } from '../../../platform/core/ids.ts';
@@ -10,7 +10,7 @@ import type { LibraryDeps } from '../media.ts';
 import { externalIdOf } from './references.policy.ts';
 
 /**
- * Adds a reference from an id or a pasted address. The service does not fetch the address.
+ * Adds a reference by an id or a pasted address, which is not fetched.
  * @throws DomainError invalid_request (the input is neither an id nor an address of the provider, or the title has no letter), not_found
  * (no such folder)
  */

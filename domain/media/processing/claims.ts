@@ -8,15 +8,13 @@ import { mediaColumns, type StoredMedia } from '../media.ts';
 import { processingRules, waitAfterFault } from '../processing.policy.ts';
 
 export interface FileClaim extends StoredMedia {
-  /** The student who owns the file; null for the library. */
   ownerId: Id | null;
   /** The fencing token: a later claim has a higher token. */
   fence: number;
-  /** The number of our faults since the last successful step. If the process of an earlier claim died, that counts as a fault. */
+  /** The faults of ours since the last successful step. A process that died with its claim counts as one. */
   faultCount: number;
-  /** Whether the checksums of the file are recorded. */
   hasDigest: boolean;
-  /** The version of the rules of the last complete examination. */
+  /** The rules of the last complete examination. */
   examined: number;
 }
 
@@ -36,14 +34,14 @@ export function claimFile(db: Database, mediaId: Id, now: number): Promise<FileC
  RETURNING ${mediaColumns.and(columns(Media, ['ownerId', 'fence', 'faultCount', 'examined'], 'media'))}, media.sha256 IS NOT NULL AS "hasDigest"`);
 }
 
-/** Renews a claim until it is released. @param stop a signal that aborts when the process shuts down */
+/** @param stop a signal that aborts when the process shuts down */
 export function holdFile(db: Queries, claim: FileClaim, onRenewal: () => void, stop: AbortSignal): HeldLease {
   return holdLease(db, Media, claim, { seconds: leaseSeconds, everyMs: processingRules.renewalMs, onRenewal, stop });
 }
 
 /**
- * Releases an interrupted claim. The file can be claimed again immediately, and no fault is counted. @returns false if the claim has
- * already ended, or another worker has claimed the file
+ * Releases an interrupted claim. The file can be claimed immediately, and no fault is counted. @returns false if the claim has ended
+ * or another worker has the file
  */
 export async function releaseFile(db: Queries, { id, fence }: FileClaim): Promise<boolean> {
   const releasedRows = await db.run(sql`

@@ -1,8 +1,8 @@
-/** Reads the content of a file from the store, in pieces or as a whole. If the store fails, the functions throw a separate error class. */
+/** Reads the content of a file from the store, in pieces or as a whole, and shows errors of the store by a class of their own. */
 import { Readable } from 'node:stream';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 
-/** The error for a store that did not answer correctly. It shows that the fault lies with the store and not with the file. */
+/** The store did not answer correctly. The fault is not in the file. */
 export class StoreAway extends Error {
   override name = 'StoreAway';
 }
@@ -28,7 +28,7 @@ export function contentsOf(storage: Pick<ObjectStore, 'size' | 'read' | 'stream'
 }
 
 /**
- * Reads a whole file into memory. Use this function for small files that are read several times.
+ * Reads a whole file into memory, for small files that are read several times.
  * @returns undefined if the file does not exist
  * @throws StoreAway
  */

@@ -1,7 +1,4 @@
-/**
- * Processes images for agents and avatars. The service keeps only an upright picture without metadata, which it makes of the image (MED-22,
- * MED-28).
- */
+/** Makes an upright picture without metadata of an image for agents or of an avatar. Only this picture is kept (MED-22, MED-28). */
 import type { Box } from '../../../platform/infra/images/pictures.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { type ImageType } from '../media.policy.ts';
@@ -13,15 +10,13 @@ import { recordEnd, recordFailure, recordMissing, recordPicture, recordReady } f
 import { eraseUnrecorded, makeRenditions } from './renditions.ts';
 import type { ProcessingDeps } from './step.ts';
 
-/** Whether the service's picture has already replaced the original image. */
 export const hasPicture = ({ purpose, renditions }: FileClaim) =>
   isKeptAsPicture(purpose) && renditions?.preview !== undefined;
 
 /**
- * Makes the picture that replaces the original. A later step empties the object of the original. The empty object keeps its key, so that
- * the upload address accepts no other file (ADR 15). Old releases gave some originals the status `ready` and signed addresses for these
- * originals. For such an original, the later step waits until these addresses expire. If such an original cannot be decoded, the service
- * keeps the original, because a question may show it.
+ * Makes the picture that replaces the original. A later step empties the object of the original, which keeps its key so that the upload
+ * address accepts no other file (ADR 15). Old releases showed some originals by signed addresses. The later step waits until these
+ * addresses expire. If such an original cannot be decoded, it stays, because a question may show it.
  * @returns the reason why the file must wait
  * @throws LeaseLost, StoreAway, the signal's reason, and faults of ours
  */
@@ -57,8 +52,8 @@ export async function keepPicture(
 }
 
 /**
- * Empties the object of the original. The function may be repeated. If the file is removed at the same time, this function also removes the
- * empty object. If this removal fails, the last erasure of the file removes the empty object.
+ * Empties the object of the original. If the file is removed meanwhile, the empty object is removed too, here or by the last erasure of the
+ * file. The function may be repeated.
  * @throws LeaseLost, StoreAway
  */
 export async function emptyOriginal({ db, storage }: ProcessingDeps, claim: FileClaim, now: Date): Promise<void> {

@@ -15,7 +15,7 @@ import type { FileClaim } from './claims.ts';
 import type { Digest } from './digest.ts';
 import { recordRenditions, type RenditionResult, type Rendition } from './renditions.ts';
 
-/** Records that the file is ready. If a further step must process the file, this step is due immediately. @throws LeaseLost */
+/** Records that the file is ready. A further step, if there is one, is due immediately. @throws LeaseLost */
 export async function recordReady(
   db: Database,
   claim: FileClaim,
@@ -60,7 +60,7 @@ export async function recordFailure(db: Database, claim: FileClaim, error: Media
 }
 
 /**
- * Records that a picture replaces an agent image to which an old release gave the status `ready`. The image's erasure time does not change.
+ * Records that a picture replaces an agent image that an old release made `ready`. The image's erasure time does not change.
  * @throws LeaseLost
  */
 export async function recordPicture(
@@ -83,11 +83,10 @@ export async function recordPicture(
 }
 
 /**
- * Records the parts that were missing from a ready file. Replaced renditions stay in the bucket until their addresses have expired
- * (MED-27).
- * @param claim the claimed file, with the dimensions and the duration that the last examination found
- * @param made the new renditions; absent if the file keeps its existing renditions
- * @param dueAt the time at which the missing renditions are due. Before that time, the file is not examined again, even under newer rules
+ * Records what was missing from a ready file. Replaced renditions stay in the bucket until their addresses expire (MED-27).
+ * @param claim with the size and the duration of the last examination
+ * @param made absent if the file keeps its renditions
+ * @param dueAt when the missing renditions are due. Before that, the file is not examined again, even under newer rules
  * @throws LeaseLost
  */
 export async function recordMissing(
@@ -132,8 +131,8 @@ export async function recordWait(
 }
 
 /**
- * Records that the last try to process a ready file failed. The file itself does not change. If the file is a library image that has no
- * picture for e-mails, the row records that the image is unreadable.
+ * Records that the last try for a ready file failed. The file stays as it is. A library image without a picture for e-mails is recorded as
+ * unreadable.
  * @throws LeaseLost
  */
 export async function recordAbandoned(db: Database, claim: FileClaim, now: Date): Promise<void> {
@@ -152,8 +151,8 @@ const checksums = (digest: Digest | undefined): Sql =>
   digest ? sql`sha256 = ${digest.sha256}, crc32 = ${digest.crc32}, fault_count = 0` : sql`fault_count = 0`;
 
 /**
- * @param options.continuesAt the time at which the next step is due; null if the processing has ended
- * @param options.examined the version of the rules by which the file has now been examined
+ * @param options.continuesAt when the next step is due; null at the end of the processing
+ * @param options.examined the version of the rules that have now examined the file
  */
 async function end(
   tx: Transaction,
@@ -172,8 +171,8 @@ async function end(
 }
 
 /**
- * Wakes a move that waits for the end of the processing (MED-25). The transaction of the move locks the same file, so the later of the two
- * transactions sees the changes of the earlier one.
+ * Wakes a move that waits for the end of the processing (MED-25). The move locks this file too, so the later transaction sees the changes
+ * of the earlier one.
  */
 async function wakeMove(tx: Transaction, file: { id: Id; clubId: Id }, now: Date): Promise<void> {
   const waitingMoves = await tx.run(sql`

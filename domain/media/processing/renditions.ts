@@ -30,12 +30,11 @@ export interface Rendition {
   standsStill?: boolean;
 }
 
-/** The renditions that a function has made. */
 export interface RenditionResult {
   renditions: readonly Rendition[];
   /** The roles of the existing renditions that the file keeps. */
   keptRoles?: readonly RenditionRole[];
-  /** Whether an image of the library has a picture for e-mails, or why it has none. Absent for other files. */
+  /** Whether an image of the library has a picture for e-mails, or why not. Absent for other files. */
   mailPicture?: MailPictureState;
 }
 
@@ -47,7 +46,7 @@ interface RenditionDeps {
 }
 
 /**
- * Makes the renditions of an image, and stores them. Their keys contain the fencing token of the claim, so no other claim uses these keys.
+ * Makes and stores the renditions of an image. The keys contain the fencing token of the claim, so no other claim uses them.
  * @returns the renditions; an empty list if the image cannot be read or has too many pixels
  * @throws StoreAway, and errors that are faults of the service
  */
@@ -87,7 +86,7 @@ export async function makeMailRendition(
 
 /**
  * Makes a picture of the first page of a PDF, and stores the picture as the thumbnail of the PDF.
- * @returns the rendition; no rendition if the PDF needs a password, or if the drawing exceeds the limits
+ * @returns no rendition if the PDF needs a password, or if drawing exceeds the limits
  * @throws StoreAway, the signal's reason, and our faults
  */
 export async function makePage(
@@ -114,7 +113,7 @@ export function storePicture(
   return storeRendition(storage, claim, rendition, Readable.from([bytes]));
 }
 
-/** Stores a rendition. Its key contains the fencing token of the claim, so no other claim uses this key. @throws StoreAway */
+/** Stores a rendition. Its key contains the fencing token of the claim, so no other claim uses it. @throws StoreAway */
 export async function storeRendition(
   storage: Pick<ObjectStore, 'put'>,
   { objectKey, fence }: FileClaim,
@@ -126,7 +125,7 @@ export async function storeRendition(
   return { ...rendition, key };
 }
 
-/** Replaces the rows of a file's renditions, except the roles in `kept`, in the transaction that records the claim's result. */
+/** Replaces the rows of a file's renditions, except the roles in `kept`. Runs in the transaction of the claim's result. */
 export async function recordRenditions(
   tx: Transaction,
   mediaId: string,
@@ -149,10 +148,9 @@ export async function recordRenditions(
 }
 
 /**
- * Erases renditions that earlier claims made but did not record. The function runs before the result of this claim is recorded. So if the
- * store fails, a retry repeats the erasure. Renditions that are recorded, and renditions of later claims, stay. For a resumable upload, the
- * function also erases received bytes that did not fill a whole part. It also aborts multipart uploads that no row names because the
- * process that started them died (MED-26).
+ * Erases renditions that earlier claims made but did not record. It runs before this claim's result is recorded, so that a retry repeats it
+ * if the store fails. Recorded renditions, and those of later claims, stay. For a resumable upload, it also erases bytes that did not fill
+ * a part, and aborts multipart uploads of a process that died (MED-26).
  * @throws StoreAway
  */
 export async function eraseUnrecorded(
@@ -170,10 +168,7 @@ export async function eraseUnrecorded(
   if (wasResumable) await storage.endUploads(objectKey).catch(asAway);
 }
 
-/**
- * Erases the renditions of a claim after a later claim has replaced this claim. No row names these renditions. The function ignores errors
- * of the store.
- */
+/** Erases the renditions of a claim that a later claim has replaced. No row names them. Errors of the store are ignored. */
 export async function eraseOwn(
   { storage }: Pick<MediaDeps, 'storage'>,
   { objectKey, fence }: FileClaim,

@@ -1,16 +1,16 @@
 /**
- * Reads the colours of a video from its bytes, and builds the ffmpeg filters that convert these colours to BT.709. Every screen shows
- * BT.709 correctly (MED-31, docs/adr/0056-colors-by-a-table.md).
+ * Reads the colours of a video, and builds the ffmpeg filters that convert them to BT.709, which every screen shows correctly (MED-31,
+ * docs/adr/0056-colors-by-a-table.md).
  */
 import { open } from 'node:fs/promises';
 import { toStandardColors } from '../../../platform/infra/images/colors.mjs';
 
-/** The codes of the colours as in ITU-T H.273. The code 2 means "unspecified". */
+/** The codes of ITU-T H.273; 2 means "unspecified". */
 export interface VideoColors {
   primaries: number;
   transfer: number;
   matrix: number;
-  /** Whether the video uses the full range, in which black has the value 0. In the limited range, black has the value 16 of 255. */
+  /** In the full range, black is 0. In the limited range, it is 16 of 255. */
   isFullRange: boolean;
   hasAlpha: boolean;
 }
@@ -35,10 +35,7 @@ const matrixNames: Readonly<Record<number, string>> = {
   10: 'bt2020',
 };
 
-/**
- * Returns the matrix of a video. For a video without colour data, the matrix is BT.601 if the video has fewer than 720 lines, and otherwise
- * BT.709.
- */
+/** Without colour data, a video with fewer than 720 lines has the matrix BT.601, and any other BT.709. */
 function matrixOf({ matrix }: VideoColors, { width, height }: { width: number; height: number }): string {
   const isHd = Math.max(width, height) >= 1_280 || Math.min(width, height) >= 720;
   return matrixNames[matrix] ?? (isHd ? 'bt709' : 'smpte170m');
@@ -49,10 +46,9 @@ const exact = 'flags=bicubic+accurate_rnd+full_chroma_int';
 /**
  * @param options.source the size of the video
  * @param options.target the size of the output
- * @param options.table a file with the table of {@link conversionOf}; absent if no conversion is needed
- * @param options.as the format of the output. `video` has 8 bits and 4:2:0, and `picture` has RGB
- * @returns the value of ffmpeg's option `-vf`. The value makes ffmpeg scale the output, remove transparency, and convert the colours to
- * BT.709
+ * @param options.table a file with the table of {@link conversionOf}; absent without a conversion
+ * @param options.as `video` has 8 bits and 4:2:0, `picture` has RGB
+ * @returns the value of ffmpeg's option `-vf`, which scales the output, removes transparency, and converts the colours to BT.709
  */
 export function colorFilters(
   colors: VideoColors,
@@ -73,7 +69,7 @@ export function colorFilters(
   const toVideo = 'out_color_matrix=bt709:out_range=tv,format=yuv420p';
   const metadata = 'setsar=1,sidedata=delete,setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709';
   const changes = [
-    // The filter makes transparent parts black, because players show these parts in black.
+    // Players show transparent parts in black, so the filter makes them black.
     ...(colors.hasAlpha ? ['format=gbrap16le', 'premultiply=inplace=1'] : []),
     ...(colors.hasAlpha || table !== undefined ? ['format=gbrp16le'] : []),
     ...(table === undefined ? [] : [`lut3d=file=${quoted(table)}`]),
@@ -83,7 +79,7 @@ export function colorFilters(
   return [`${scaled}:out_range=pc`, ...changes, `scale=${exact}:${toVideo}`, metadata].join(',');
 }
 
-/** Quotes a value for ffmpeg twice: for the options of a filter, and for the filter graph. */
+/** Quotes a value twice, for the options of a filter and for the filter graph. */
 function quoted(text: string): string {
   return text.replaceAll(/[\\':]/g, String.raw`\$&`).replaceAll(/[\\'[\],;]/g, String.raw`\$&`);
 }
@@ -103,7 +99,7 @@ export const standardColors = [
 /** @returns the conversion of the colours to BT.709; undefined if the colours already are BT.709 */
 export const conversionOf = ({ primaries, transfer }: VideoColors) => toStandardColors({ primaries, transfer });
 
-/** The number of bytes that are read from the start of each probe file. {@link file://./video.ts} makes these files. */
+/** Read from the start of each probe file, which {@link file://./video.ts} makes. */
 const headBytes = 1_024 * 1_024;
 
 async function headOf(file: string): Promise<Buffer> {
@@ -117,22 +113,19 @@ async function headOf(file: string): Promise<Buffer> {
   }
 }
 
-/**
- * @param probes two files that ffmpeg made from the first frame: a Matroska file and a PNG. If one of the files is missing, the properties
- * that it shows are unknown
- */
+/** @param probes a Matroska file and a PNG that ffmpeg made from the first frame. Without one of them, its properties are unknown */
 export async function readColors(probes: { matroska: string; png: string }): Promise<VideoColors> {
   const [matroska, png] = [await headOf(probes.matroska), await headOf(probes.png)];
   return { ...unknownColors, ...colorsIn(matroska), hasAlpha: isPngWithAlpha(png) };
 }
 
-/** Returns whether a PNG has transparency. PNGs with the colour types 4 and 6 have transparency. */
+/** The colour types 4 and 6 of PNG have transparency. */
 function isPngWithAlpha(png: Buffer): boolean {
   const colorTypeAt = 25;
   return png.length > colorTypeAt && [4, 6].includes(png.readUInt8(colorTypeAt));
 }
 
-/** The Matroska elements that contain the colour elements, and the ids of the colour elements. */
+/** The Matroska elements around the colours, and the ids of the colours. */
 const containers: ReadonlySet<number> = new Set([0x18538067, 0x1654ae6b, 0xae, 0xe0, 0x55b0]);
 const [matrixId, rangeId, transferId, primariesId] = [0x55b1, 0x55b9, 0x55ba, 0x55bb];
 const fullRange = 2;
@@ -163,7 +156,7 @@ function colorsIn(bytes: Buffer): Partial<VideoColors> {
   };
 }
 
-/** Reads an integer of variable length. The number of leading zero bits gives its length. @throws RangeError */
+/** The number of leading zero bits gives the length. @throws RangeError */
 function variableInteger(
   bytes: Buffer,
   at: number,

@@ -18,20 +18,17 @@ import { colorFilters, conversionOf, readColors, standardColors } from './video-
 
 export interface VideoDeps {
   ffmpeg: Ffmpeg;
-  /** A directory for temporary files. */
   workDirectory: string;
   /** Returns the free bytes of a directory's disk. */
   freeBytes: (directory: string) => Promise<number>;
-  /** The permits of this process for videos. Their number is limited, so that other files still get a permit (ENG-20). */
+  /** The permits for videos are limited, so that other files still get one (ENG-20). */
   permits: Pick<ClubPermits, 'tryAcquire'>;
 }
 
-/** The reason why a video must wait: ffmpeg cannot be used, the disk has no room, or no permit is free (`place`). */
+/** Why a video must wait: ffmpeg cannot be used, the disk has no room, or no permit is free (`place`). */
 export type VideoWait = 'ffmpeg' | 'disk' | 'place';
 
-/**
- * The demuxer for each container that the service identifies. The service names the demuxer, so that ffmpeg does not guess the container.
- */
+/** By container. The demuxer is named, so that ffmpeg does not guess. */
 const demuxers: Readonly<Record<string, string>> = {
   'video/mp4': 'mov',
   'video/quicktime': 'mov',
@@ -42,8 +39,7 @@ const demuxers: Readonly<Record<string, string>> = {
 /**
  * Makes both renditions, and stores them under keys with the claim's fencing token.
  * @param tell receives the progress
- * @returns the renditions, or the reason why the video must wait. The list of renditions is empty if ffmpeg cannot read the video, or if
- * the video has no size or is too long
+ * @returns the renditions, or why the video must wait. Empty if ffmpeg cannot read the video, or if it has no size or is too long
  * @throws StoreAway, the signal's reason, and our faults
  */
 export async function makeVideo(
@@ -71,9 +67,9 @@ export async function makeVideo(
       const filters = await filtersFor(job, source);
       const work = { ...job, filters };
       const renditions = [...(await picture(storage, claim, work)), ...(await makeMp4(storage, claim, work))];
-      // Another process may have filled the disk. In this case the file did not cause the failure.
+      // Another process may have filled the disk, which is no fault of the file.
       if (renditions.length < 2 && (await freeBytes(workDirectory)) < videoRules.reserveBytes) return 'disk';
-      // A software update may have removed or broken ffmpeg. In this case, too, the file did not cause the failure.
+      // An update may have removed or broken ffmpeg, which is no fault of the file either.
       return renditions.length < 2 && !(await ffmpeg.look({ force: true })) ? 'ffmpeg' : renditions;
     });
   } catch (error) {
@@ -89,14 +85,13 @@ interface VideoJob {
   directory: string;
   demuxer: string;
   durationMs: number;
-  /** The size of the rendition's picture, in pixels. */
   size: { width: number; height: number };
   signal: AbortSignal;
   tell: (words: string) => void;
 }
 
 interface Work extends VideoJob {
-  /** For each output, the filters that set its size and colours. */
+  /** The filters for size and colours of each output. */
   filters: Readonly<Record<'video' | 'picture', string>>;
 }
 
@@ -108,18 +103,15 @@ async function copy(contents: Pick<Contents, 'stream'>, file: string, signal: Ab
   await pipeline(Readable.from(bytes), createWriteStream(file, { mode: 0o600 }), { signal });
 }
 
-/**
- * Returns the input options. They allow ffmpeg to read only the copy, so the content of the file cannot make ffmpeg open another file or
- * address.
- */
+/** ffmpeg may read only the copy, so that the content of the file cannot make it open another file or address. */
 function input({ directory, demuxer }: VideoJob): string[] {
   const bounds = ['-max_pixels', String(videoRules.mostPixels), '-threads', String(videoRules.threads)];
   return ['-protocol_whitelist', 'file,pipe', '-f', demuxer, ...bounds, '-i', `file:${path.join(directory, original)}`];
 }
 
 /**
- * Reads the colours from the first frame. A copy of the stream shows the colours, and a PNG of the frame shows whether the frame has
- * transparency. If ffmpeg cannot read the frame, the colours are unknown.
+ * Reads the colours from the first frame: a copy of the stream shows the colours, and a PNG shows transparency. If ffmpeg cannot read the
+ * frame, the colours are unknown.
  */
 async function filtersFor(work: VideoJob, source: Work['size']): Promise<Work['filters']> {
   const { ffmpeg, directory, durationMs, size, signal, tell } = work;
@@ -172,17 +164,14 @@ async function makeMp4(storage: Pick<ObjectStore, 'put'>, claim: FileClaim, work
   return [await storeRendition(storage, claim, rendition, createReadStream(file))];
 }
 
-/**
- * Returns the output options. The output has the first video stream as H.264 and the first audio stream as AAC. It has no metadata, and
- * players can play it before its download ends.
- */
+/** The first video stream becomes H.264, the first audio stream AAC, without metadata. Players can begin before the download ends. */
 function mp4Output({ durationMs, filters }: Work): string[] {
   const codec = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '23', '-pix_fmt', 'yuv420p', ...standardColors];
   const frames = [...codec, '-vf', filters.video];
   const rate = ['-maxrate', String(videoRules.bitsASecond), '-bufsize', String(2 * videoRules.bitsASecond)];
   const sound = ['-c:a', 'aac', '-b:a', String(videoRules.soundBitsASecond), '-ac', '2', '-ar', '48000'];
   const streams = ['-map', '0:v:0', '-map', '0:a:0?', '-sn', '-dn', '-map_metadata', '-1', '-map_chapters', '-1'];
-  // If the streams are longer than the duration that the container states, the output ends at that duration.
+  // Longer streams end at the duration that the container states.
   const bounds = ['-t', String(durationMs / 1_000 + 1), '-threads', String(videoRules.threads)];
   return [...streams, ...frames, ...rate, ...sound, ...bounds, '-movflags', '+faststart+write_colr', '-f', 'mp4'];
 }

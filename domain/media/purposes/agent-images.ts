@@ -1,4 +1,4 @@
-/** Images that students show to agents. Checks that a question may use its images. */
+/** Checks that a question may use the images that a student shows to an agent. */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -7,11 +7,10 @@ import { mediaColumns, type StoredMedia } from '../media.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 
 /**
- * Reads the images that a question names, and marks the images as used, so that maintenance does not erase them as unused. The caller holds
- * the student's lock. So only the erasure of unused images can remove such an image during this transaction. That erasure either commits
- * before this function reads the image, or sees that the image is used.
+ * Reads the images of a question and marks them as used, so that upkeep does not erase them. The caller holds the student's lock, so only
+ * that erasure could remove an image meanwhile. It either commits before the read, or sees that the image is used.
  * @returns the images in the order of the question
- * @throws DomainError invalid_image: an image is unknown, not ready or removed, has a different purpose or owner, or is named twice
+ * @throws DomainError invalid_image: unknown, not ready, removed, for another purpose, another owner's, or named twice
  */
 export async function requireOwnImages(
   tx: Transaction,

@@ -1,4 +1,4 @@
-/** Files for assignments that the student has not submitted yet. */
+/** Lists and removes a student's files for assignments that are not submitted yet. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { newestFirst } from '../../../platform/infra/postgres/lists/order.ts';
@@ -12,13 +12,10 @@ import { eraseImmediately, removeOne } from '../erasure/erasure.ts';
 import { mediaColumns, presentMedia, type MediaDeps, type MediaOwner, type StoredMedia } from '../media.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 
-/**
- * A condition on `media`. It is true if a file for an assignment belongs to no attempt. A ready file that belongs to no attempt has an
- * erasure time; a file that belongs to an attempt has none.
- */
+/** True if a file for an assignment belongs to no attempt. Such a ready file has an erasure time, and a file of an attempt has none. */
 const isUnsent = sql`(erases_at IS NOT NULL OR status <> 'ready')`;
 
-/** @returns a page of the files that count for the student's limit of 20 unsent files, newest first */
+/** @returns a page of the files in the student's limit of 20 unsent files, newest first */
 export async function listUnsentFiles(
   db: Queries,
   storage: ObjectStore,
@@ -34,8 +31,7 @@ export async function listUnsentFiles(
 }
 
 /**
- * Removes an unsent file of a student. The function locks the student. So a submission at the same time either commits first or does not
- * find the file.
+ * Removes an unsent file. The lock on the student lets a simultaneous submission commit first or miss the file.
  * @throws DomainError not_found (also for a file of another owner or purpose), in_use (the file belongs to an attempt)
  */
 export async function removeUnsentFile(

@@ -1,6 +1,6 @@
 /**
- * Files of students that belong to no submission or post yet. When a submission or a post uses such files, they are kept. When the
- * submission or the post is withdrawn, they are unsent again (ASG-9, COMM-15).
+ * Handles files of students that belong to no submission or post yet. Sending keeps them, and a withdrawal makes them unsent again (ASG-9,
+ * COMM-15).
  */
 import type { MediaPurpose } from '../../../entities/media/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -11,16 +11,13 @@ import { unusedUntil } from '../erasure/erasure.ts';
 import type { MediaOwner } from '../media.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 
-/** The purposes of files that students send. */
 type SentPurpose = Extract<MediaPurpose, 'assignment' | 'post'>;
 
 /**
- * Keeps the files of a submission or post, so that they are not erased as unsent. The caller holds the student's lock. So only the erasure
- * of unsent files can remove such a file during this transaction. That erasure either commits before this function reads the file, or sees
- * that the file is sent.
+ * Keeps the files of a submission or post. The caller holds the student's lock, so only the erasure of unsent files could remove one
+ * meanwhile. It either commits before the read, or sees that the file is sent.
  * @returns the ids in lower case, in the order of `fileIds`
- * @throws DomainError invalid_file: a file is unknown, not ready, removed or already sent, has a different purpose or owner, or is named
- * twice
+ * @throws DomainError invalid_file: unknown, not ready, removed, already sent, for another purpose, another owner's, or named twice
  */
 export async function keepSentFiles(
   tx: Transaction,
@@ -42,7 +39,7 @@ export async function keepSentFiles(
 }
 
 /**
- * Makes files unsent again. The service removes these files after some days, unless the student sends them again.
+ * Makes files unsent again. They are removed after some days, unless the student sends them again.
  * @param which a query for the ids of the files
  */
 export async function releaseFiles(tx: Transaction, purpose: SentPurpose, which: Sql, now: Date): Promise<void> {

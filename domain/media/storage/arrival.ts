@@ -1,7 +1,4 @@
-/**
- * Settles the arrival of an uploaded file. The first process that notices the arrival settles it. Each arrival is settled only once
- * (MED-16).
- */
+/** Settles the arrival of an uploaded file, once, by the first process that notices it (MED-16). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MediaUpload } from '../../../entities/media/media-upload.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -13,7 +10,7 @@ import { maxBytes, type MediaError } from '../media.policy.ts';
 import type { MediaDeps } from '../media.ts';
 import { admitFile } from './storage.ts';
 
-/** The columns of an uploaded file that this module needs to settle the arrival. */
+/** The columns that decide about an arrival. */
 export interface ArrivingFile {
   id: Id;
   clubId: Id;
@@ -22,14 +19,13 @@ export interface ArrivingFile {
   objectKey: string | null;
 }
 
-/** `missing`: the file has not arrived completely. `too late`: another process has settled the arrival, or is settling it. */
+/** `missing`: the file has not arrived completely. `too late`: another process settles the arrival. */
 type Arrival = 'processing' | 'failed' | 'missing' | 'too late';
 
 /**
- * Reads the size from the store, and settles the arrival. If the process that received the last part of a resumable upload has not joined
- * the parts, this function joins them (MED-26).
- * @param chargeChange a function. Only the call of `settleArrival` that changes the row calls `chargeChange`, once. If `chargeChange`
- * throws, the upload stays unchanged
+ * Reads the size from the store, and settles the arrival. Also joins the parts of a resumable upload, if the process of the last part has
+ * not (MED-26).
+ * @param chargeChange called once, by the call that changes the row. If it throws, the upload stays unchanged
  * @throws any error of the store
  */
 export async function settleArrival(
@@ -43,8 +39,8 @@ export async function settleArrival(
 }
 
 /**
- * The waits before each request for the size of the file, in milliseconds. While another process joins the parts, the store may have
- * neither the parts nor the file.
+ * The waits before each look at the store, in milliseconds. While another process joins the parts, the store may have neither the parts nor
+ * the file.
  */
 const joiningMs = [0, 100, 400, 1_000] as const;
 
@@ -52,8 +48,7 @@ const joiningMs = [0, 100, 400, 1_000] as const;
 async function sizeOf({ db, storage }: MediaDeps, id: Id, objectKey: string): Promise<number | undefined> {
   const whole = await storage.size(objectKey);
   const upload = await openUploadOf(db, id);
-  // If a process died, the store may have only a part of the file. The function detects this by a comparison with the announced length
-  // (MED-29).
+  // After a crash, the store may have only a part of the file, which the announced length shows (MED-29).
   if (whole !== undefined) return upload && whole !== Number(upload.length) ? undefined : whole;
   if (!upload || upload.multipartId === null) return undefined;
   const joining = await storage.joinParts(objectKey, upload.multipartId, Number(upload.length));
@@ -66,7 +61,7 @@ async function sizeOf({ db, storage }: MediaDeps, id: Id, objectKey: string): Pr
   return undefined;
 }
 
-/** @returns undefined if the client has announced no length, or does not upload through our listener */
+/** @returns undefined without an announced length, or for an upload that is not through our listener */
 function openUploadOf(db: Queries, id: Id): Promise<{ multipartId: string | null; length: string } | undefined> {
   return db.one(sql`
     SELECT multipart_id AS "multipartId", held_bytes AS length FROM media_uploads JOIN media ON media.id = media_uploads.id
@@ -74,8 +69,8 @@ function openUploadOf(db: Queries, id: Id): Promise<{ multipartId: string | null
 }
 
 /**
- * Returns the value of `upload_expires_at` for a row of `media` whose upload has ended. If the file was uploaded through our listener, the
- * value is the current time. Otherwise the value does not change, because an address of the bucket stays valid until it expires.
+ * The value of `upload_expires_at` after an upload: now, if it went through our listener. An address of the bucket stays valid until it
+ * expires, so the value does not change.
  */
 export function endOfAddress(now: Date): Sql {
   return sql`CASE WHEN EXISTS (SELECT FROM media_uploads WHERE media_uploads.id = media.id)
@@ -83,9 +78,8 @@ export function endOfAddress(now: Date): Sql {
 }
 
 /**
- * In one transaction, writes the size and the status, changes the club's storage (MED-21), and wakes the processing. If several calls run
- * at the same time, the first call locks the row. The other calls change nothing and return without waiting for the lock, because a waiting
- * call would occupy a connection.
+ * Writes size and status, changes the club's storage (MED-21), and wakes the processing, in one transaction. Of simultaneous calls, the
+ * first locks the row. The others return at once without a change, because waiting would occupy a connection.
  */
 async function arrive(
   { db }: MediaDeps,

@@ -1,12 +1,12 @@
 /**
- * A club's storage: the bytes of its files and of open reservations, and the limit of its plan. Triggers on `media` count the bytes of the
- * originals, so that no code can forget to count them. For a row of `media`, they count:
- * - `held_bytes` from the reservation until the size is settled, or until the file fails or is removed;
- * - `address_bytes` if the file is gone and the signed address of the upload may still be valid (MED-29);
+ * Counts a club's storage: the bytes of its files and of open reservations, against the limit of its plan. Triggers on `media` count the
+ * originals, so that no code can forget to. For a row of `media`, they count:
+ * - `held_bytes` from the reservation until the size is settled, or the file fails or is removed;
+ * - `address_bytes` if the file is gone and its signed upload address may still be valid (MED-29);
  * - `size_bytes` after the size is settled, until `erased_at` shows that the bucket has erased the file (MED-20).
  *
- * A transaction that adds bytes locks the club's storage first. A transaction that removes bytes needs no lock, because it only appends a
- * row to `club_storage_changes`.
+ * A transaction that adds bytes locks the club's storage first. Removing bytes needs no lock, because it only adds a row to
+ * `club_storage_changes`.
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { mediaKinds, type MediaKind } from '../../../entities/media/values.ts';
@@ -19,11 +19,9 @@ import { limitOf, termsOf, type Terms } from '../../billing/terms.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 
-/** A club's storage as a transaction reads it while holding the storage's lock. Amounts are in bytes. */
+/** The storage under its lock, in bytes. */
 interface LockedStorage {
-  /** The number of bytes of files. */
   storedBytes: number;
-  /** The number of bytes of open reservations. */
   reservedBytes: number;
   limit: number;
   overage: 'billed' | 'refused';
@@ -31,18 +29,15 @@ interface LockedStorage {
   changes: number;
 }
 
-/**
- * A club's storage has one row for each kind of file. To lock the whole storage, a transaction locks only the row of this kind, for files
- * of every kind.
- */
+/** To lock a club's storage, a transaction locks only the row of this kind, for files of every kind. */
 const [lockedKind] = mediaKinds;
 
 /**
- * Locks the club's storage until the transaction ends, and adds its pending changes to the totals. In the order of locks, storage comes
- * after students and files and before the club (docs/explanation/architecture.md#locks).
+ * Locks the club's storage until the transaction ends, and adds its pending changes to the totals. It comes after students and files and
+ * before the club in the order of locks (docs/explanation/architecture.md#locks).
  */
 async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> {
-  // The lock needs a separate statement. Only then does the next statement see the changes of the transaction that held the lock before.
+  // A separate statement, so that the next one sees the changes of the transaction that held the lock before.
   await tx.run(sql`INSERT INTO club_storage AS storage (club_id, kind) VALUES (${clubId}, ${lockedKind})
      ON CONFLICT (club_id, kind) DO UPDATE SET bytes = storage.bytes`);
   const row = await tx.one<Terms & { stored: string; held: string; changes: number }>(sql`
@@ -65,14 +60,12 @@ async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> 
 }
 
 /**
- * Requires room for an announced file. The transaction then holds the lock of the storage, so two reservations cannot take the same bytes.
- * In the same transaction, the caller must insert the file's row with `bytes` as `heldBytes`. The row counts these bytes until the file is
- * settled, fails, expires or is removed.
+ * Requires room for an announced file. The lock on the storage keeps two reservations from taking the same bytes. The caller inserts the
+ * file's row with `bytes` as `heldBytes` in this transaction. They count until the file is settled, fails, expires or is removed.
  *
- * Locks the club's storage. The caller may hold the locks of the student and of files, but must not hold the lock of the club's row.
- * @param bytes the announced size, or the `Upload-Length` of a resumable upload; 0 if the size is unknown. If the size is unknown, one free
- * byte is enough
- * @param addressee the kind of person who reads the refusal. A refusal for a student says nothing about the plan (AUTH-10)
+ * The caller may hold locks of the student and of files, but not of the club's row.
+ * @param bytes the announced size, or the `Upload-Length` of a resumable upload; 0 if unknown, and then one free byte is enough
+ * @param addressee who reads the refusal. One for a student says nothing about the plan (AUTH-10)
  * @throws DomainError limit_reached, if the plan does not bill overage
  */
 export async function reserveStorage(tx: Transaction, clubId: Id, bytes: number, addressee: Addressee): Promise<void> {
@@ -84,15 +77,14 @@ export async function reserveStorage(tx: Transaction, clubId: Id, bytes: number,
 }
 
 /**
- * Admits an uploaded file of this size. The file may always use the bytes of its reservation, so only a file that is larger needs more
- * room. If the plan bills overage, the overage is recorded, and no file is refused (BILL-7).
+ * Admits an uploaded file of this size. Only bytes beyond its reservation need more room. If the plan bills overage, it is recorded, and no
+ * file is refused (BILL-7).
  *
- * Locks the club's storage. The caller holds the lock of the file's row, but not the lock of the club's row. The caller then sets the row's
- * `size_bytes`, which replaces the held bytes. The caller must change the row in only one UPDATE. A second UPDATE would check the foreign
- * key to the student again, and would wait for a removal of that student. This removal waits for the file, so the two transactions would
- * deadlock (docs/explanation/architecture.md#locks).
+ * Locks the club's storage. The caller holds the lock of the file's row, but not of the club's, and then sets `size_bytes` in only one
+ * UPDATE of the row. A second one would check the foreign key to the student again and wait for a removal of the student, which waits for
+ * the file: a deadlock (docs/explanation/architecture.md#locks).
  * @param sizeBytes the size that the bucket reports
- * @returns false if the storage has no room. The caller then records the file as failed (`storage_full`), without a size
+ * @returns false without room. The caller then records the file as failed (`storage_full`), without a size
  */
 export async function admitFile(
   tx: Transaction,
@@ -111,7 +103,7 @@ export async function admitFile(
   return true;
 }
 
-/** The number of changes that one round of maintenance reads. The round needs a few milliseconds for each club. */
+/** The changes that a round of upkeep reads, in a few milliseconds for each club. */
 const changesPerRound = 500;
 
 /**

@@ -4,34 +4,31 @@ const minute = 60_000;
 const hour = 60 * minute;
 
 export const transcriptionRules = {
-  /** The time limit is the length of the file multiplied by this factor. The time limit is at least `leastMs` and at most `mostMs`. */
+  /** The time limit is the length of the file times this, but at least `leastMs` and at most `mostMs`. */
   timesItsLength: 3,
   leastMs: 10 * minute,
   mostMs: 6 * hour,
   memoryMb: 6_144,
-  /**
-   * The limit of CPU time is the time limit multiplied by this number of cores. This limit also stops a child process that has left the
-   * process group.
-   */
+  /** The limit of CPU time is the time limit times this many cores. It also stops a child process that has left the process group. */
   cores: 16,
-  /** The maximum size of the command's temporary files, not including the sound. */
+  /** For the command's temporary files, without the sound. */
   scratchBytes: 1_024 * 1_024 * 1_024,
   /** The maximum size of the subtitles. */
   maxOutputBytes: 2 * 1_024 * 1_024,
-  /** The number of bytes for one second of sound: 16,000 samples of two bytes. */
+  /** 16,000 samples of two bytes. */
   soundBytesASecond: 32_000,
   soundMs: hour,
-  /** The time limit of the test that `doctor` runs. In this test, the program must also load its model. */
+  /** For the test of `doctor`, in which the program also loads its model. */
   trialMs: 2 * minute,
   soundMemoryMb: 2_048,
   /**
-   * After this number of failed attempts, the transcription fails. An attempt that the worker releases does not count. An attempt in which
-   * the worker died counts, so a file cannot make its worker die again and again.
+   * After so many attempts the transcription fails. A released attempt does not count. One in which the worker died does, so that a file
+   * cannot kill its workers for ever.
    */
   attempts: 3,
   leaseMs: 10_000,
   renewalMs: 2_500,
-  /** The time until the next try, if the program or ffmpeg is missing. If the disk has no room, the wait is shorter. */
+  /** The wait for a missing program or ffmpeg. For room on the disk it is shorter. */
   programWaitMs: hour,
   diskWaitMs: 5 * minute,
   faultWaitMs: minute,

@@ -1,4 +1,4 @@
-/** Completes uploads: a caller reports that the file has arrived, and a worker processes the file (MED-16). */
+/** Completes uploads: the caller reports the arrival of a file, and a worker processes it (MED-16). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -11,16 +11,15 @@ import { loadMedia, presentMedia, type MediaOwner, type MediaDeps, type StoredMe
 import { RefusalToPerson } from '../../language/refusal.ts';
 
 export interface CompletionDeps extends MediaDeps {
-  /** The maximum number of milliseconds for which a call waits for the processing of the file. */
+  /** In milliseconds, for the result of the processing. */
   watchMs: number;
 }
 
 /**
- * Records that a file has arrived, which starts the processing of the file. Then it waits a moment for the result. The object cannot be
- * replaced after it has arrived. The store accepts only one upload for each key ({@link MediaDeps.storage}, `signPut`), and only the object
- * of a failed or removed file is erased. A file that is too large for its announced type, or for the club's storage, fails immediately.
- * @param chargeChange a function. Only the call of `completeMedia` that changes the row calls `chargeChange`, once. If `chargeChange`
- * throws, the upload stays unchanged
+ * Records that a file has arrived, starts its processing, and waits a moment for the result. The object cannot be replaced any more: the
+ * store accepts one upload for each key ({@link MediaDeps.storage}, `signPut`), and only objects of failed or removed files are erased. A
+ * file that is too large for its announced type or for the club's storage fails immediately.
+ * @param chargeChange called once, by the call that changes the row. If it throws, the upload stays unchanged
  * @returns the record: `ready`, `failed`, still `processing`, or `uploading` if another call is about to change it
  * @throws DomainError not_found (also for a file of another owner), upload_missing (no file has arrived), any error of `chargeChange`
  */
@@ -45,8 +44,8 @@ export async function completeMedia(
 }
 
 /**
- * Records that the last part of a resumable upload has arrived. If this function is not called, the service still notices the file: when
- * the caller completes the upload, or at the upload's deadline (MED-26).
+ * Records that the last part of a resumable upload has arrived. Without this call, the file is still noticed when the caller completes the
+ * upload, or at its deadline (MED-26).
  * @throws any error of the store
  */
 export async function noticeUpload(deps: MediaDeps, file: ArrivingFile, now: Date): Promise<void> {
@@ -66,13 +65,10 @@ const isUnderWay = ({ status }: StoredMedia) => status === 'uploading' || status
 
 /** The number of calls in this process that wait for a file. */
 let watching = 0;
-/**
- * The waits between two reads of the file's row, in milliseconds. The first waits are short, because small files are ready soon. The later
- * waits are longer.
- */
+/** In milliseconds. The first waits are short, because small files are ready soon. */
 const looks = [40, 60, 100, 150, 200] as const;
 
-/** Reads the file's row repeatedly, until the processing has ended or the time is over. @throws DomainError not_found */
+/** Reads the file's row until the processing has ended or the time is over. @throws DomainError not_found */
 async function watch(db: Queries, owner: MediaOwner, mediaId: Id, watchMs: number): Promise<StoredMedia> {
   let stored = await findStored(db, owner, mediaId);
   if (watching >= processingRules.maxWatching) return stored;

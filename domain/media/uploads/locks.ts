@@ -1,7 +1,7 @@
 /**
- * The lock of a resumable upload. Only one request at a time may write to an upload, even if several processes receive requests. The lock
- * is a lease in the upload's row. A request that waits for the lock sends a NOTIFY, which asks the holder to release the lock. Without the
- * NOTIFY, the request of a client that reconnects would wait for the client's own earlier request, whose connection is dead (MED-26).
+ * The lock of a resumable upload, because only one request at a time may write to it, over all processes. The lock is a lease in the
+ * upload's row. A waiting request sends a NOTIFY, which asks the holder to release it. Otherwise a client that reconnects would wait for
+ * its own earlier request with a dead connection (MED-26).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MediaUpload } from '../../../entities/media/media-upload.ts';
@@ -13,26 +13,26 @@ import { listen } from '../../../platform/infra/postgres/notifications.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { resumableRules } from '../media.policy.ts';
 
-/** The channel on which a waiting request notifies the holder; the payload is the file's id. */
+/** Waiting requests notify the holder on this channel, with the file's id as payload. */
 const channel = 'upload_locks';
-/** The time between two tries to get the lock. A holder needs a few times this long to release the lock. */
+/** The time between two tries. A holder needs a few times this long to release the lock. */
 const retryMs = 50;
 /** The time between two requests to the holder to release the lock. */
 const notifyMs = 1_000;
 
-/** The error for a request that waited too long, because another request held the lock. */
+/** A request waited too long, because another one held the lock. */
 export class UploadLocked extends Error {
   override name = 'UploadLocked';
 }
 
 export interface UploadLock extends Claim {
-  /** Releases the lock. This function may be repeated, and may be called after the lock was lost. */
+  /** Releases the lock. May be repeated, and called after the lock was lost. */
   release(): Promise<void>;
 }
 
 export interface UploadLocks {
   /**
-   * @param letGo a function that is called when another request waits for the lock, when the lock is lost, or when the upload has ended
+   * @param letGo called when another request waits for the lock, when the lock is lost, or when the upload has ended
    * @param signal ends the wait
    * @throws UploadLocked, DomainError not_found
    */
@@ -44,7 +44,7 @@ export interface UploadLocks {
 
 export interface UploadLockDeps {
   db: Database;
-  /** The address for a direct connection, without transaction pooling. LISTEN needs a direct connection. */
+  /** Without transaction pooling, because LISTEN needs a direct connection. */
   databaseUrl: string;
   /** Receives the error of a failed connection. The connection is then opened again. */
   onFailure: (error: unknown) => void;

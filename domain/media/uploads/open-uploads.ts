@@ -17,15 +17,15 @@ export interface UploadedFile {
   status: MediaStatus;
   mime: string | null;
   objectKey: string | null;
-  /** The length in bytes that a request announced; 0 if no request has announced a length yet. */
+  /** In bytes, as a request announced it; 0 before that. */
   length: number;
-  /** The store's id of a multipart upload; undefined until the first bytes arrive. */
+  /** Of the multipart upload in the store; undefined until the first bytes arrive. */
   multipartId: string | undefined;
-  /** Whether the upload is open. It is false after the file has arrived, has failed or was removed. */
+  /** False after the file has arrived, has failed or was removed. */
   isOpen: boolean;
 }
 
-/** @returns the upload; undefined if the file is unknown, removed or failed, or is not uploaded through our listener */
+/** @returns undefined if the file is unknown, removed or failed, or not uploaded through our listener */
 export async function findUploadedFile(db: Queries, mediaId: Id): Promise<UploadedFile | undefined> {
   const row = await db.one<
     Omit<UploadedFile, 'length' | 'multipartId'> & { length: string; multipartId: string | null }
@@ -40,9 +40,9 @@ export async function findUploadedFile(db: Queries, mediaId: Id): Promise<Upload
 }
 
 /**
- * Sets the length of an upload. If the reservation states a size, the length must be the same. If the reservation states no size, as for a
- * student's file, this function reserves the length in the club's storage (MED-21).
- * @param header the name of the request's header that contains the length
+ * Sets the length of an upload. It must equal the size in the reservation. Without such a size, as for a student's file, the length is
+ * reserved in the club's storage (MED-21).
+ * @param header the name of the header with the length
  * @throws DomainError not_found, invalid_request, limit_reached
  */
 export async function declareLength(
@@ -73,10 +73,7 @@ export async function declareLength(
   });
 }
 
-/**
- * Counts the open uploads of a library. The caller holds the lock of the club's storage, so the number does not change before the
- * transaction ends.
- */
+/** Counts the open uploads of a library. The caller holds the lock of the club's storage, so the number does not change meanwhile. */
 export async function countOpenUploads(db: Queries, clubId: Id): Promise<number> {
   const row = await db.one<{ open: number }>(sql`
     SELECT count(*)::int AS open FROM media_uploads JOIN media ON media.id = media_uploads.id
@@ -86,7 +83,7 @@ export async function countOpenUploads(db: Queries, clubId: Id): Promise<number>
 
 /**
  * Records the id that the store gave to the upload. Only the holder of the upload's lock can record it.
- * @returns false if the lock was lost, or if another request has already recorded an id
+ * @returns false if the lock was lost or another request has recorded an id
  */
 export async function recordMultipart(
   db: Queries,

@@ -1,4 +1,4 @@
-/** Reserves uploads: a reservation inserts the row of the file, and returns the address for its bytes. */
+/** Reserves uploads: inserts the row of the file, and returns the address for its bytes. */
 import { Media } from '../../../entities/media/media.ts';
 import { MediaUpload } from '../../../entities/media/media-upload.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -36,19 +36,16 @@ export interface ReservationDeps extends MediaDeps {
   filesUrl: string;
 }
 
-/** The caller's description of a file before the upload. The service checks the description when the file has arrived. */
+/** What the caller says about a file before the upload. It is checked when the file has arrived. */
 export interface AnnouncedFile {
   fileName: string;
-  /** The type of the file. It must be one of the types that the contract lists for the purpose of the file. */
+  /** One of the types that the contract lists for the purpose. */
   mime: string;
-  /** The size in bytes. Absent if the bytes are sent to our listener, which reads the size from the request (MED-29). */
+  /** In bytes. Absent if our listener reads the size from the request (MED-29). */
   sizeBytes?: number;
-  /** The title. If it is absent, the name of the file is used. */
+  /** By default the name of the file. */
   title?: string;
-  /**
-   * Whether the file is a recording of a live session or a meeting. If the club's plan does not have `video_hosting`, the recording is kept
-   * for some days (MED-10).
-   */
+  /** A recording of a live session or a meeting. Without `video_hosting` in the plan, it is kept for some days (MED-10). */
   recording?: boolean;
 }
 
@@ -71,8 +68,8 @@ export async function reserveMedia(
 }
 
 /**
- * Reserves an upload of a student's image for an agent. The function locks the student. So a removal of the student either commits before
- * the reservation, or sees the new row. The lock also keeps the count of the student's images correct.
+ * Reserves an upload of a student's image for an agent. With the lock on the student, a removal either commits first or sees the new row,
+ * and the count of images stays correct.
  * @throws DomainError invalid_request, feature_not_in_plan, limit_reached, too_many_images, not_found (the student was removed)
  */
 export async function reserveAgentImage(
@@ -100,8 +97,8 @@ export async function reserveAgentImage(
 }
 
 /**
- * Reserves an upload of a file for an assignment. The size of the file is unknown until the upload starts. The function locks the student,
- * as `reserveAgentImage` does.
+ * Reserves an upload of a file for an assignment, with an unknown size until the upload starts. Locks the student, as `reserveAgentImage`
+ * does.
  * @throws DomainError invalid_request, limit_reached, too_many_files, not_found (the student was removed)
  */
 export async function reserveAssignmentFile(
@@ -131,7 +128,7 @@ export async function reserveAssignmentFile(
 }
 
 /**
- * Reserves an upload of a file for a student's post: an image or a PDF. The function locks the student, as `reserveAgentImage` does.
+ * Reserves an upload of an image or a PDF for a student's post. Locks the student, as `reserveAgentImage` does.
  * @throws DomainError invalid_request, limit_reached, too_many_files, not_found (the student was removed)
  */
 export async function reservePostFile(
@@ -158,8 +155,8 @@ export async function reservePostFile(
 }
 
 /**
- * Reserves an upload of a student's picture. An earlier picture whose upload is not finished is removed. The current picture stays until
- * the new picture is ready. The function locks the student, as `reserveAgentImage` does.
+ * Reserves an upload of a student's picture, and removes an earlier unfinished one. The current picture stays until the new one is ready.
+ * Locks the student, as `reserveAgentImage` does.
  * @throws DomainError invalid_request, limit_reached, too_many_images, not_found (the student was removed)
  */
 export async function reserveAvatar(
@@ -244,15 +241,14 @@ async function reserve(
   };
 }
 
-/** Returns the time at which an upload address expires after a reservation or a renewal. */
+/** When an upload address expires after a reservation or a renewal. */
 function uploadEnd(mime: string, now: Date): Date {
   return new Date(now.getTime() + (isResumable(mime) ? resumableRules.tokenMs : mediaRules.uploadMs));
 }
 
 /**
- * Returns a new address or token for a file that has not arrived yet, and gives the upload more time. The service keeps the bytes that were
- * already sent.
- * @param chargeChange a function that is called once, before the row changes
+ * Returns a new address or token for a file that has not arrived, and gives the upload more time. Bytes that were already sent stay.
+ * @param chargeChange called once, before the row changes
  * @throws DomainError not_found (also for a file of another owner), upload_ended, any error of `chargeChange`
  */
 export async function renewUpload(
@@ -277,7 +273,7 @@ export async function renewUpload(
     const addressBytes = way === 'bucket' ? row.heldBytes : null;
     const changes = { uploadExpiresAt: expiresAt, addressBytes, erasesAt, updatedAt: now };
     await tx.manager.update(Media, { id: mediaId }, changes);
-    // Versions up to 0.2.0 reserved files without inserting this row.
+    // Versions up to 0.2.0 reserved files without this row.
     if (way === 'listener')
       await tx.run(sql`
         INSERT INTO media_uploads (id, club_id) VALUES (${mediaId}, ${owner.clubId}) ON CONFLICT (id) DO NOTHING`);

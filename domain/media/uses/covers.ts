@@ -1,4 +1,4 @@
-/** Covers. A cover is an image of the library. The cover is the only file that a record such as a course uses directly (MED-14). */
+/** Sets covers. A cover is an image of the library, and the only file that a record such as a course uses directly (MED-14). */
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -16,7 +16,7 @@ export async function setCover(tx: Transaction, clubId: Id, place: UsingRecord, 
 }
 
 /**
- * @param mediaId a file of the club's library, whose lock the transaction holds
+ * @param mediaId a file of the club's library that the transaction has locked
  * @throws DomainError invalid_request (the file is not a ready image)
  */
 export async function requireCoverImage(tx: Transaction, mediaId: Id): Promise<void> {

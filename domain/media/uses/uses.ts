@@ -1,4 +1,4 @@
-/** The uses of the library's files by records. When a record names a file, its context writes the use in the same transaction (MED-14). */
+/** Records which files of the library each record uses, in the transaction in which the record names them (MED-14). */
 import { MediaUse } from '../../../entities/media/media-use.ts';
 import { mediaUseKinds, type MediaUseKind } from '../../../entities/media/values.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -17,13 +17,12 @@ export interface UsingRecord {
 }
 
 /**
- * Replaces the files that a record uses. The caller holds the record's lock, so that the uses of the record are written one after another.
- * The caller must not hold the lock of the club's row (docs/explanation/architecture.md#locks). No file of the list can be deleted or
- * archived before the transaction ends.
- * @param mediaIds the ids of the files in any order and case; an id that is listed twice counts once
- * @param mayBeGone the ids of files that may no longer exist in the library. For most records, these are the files that the record used
- * before. For a draft, these are all files of the draft, because the service reports the problems of a draft later
- * @param from the record from which this record was copied. An archived file is accepted if that record uses it
+ * Replaces the files that a record uses, and locks them against deletion and archiving until the transaction ends. The caller holds the
+ * record's lock, but not that of the club's row (docs/explanation/architecture.md#locks).
+ * @param mediaIds in any order and case; repeated ids count once
+ * @param mayBeGone files that may no longer exist: usually those that the record used before, and for a draft all its files, because its
+ * problems are reported later
+ * @param from the record that this one was copied from, which may use archived files
  * @throws DomainError not_found (no file of the club's library), media_archived (an archived file that the record did not use)
  */
 export async function setUses(
@@ -67,10 +66,7 @@ async function usedBy(tx: Transaction, { kind, id }: UsingRecord): Promise<Id[]>
   return rows.map(({ mediaId }) => mediaId);
 }
 
-/**
- * Locks files in the order of their ids, like every transaction that locks several files. The result does not contain files that were
- * removed before this function locked them.
- */
+/** Locks files by id, like every transaction that locks several. Files that were removed before are left out. */
 async function lockFiles(
   tx: Transaction,
   clubId: Id,
@@ -83,7 +79,7 @@ async function lockFiles(
      ORDER BY id FOR SHARE`);
 }
 
-/** A condition on `media_uses use`. It is true if the use is live. */
+/** True if the row `media_uses use` is live. */
 function isLive(places: AllMediaUseRules): Sql {
   const conditions = rulesOf(places).map(
     ([kind, place]) => place.isLive && sql`(use.kind <> ${raw(`'${kind}'`)} OR ${place.isLive})`,
@@ -91,7 +87,7 @@ function isLive(places: AllMediaUseRules): Sql {
   return all([sql`true`, ...conditions]);
 }
 
-/** Builds the SQL value for the title of the record that a row `media_uses use` names. */
+/** The title of the record of a row `media_uses use`. */
 function title(places: AllMediaUseRules): Sql {
   const titles = rulesOf(places).map(([kind, place]) => sql`WHEN ${raw(`'${kind}'`)} THEN (${place.title})`);
   return sql`CASE use.kind ${titles.reduce((left, right) => sql`${left} ${right}`)} END`;
@@ -99,7 +95,7 @@ function title(places: AllMediaUseRules): Sql {
 
 const rulesOf = (places: AllMediaUseRules) => mediaUseKinds.map((kind) => [kind, places[kind]] as const);
 
-/** SQL for the number of records that use the file of a row of `media`. */
+/** The number of records that use the file of a row of `media`. */
 export const usageCount = (places: AllMediaUseRules): Sql =>
   sql`(SELECT count(*)::int FROM media_uses use WHERE use.media_id = media.id AND ${isLive(places)})`;
 
@@ -124,8 +120,8 @@ export async function usesOf(
 const namedRecords = 3;
 
 /**
- * Ends all uses of a file before its deletion. The caller holds the file's row `FOR NO KEY UPDATE`, so no other transaction can add a use.
- * @param force if true, live uses also end. A live use by a version of an automation never ends if the version is published or has runs
+ * Ends all uses of a file before its deletion. The caller holds the file's row `FOR NO KEY UPDATE`, so that nobody can add a use.
+ * @param force whether live uses end too, except those by a published version of an automation or one with runs
  * @throws DomainError in_use, with the names of the first records
  */
 export async function endUses(tx: Transaction, places: AllMediaUseRules, mediaId: Id, force: boolean): Promise<void> {
@@ -143,7 +139,7 @@ export async function endUses(tx: Transaction, places: AllMediaUseRules, mediaId
   await tx.run(sql`DELETE FROM media_uses WHERE media_id = ${mediaId}`);
 }
 
-/** Ends all uses by these records, whether the uses are live or not. @param which a query for the ids of the records */
+/** Ends all uses by these records, live or not. @param which a query for the ids of the records */
 export async function endUsesOf(tx: Transaction, kind: MediaUseKind, which: Sql): Promise<void> {
   await tx.run(sql`DELETE FROM media_uses WHERE kind = ${kind} AND place_id IN (${which})`);
 }

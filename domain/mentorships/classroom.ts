@@ -1,4 +1,4 @@
-/** Mentorships as students see them: the published mentorships to which they have access, and the times at which sessions may begin. */
+/** Mentorships as students see them: the published ones with access, and the times at which sessions may begin. */
 import { Administrator } from '../../entities/identity/administrator.ts';
 import { Mentorship } from '../../entities/mentorships/mentorship.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -39,10 +39,7 @@ export type SeenMentorship = RowOf<typeof seenColumns>;
 
 const withMentor = sql`FROM mentorships mentorship JOIN administrators mentor ON mentor.id = mentorship.mentor_id`;
 
-/**
- * A condition on `mentorship`. The mentorship must be published. If the mentorship has deliveries, the student must have access to one of
- * them.
- */
+/** Published, and if it has deliveries, with access to one of them. */
 function isOpenTo(student: Reader, now: Date): Sql {
   const opens = sql`SELECT FROM mentorship_deliveries opened WHERE opened.mentorship_id = mentorship.id`;
   return sql`mentorship.club_id = ${student.clubId} AND mentorship.status = 'published'
@@ -91,8 +88,7 @@ export async function lockOpenMentorship(
   const locking = sql`${openMentorship(student, publicId, now)} FOR NO KEY UPDATE OF mentorship`;
   const lock = () => preparedRows<SeenMentorship>('lock_open_mentorship', tx, locking);
   const locked = await lock();
-  // Before this transaction got the lock, another transaction may have changed the mentor or the deliveries. The first statement did not
-  // see that change, but the second statement does.
+  // Another transaction may have changed the mentor or the deliveries before the lock. The second statement sees the change.
   return requireFirst(locked.length > 0 ? locked : await lock());
 }
 
@@ -105,12 +101,10 @@ function requireFirst([mentorship]: readonly SeenMentorship[]): SeenMentorship {
 }
 
 /**
- * Lists the sessions that the student may book. The list is empty if the club's plan no longer includes the community, or if the mentor has
- * left the club.
+ * Lists the sessions that the student may book. There are none if the plan lost the community or the mentor left the club.
  * @param input.since the beginning of the time range; now if absent
  * @param input.until the end of the time range; 31 days after `since` if absent
- * @param input.replaces the id of the student's session in this mentorship, if the student wants to move a session. The time of this
- * session counts as free. An id of a different session is ignored
+ * @param input.replaces the student's session in this mentorship to move, whose time counts as free. Other ids are ignored
  * @throws DomainError not_found; invalid_request if `until` is not after `since`, or more than 31 days later
  */
 export async function listSlots(
@@ -168,8 +162,8 @@ const membershipOf = (clubId: Id, { mentorId }: SeenMentorship) =>
   sql`SELECT 1 FROM memberships WHERE club_id = ${clubId} AND administrator_id = ${mentorId}`;
 
 /**
- * Reads the times of the mentor's sessions, in every mentorship and club, and the times of the student's sessions. The time of a mentor's
- * session includes its buffer. All times are Unix milliseconds. The result omits the session that the student wants to move.
+ * Reads the times of the mentor's sessions, in every mentorship and club and with their buffers, and of the student's. In Unix
+ * milliseconds, without the session to move.
  */
 async function busyTimesOf(
   db: Queries,
@@ -181,7 +175,7 @@ async function busyTimesOf(
   const isReplaced = replaces
     ? sql`id = ${replaces} AND student_id = ${student.id} AND mentorship_id = ${id}`
     : sql`false`;
-  // These conditions match the exclusion constraints, so that this statement can use the indexes of the constraints.
+  // As in the exclusion constraints, so that this statement can use their indexes.
   const rows = await db.rows<{ from: Date; until: Date; isOwn: boolean }>(sql`
     SELECT starts_at AS "from", busy_until AS until, false AS "isOwn" FROM mentorship_sessions
      WHERE mentor_id = ${mentorId} AND tstzrange(starts_at, busy_until) && tstzrange(${from}, ${to}) AND status <> 'canceled'

@@ -48,7 +48,7 @@ const columnsWithoutExceptions = columns(
     sql`ARRAY(SELECT delivery_id FROM mentorship_deliveries WHERE mentorship_id = mentorship.id ORDER BY delivery_id) AS "deliveryIds"`,
   );
 const mentorshipColumns = columnsWithoutExceptions.and(columns(Mentorship, ['exceptions'], 'mentorship'));
-/** The columns of a mentorship in a list. They contain only the first ten exceptions, and the number of all exceptions. */
+/** Only the first ten exceptions, and the number of all. */
 const listedColumns = columnsWithoutExceptions.and<Pick<Mentorship, 'exceptions'> & { exceptionCount: number }>(
   sql`jsonb_path_query_array(mentorship.exceptions, '$[0 to 9]') AS exceptions,
       jsonb_array_length(mentorship.exceptions) AS "exceptionCount"`,
@@ -59,7 +59,7 @@ const withMentor = sql`FROM mentorships mentorship JOIN administrators mentor ON
 
 export const maxMentorships = 500;
 
-/** The values of fields that the caller leaves out. */
+/** For fields that the caller leaves out. */
 const defaults = {
   bufferMinutes: 0,
   noticeMinutes: 24 * 60,
@@ -184,7 +184,7 @@ export async function updateMentorship(
 }
 
 /**
- * The lock keeps the count valid until the commit, so two concurrent creations cannot both pass the check.
+ * With this lock, two concurrent creations cannot both pass the limit.
  * @throws DomainError mentorship_limit_reached
  */
 async function requireRoomForMentorship(tx: Transaction, clubId: Id): Promise<void> {
@@ -224,8 +224,8 @@ function requireSense(hours: Pick<Mentorship, 'weeklyHours' | 'exceptions'>): vo
 }
 
 /**
- * Deliveries are archived and never deleted. So a mentorship cannot lose its last delivery by accident. This matters because a mentorship
- * without deliveries is open to all students.
+ * A mentorship without deliveries is open to all students. It cannot lose its last one by accident, because deliveries are archived and
+ * never deleted.
  * @throws DomainError not_found
  */
 async function setDeliveries(tx: Transaction, clubId: Id, mentorshipId: Id, deliveryIds: readonly Id[]): Promise<void> {

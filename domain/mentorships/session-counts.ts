@@ -1,7 +1,4 @@
-/**
- * Counts the sessions of a club, over all mentors, from daily tallies. The time of the count does not grow with the number of sessions (ADR
- * 11).
- */
+/** Counts the sessions of a club from daily tallies, so that the time does not grow with the number of sessions (ADR 11). */
 import { storedSessionStatuses } from '../../entities/mentorships/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
@@ -10,9 +7,9 @@ import { countedParts, type Beginnings } from './session-counts.policy.ts';
 import type { ShownStatus } from './sessions.policy.ts';
 
 /**
- * @param filter the status, and a range for the time at which the sessions begin. The range includes `since` and excludes `until`
- * @param conditions the same filter as SQL conditions on `mentorship_sessions session`, for the sessions that are counted one by one
- * @returns the number of sessions. One statement adds the tallies of whole days and the sessions of the days at both ends
+ * @param filter the status, and when sessions begin: with `since`, without `until`
+ * @param conditions the filter as SQL on `mentorship_sessions session`, for sessions that are counted one by one
+ * @returns the sum of the tallies of whole days and the sessions at both ends, in one statement
  */
 export async function countSessions(
   db: Queries,
@@ -49,8 +46,8 @@ const isIn = ({ from, to }: Beginnings): Sql =>
   ]);
 
 /**
- * Returns the id under which the tallies of a day are stored. The ids sort in the order of the days.
- * @param day the number of days since 1970; may be infinite
+ * The tallies of a day have this id. The ids sort like the days.
+ * @param day counted from 1970; may be infinite
  */
 const dayId = (day: number): Id =>
   Number.isFinite(day)

@@ -6,9 +6,9 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 export const sessionRules = {
-  /** For this time after the end of a session, the student may rate the session. */
+  /** How long the student may rate a session after its end. */
   ratedForMs: 30 * 24 * hourMs,
-  /** The maximum time range for which one request may list slots. */
+  /** For listing slots in one request. */
   slotsOverMs: 31 * 24 * hourMs,
   /** The maximum duration of a session (MENT-1). */
   longestMs: 240 * minuteMs,
@@ -31,7 +31,7 @@ export function shownStatus({ status, endsAt }: Pick<Session, 'status' | 'endsAt
 
 export type SessionMail = Extract<MailTemplate, `mentorship_${string}`>;
 
-/** A mail about a session. It is due at `at`, and it is requested only before `until`. */
+/** Due at `at`, and requested only before `until`. */
 export interface DueMail {
   template: SessionMail;
   at: Date;
@@ -39,9 +39,8 @@ export interface DueMail {
 }
 
 /**
- * Returns the mails that belong to the current time of the session, in the order of their due times. A reminder is omitted if its time has
- * already passed when the session is booked, because the confirmation is enough. When a requested mail is sent, the service checks again
- * whether the mail is still valid.
+ * The mails for the session's current time, in the order of their due times. A reminder is left out if its time has passed at the booking,
+ * because the confirmation is enough. Sending checks again whether a mail is valid.
  */
 function mailsOf({ status, startsAt, endsAt, bookedAt, canceledAt }: Session): DueMail[] {
   if (status === 'canceled') {
@@ -70,7 +69,7 @@ const both = (what: 'booked' | 'canceled', at: Date, until: Date): DueMail[] => 
   { template: `mentorship_mentor_${what}`, at, until },
 ];
 
-/** @returns `due` are the mails that must be requested now. `next` is the time of the next mail, or null */
+/** @returns `due`: the mails to request now. `next`: the time of the next one, or null */
 export function mailsNow(session: Session, now: Date): { due: DueMail[]; next: Date | null } {
   const mails = mailsOf(session);
   const later = mails.filter(({ at }) => at > now).map(({ at }) => at.getTime());

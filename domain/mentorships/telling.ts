@@ -22,8 +22,8 @@ const mailColumns = columns(
 type SessionForMail = (typeof mailColumns)['row'];
 
 /**
- * Requests the due mails in one transaction, under the locks of the session and its student. For each session, template and time there can
- * be only one row of a mail. So a repeated step requests no second mail. The worker that claims a mail later decides whether to send it.
+ * Requests the due mails in one transaction, with the session and its student locked. A session has one mail for each template and time, so
+ * a repeated step requests no second one. The worker that claims a mail later decides whether to send it.
  * @param now Unix milliseconds
  */
 export async function tellOfSession({ db, vault }: VaultDeps, id: Id, now: number): Promise<SessionStep> {
@@ -42,10 +42,7 @@ export async function tellOfSession({ db, vault }: VaultDeps, id: Id, now: numbe
   });
 }
 
-/**
- * Locks the student before the session, in the same order as a removal of the student does. The student must be locked because a request
- * for a mail to a student also locks the student's row (ENG-6).
- */
+/** Locks the student before the session, as a removal does. A request for a mail to a student also locks the student's row (ENG-6). */
 const lockStudentOf = (tx: Transaction, id: Id) =>
   tx.run(
     sql`SELECT FROM students WHERE id = (SELECT student_id FROM mentorship_sessions WHERE id = ${id}) FOR KEY SHARE`,

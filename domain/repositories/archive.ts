@@ -1,7 +1,4 @@
-/**
- * ZIP archives of a repository's hosted files. Finds the files that a student's archive contains, and streams the bytes of the archive
- * (REPO-5 to REPO-8).
- */
+/** Finds the files of a student's ZIP archive of a repository, and streams the bytes of the archive (REPO-5 to REPO-8). */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -21,11 +18,11 @@ import { RefusalToPerson } from '../language/refusal.ts';
 /** The path under which archives are downloaded. */
 export const downloadsPath = '/downloads';
 
-/** The time for which a download URL is valid for new requests. */
+/** How long a download URL accepts new requests. */
 const lifetimeMs = 15 * 60_000;
 /**
- * A part of the ETag. Change this value whenever you change the layout of archives. Otherwise a client could continue an old download with
- * bytes of the new layout.
+ * A part of the ETag. Change it with the layout of archives. Otherwise a client could continue an old download with bytes of the new
+ * layout.
  */
 const layoutVersion = 'zip1';
 
@@ -46,7 +43,7 @@ export interface Archive {
   /** A strong ETag: equal ETags mean equal bytes. */
   etag: string;
   layout: ZipLayout;
-  /** The files, in their order in the archive. */
+  /** In their order in the archive. */
   files: readonly { mediaId: Id; size: number; crc32: number; objectKey: string }[];
 }
 
@@ -120,10 +117,10 @@ async function openArchive(db: Queries, clubId: Id, chosen: Sql): Promise<Archiv
 }
 
 /**
- * Reads a part of an archive. The function keeps at most two pieces of a file in memory.
+ * Reads a part of an archive, with at most two pieces of a file in memory.
  * @param signal ends the reading
- * @throws Error, when a file is missing or differs from its row. The function throws before it yields the last byte of that file, so that a
- * complete archive is always correct
+ * @throws Error@throws Error if a file is missing or differs from its row, before the last byte of the file, so that a complete archive is
+ * always correct
  */
 export async function* readArchive(
   deps: { db: Queries; storage: ObjectStore },
@@ -162,7 +159,7 @@ async function* readFile(
 }
 
 /**
- * Reads a file again under its new key. The key changes if the file is published or made private after the archive was opened (MED-27).
+ * Reads a file again under its new key. Publishing changes the key, perhaps after the archive was opened (MED-27).
  * @throws Error
  */
 async function readMoved(

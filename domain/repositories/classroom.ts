@@ -1,6 +1,6 @@
 /**
- * Repositories as a student sees them: the published repositories that are accessible now. An unpublished, an inaccessible and an unknown
- * repository get the same answer (REPO-4).
+ * Repositories as a student sees them: published, and accessible now. An unpublished, an inaccessible and an unknown one get the same
+ * answer (REPO-4).
  */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Page, PageRequest } from '../../platform/infra/postgres/lists/page.ts';
@@ -9,7 +9,7 @@ import { hasAccessToRepository } from '../access/enrollments/entitlement.ts';
 import type { Reader } from '../identity/student-ref.ts';
 import { listShown, showOne, type Showing } from './showing.ts';
 
-/** A condition on `repositories repository`. It is true if the student can open the repository. */
+/** The student can open the repository. */
 export const visibleTo = ({ clubId, id }: Reader, now: Date): Sql => sql`repository.club_id = ${clubId}
   AND repository.status = 'published' AND ${hasAccessToRepository(sql`repository.id`, id, now)}`;
 

@@ -19,14 +19,12 @@ export interface Showing {
   storage: ObjectStore;
 }
 
-/**
- * The number of files whose URLs are signed without a pause. Signing them takes some milliseconds. Then other requests can run (REPO-4).
- */
+/** The URLs that are signed without a pause, in some milliseconds. Then other requests can run (REPO-4). */
 const filesPerSlice = 50;
 
 export type Viewer = 'administrator' | 'student';
 
-/** A condition on `media`. It is true if the viewer may see the file. */
+/** The viewer may see the file. */
 export const seenBy = (viewer: Viewer): Sql =>
   viewer === 'student' ? sql`media.removed_at IS NULL AND media.status = 'ready'` : sql`media.removed_at IS NULL`;
 
@@ -82,7 +80,7 @@ export async function showOne(showing: Showing, chosen: Sql, viewer: Viewer): Pr
     }));
     items.push(...(await Promise.all(presentedFiles)));
   }
-  // Computes the total from the files of the second statement. The files may have changed since the first statement read the total.
+  // From the files of the second statement, which may have changed since the first read the total.
   const totalBytes = files.reduce((sum, { sizeBytes }) => sum + Number(sizeBytes ?? 0), 0);
   const covers = await coversOf(showing, [row], viewer);
   return { ...present(row, covers), file_count: files.length, total_bytes: totalBytes, items };

@@ -1,39 +1,31 @@
 /**
- * Computes the layout of a ZIP archive of uncompressed files, only from the names, sizes and checksums of the files. So the service knows
- * the exact length of the archive before it reads a byte, and can serve any part of the archive (REPO-6). It follows PKWARE's APPNOTE 6.3,
- * with ZIP64 for large numbers.
+ * Computes the layout of a ZIP archive of uncompressed files from their names, sizes and checksums. So the exact length is known before a
+ * byte is read, and any part can be served (REPO-6). Follows PKWARE's APPNOTE 6.3, with ZIP64 for large numbers.
  */
 import { withoutEnd } from '../../platform/core/text/ends.policy.ts';
 
-/** A file of the archive. */
 export interface ZipFile {
-  /** The name in UTF-8. {@link archiveNames} makes names safe and distinct. */
+  /** In UTF-8. {@link archiveNames} makes names safe and distinct. */
   name: string;
   /** In bytes. */
   size: number;
   /** The unsigned CRC-32 of the whole content. */
   crc32: number;
-  /** The time in UTC, rounded down to two seconds. A time outside the range of ZIP is replaced by the nearest possible time. */
+  /** In UTC, rounded down to two seconds. A time outside the range of ZIP becomes the nearest possible one. */
   modifiedAt: Date;
 }
 
-/**
- * A segment of an archive, which begins at `start`. It contains either bytes of the ZIP format, or a whole file. The file is identified by
- * its index in the list of files.
- */
+/** A segment of an archive from `start` on: bytes of the ZIP format, or a whole file by its index. */
 export type ZipSegment = { start: number; length: number } & ({ bytes: Buffer } | { file: number });
 
 export interface ZipLayout {
   /** The size of the whole archive in bytes. */
   size: number;
-  /** The segments in order, without gaps. No segment is empty. */
+  /** In order, without gaps, and never empty. */
   segments: readonly ZipSegment[];
 }
 
-/**
- * A number that is equal to this value or greater does not fit into its field of a ZIP. The field then contains this value, which refers
- * readers to ZIP64.
- */
+/** A larger or equal number does not fit into its field of a ZIP. The field then has this value, which refers to ZIP64. */
 const max32 = 0xffff_ffff;
 const max16 = 0xffff;
 
@@ -46,12 +38,9 @@ const endOfDirectory = 0x06054b50;
 const version = 20;
 /** The first version of the ZIP format that has ZIP64. */
 const version64 = 45;
-/** The flag that says that names are in UTF-8. */
+/** Names are in UTF-8. */
 const flags = 0x0800;
-/**
- * The code of the system Unix. Because of this code, programs read the attributes of a file as Unix permissions. The attributes describe an
- * ordinary file that everyone may read.
- */
+/** With this code of Unix, programs read the attributes of a file as permissions: an ordinary file that everyone may read. */
 const madeByUnix = 3 << 8;
 const attributes = (0o100644 << 16) >>> 0;
 
@@ -91,9 +80,7 @@ class Fields {
   }
 }
 
-/**
- * Builds the extra field, which contains the numbers that do not fit into their own fields. The extra field is empty if all numbers fit.
- */
+/** Holds the numbers that do not fit into their own fields; empty if all do. */
 function extra64(values: readonly number[]): Buffer {
   if (values.length === 0) return Buffer.alloc(0);
   return new Fields()
@@ -160,10 +147,7 @@ export function layOutZip(files: readonly ZipFile[]): ZipLayout {
   return { size: at, segments };
 }
 
-/**
- * Builds the records at the end of the archive. They contain the position of the directory, as a number of 64 bits if 32 bits are not
- * enough.
- */
+/** The end of the archive has the position of the directory, in 64 bits if 32 are not enough. */
 function endOf(count: number, start: number, length: number): Buffer {
   const end = new Fields();
   if (count >= max16 || start >= max32 || length >= max32)
@@ -184,12 +168,12 @@ function endOf(count: number, start: number, length: number): Buffer {
     .done();
 }
 
-/** A part of a segment: bytes of the ZIP format, or the content of a file from the offset `from` on. */
+/** Bytes of the ZIP format, or the content of a file from `from` on. */
 export type ZipPart = { bytes: Buffer } | { file: number; from: number; length: number };
 
 /**
  * @param from the first byte
- * @param length the number of bytes. The range must be inside the archive
+ * @param length in bytes; the range must be inside the archive
  * @returns the parts of segments that make up this range
  */
 export function partsOf({ segments }: ZipLayout, from: number, length: number): ZipPart[] {
@@ -204,10 +188,7 @@ export function partsOf({ segments }: ZipLayout, from: number, length: number): 
     });
 }
 
-/**
- * The maximum number of bytes of a name. A longer name is cut before its extension. File systems accept 255 bytes, and a number may still
- * be added to the name.
- */
+/** A longer name is cut before its extension. File systems accept 255 bytes, and a number may be added. */
 const maxNameBytes = 200;
 /** Names that Windows reserves for devices, with any extension. */
 const devices = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
@@ -217,7 +198,7 @@ const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e
 /** Windows removes full stops and spaces from the end of a name. */
 const badEnd = '. ';
 
-/** @returns a name that every file system accepts, and that cannot place the file in a different folder */
+/** @returns a name that every file system accepts, and that stays in its folder */
 export function safeName(name: string): string {
   const plain = withoutEnd(name.toWellFormed().normalize('NFC').replace(unsafe, '_').trim(), badEnd);
   const usable = plain === '' ? 'file' : devices.test(plain) ? `_${plain}` : plain;
@@ -225,9 +206,7 @@ export function safeName(name: string): string {
   return withoutEnd(`${cut(stem, maxNameBytes - Buffer.byteLength(ending))}${ending}`, badEnd);
 }
 
-/**
- * @returns the names in a safe form. If a file system would treat several names as equal, these names get numbers, such as `plan (2).pdf`
- */
+/** @returns safe names. Names that a file system would treat as equal get numbers, such as `plan (2).pdf` */
 export function archiveNames(names: readonly string[]): string[] {
   const usedNames = new Set<string>();
   return names.map((original) => {
@@ -240,7 +219,7 @@ export function archiveNames(names: readonly string[]): string[] {
   });
 }
 
-/** File systems that ignore case have different rules, so the name is converted to upper case and then to lower case. */
+/** To upper and then to lower case, because file systems that ignore case have different rules. */
 // Stryker disable next-line ArrowFunction: if the function made all names equal, the numbering of names would never end
 const foldedName = (name: string) => name.normalize('NFKC').toUpperCase().toLowerCase();
 

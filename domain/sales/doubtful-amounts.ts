@@ -1,4 +1,4 @@
-/** Finds amounts of purchases that versions up to 0.2.0 may have stored wrongly (SALE-5). The functions change no data. */
+/** Finds amounts of purchases that versions up to 0.2.0 may have stored wrongly (SALE-5). Changes no data. */
 import { Purchase } from '../../entities/sales/purchase.ts';
 import { SalesNotice } from '../../entities/sales/sales-notice.ts';
 import { salesPlatforms } from '../../entities/sales/values.ts';
@@ -9,7 +9,6 @@ import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { decimalsOf, formerDecimals } from './platforms/currencies.policy.ts';
 import { salesAdapters } from './platforms/index.ts';
 
-/** The number of rows that one query reads. */
 const batch = 500;
 
 export interface DoubtfulAmount {
@@ -19,16 +18,13 @@ export interface DoubtfulAmount {
   amount: string;
   currency: string;
   /**
-   * The reason why the amount may be wrong. A number means that the decimals of ISO 4217 were ignored: the correct amount is the stored
-   * amount multiplied by this number. `text` means that the notice states the amount as text.
+   * Why the amount may be wrong. A number: the decimals of ISO 4217 were ignored, and the correct amount is the stored one times this
+   * number. `text`: the notice states the amount as text.
    */
   doubt: { factor: number } | 'text';
 }
 
-/**
- * Yields purchases whose decimal amount was rounded to whole units, although the currency has smaller units. The purchases are sorted by
- * id.
- */
+/** Yields purchases with a decimal amount that was rounded to whole units of a currency with smaller units, by id. */
 export async function* roundedAmounts(db: Queries): AsyncGenerator<DoubtfulAmount> {
   const decimalPlatforms = salesPlatforms.filter((platform) => salesAdapters[platform].sendsDecimals);
   const known = columns(Purchase, ['clubId', 'externalId', 'amount', 'currency']).and<{ purchaseId: Id }>(
@@ -48,7 +44,7 @@ export async function* roundedAmounts(db: Queries): AsyncGenerator<DoubtfulAmoun
   }
 }
 
-/** Yields purchases that have a processed notice with the amount as a text. It can only find notices whose body is still stored. */
+/** Yields purchases with a processed notice that has the amount as a text, as long as its body is stored. */
 export async function* amountsFromText(db: Queries): AsyncGenerator<DoubtfulAmount> {
   const wholePlatforms = salesPlatforms.filter((platform) => !salesAdapters[platform].sendsDecimals);
   const noticeColumns = columns(SalesNotice, ['id', 'clubId', 'platform', 'body']);

@@ -1,41 +1,37 @@
 /**
- * E-mail addresses in notices. Decides whether a text is an address, and finds all addresses in a body, so that the removal of a student
- * finds the notices.
+ * Decides whether a text is an e-mail address, and finds all addresses in the body of a notice, so that the removal of a student finds the
+ * notices.
  */
 import { isEmail } from '../../../platform/core/text/email.policy.ts';
 import { foldEmail } from '../../../platform/core/text/text.policy.ts';
 
 const longestAddress = 254;
-/** A text that is longer than this cannot be a single address, even with white space around the address. */
+/** A longer text cannot be a single address, even with white space around it. */
 const longestField = 1_000;
-/** The maximum number of addresses in a body. The body of a sale has only a few. */
+/** The body of a sale has only a few addresses. */
 const maxAddresses = 200;
 /**
- * In `'ada@example.com'` and `mail=ada@example.com`, the quote and the equals sign may separate the address from other text, or may belong
- * to the address. So one address may have several possible beginnings. The function tries at most this number of beginnings.
+ * In `'ada@example.com'` and `mail=ada@example.com`, the quote and the equals sign may be separators or a part of the address. So one
+ * address may begin in several places, and at most so many are tried.
  */
 const maxBeginnings = 8;
 
 /** @returns the address in its case-folded form; undefined for a text that the contract would not accept as an address */
 export function readAddress(text: string): string | undefined {
-  // The text is checked before it is folded, because folding turns the Kelvin sign into a plain k.
+  // Checked before it is folded, because folding turns the Kelvin sign into a plain k.
   const address = text.trim();
   return address.length <= longestAddress && isEmail(address) ? foldEmail(address) : undefined;
 }
 
-/**
- * Reads an address like `readAddress`, but folds the text before the check. The service read notices in this way before `readAddress`
- * existed.
- */
+/** Folds the text before the check, as notices were read before `readAddress` existed. */
 function readFolded(text: string): string | undefined {
   const address = foldEmail(text);
   return address.length <= longestAddress && isEmail(address) ? address : undefined;
 }
 
 /**
- * Finds every e-mail address in the texts and in the names of fields of the body. It returns the addresses in folded form. The function
- * finds every address that `readAddress` accepts. From each `@` it searches in both directions for the ends of the address, so the time
- * grows linearly with the length of the body.
+ * Finds every e-mail address that `readAddress` accepts, in folded form, in the texts and field names of the body. From each `@` it
+ * searches both ends of the address, so the time grows linearly with the body.
  */
 export function addressesIn(body: unknown): string[] {
   const addresses = new Set<string>();
@@ -58,7 +54,7 @@ function addAddressesOf(text: string, addresses: Set<string>): void {
   for (let at = text.indexOf('@'); at !== -1 && addresses.size < maxAddresses; at = text.indexOf('@', at + 1)) {
     let end = at + 1;
     while (end - at <= longestAddress && ofDomain.test(text.charAt(end))) end++;
-    // The last character may be the full stop of a sentence, or a hyphen. In this case, that character is not a part of the address.
+    // A final full stop or hyphen is not a part of the address.
     while ('.-'.includes(text.charAt(end - 1))) end--;
     for (const start of beginningsBefore(text, at)) {
       const address = readFolded(text.slice(start, end));
@@ -70,16 +66,13 @@ function addAddressesOf(text: string, addresses: Set<string>): void {
 // Each of these patterns is tested on a single character.
 const ofDomain = /[a-z0-9.-]/iu;
 /**
- * The pattern must also match two characters that fold to a listed character: the Kelvin sign, which the flags `iu` include, and U+1FEF, a
- * Greek accent that folds to a backtick.
+ * Matches also two characters that fold to listed ones: the Kelvin sign, by the flags `iu`, and U+1FEF, a Greek accent that folds to a
+ * backtick.
  */
 const ofName = /[a-z0-9.!#$%&'*+/=?^_`\u1FEF{|}~-]/iu;
 const mayDivide = /[!#$%&'*/=?^`{|}~]/;
 
-/**
- * @returns the positions at which the address before this `@` may start: the first possible character, and each position after a possible
- * separator
- */
+/** @returns where the address before this `@` may start: at the first possible character, and after each possible separator */
 function beginningsBefore(text: string, at: number): number[] {
   const beginnings: number[] = [];
   let start = at;

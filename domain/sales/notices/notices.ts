@@ -1,4 +1,4 @@
-/** Notices of sales platforms. The service stores notices as received (SALE-1) and shows them to administrators, who can replay them. */
+/** Stores notices of sales platforms as received (SALE-1), and shows them to administrators, who can replay them. */
 import { SalesNotice } from '../../../entities/sales/sales-notice.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
@@ -23,44 +23,33 @@ import { salesAdapters } from '../platforms/index.ts';
 type Notice = RecordOf<'SalesNotice'>;
 
 export interface ReceivedNotice {
-  /** The name of the platform from the request's path, unchecked. */
+  /** The name in the request's path, unchecked. */
   platform: string;
   token: string;
-  /** Reads the body of the request. This function is called only if the token is valid. */
+  /** Reads the body of the request, if the token is valid. */
   receiveBody: () => Promise<{ raw: Buffer; parse: () => unknown }>;
   /** @returns a header of the request, or an empty text if the header is absent */
   header: (name: string) => string;
   signature: string | undefined;
 }
 
-/**
- * The maximum number of notices that one statement inserts, and the maximum size of each body in such a statement. So all bodies of one
- * statement together have at most 4 MB.
- */
+/** The limits of one statement: its notices, and the size of each body. So all its bodies together have at most 4 MB. */
 const maxNoticesPerBatch = 64;
 const maxBatchedBytes = 65_536;
-/**
- * For each kind of statement, the maximum number of statements that run at the same time. So these statements use only a few of the
- * process's database connections.
- */
+/** The limit for each kind of statement, so that they use only a few of the process's connections. */
 const maxConcurrent = 4;
-/**
- * The maximum length of a proof. A platform sends a proof, such as a signature, to show that it sent the notice. A longer proof is ignored.
- */
+/** A proof, such as a signature, shows that the platform sent the notice. A longer one is ignored. */
 const longestProof = 512;
 
 /**
  * Stores the notice as received and wakes its processing.
- * @throws DomainError not_found if the token is unknown, was replaced by a rotation, or belongs to another platform. The answer is the same
- * in all three cases, and the body is not read
+ * @throws DomainError not_found for an unknown token, one from before a rotation, or one of another platform, with the same answer and
+ * without reading the body
  * @throws DomainError malformed_request, invalid_request, body_too_large
  */
 export type ReceiveNotice = (received: ReceivedNotice, now: Date) => Promise<void>;
 
-/**
- * @returns a function that stores notices. If several notices arrive at the same time, one statement looks up the connections of all these
- * notices, and one statement writes the notices
- */
+/** @returns a function that stores notices. For simultaneous notices, one statement looks up all connections, and one writes the notices */
 export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
   const connectionOf = gathered((keys: readonly ConnectionKey[]) => forAllClubs(() => findConnections(db, keys)), {
     atOnce: maxConcurrent,
@@ -70,15 +59,14 @@ export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
     most: maxNoticesPerBatch,
     atOnce: maxConcurrent,
   });
-  // A large notice gets its own statement, which uses a database connection from the club's own share. So small notices of other clubs do
-  // not wait for a large notice.
+  // A large notice gets its own statement and connection, from the club's share, so that small notices of other clubs do not wait.
   const write = async (notice: NewNotice) =>
     notice.body.length > maxBatchedBytes ? { result: (await insert([notice]))[0] } : writeBatched(notice);
   return async (received, now) => {
     const platform = salesPlatforms.find((known) => known === received.platform);
     if (platform === undefined) throw noConnection();
     const key = { platform, tokenHash: sha256(received.token) };
-    // The token is checked before the body is read, so that a request without a valid token costs only one look-up.
+    // The token is checked before the body is read, so that a request without a valid one costs only one look-up.
     const connection = await connectionOf(key);
     if (!connection) throw noConnection();
     const { raw, parse } = await received.receiveBody();
@@ -112,7 +100,7 @@ interface ConnectionKey {
   tokenHash: Buffer;
 }
 
-/** @returns for each key, the club of the connection with this key; undefined if there is no such connection */
+/** @returns the club of each key's connection; undefined without a connection */
 async function findConnections(db: Database, keys: readonly ConnectionKey[]): Promise<({ clubId: Id } | undefined)[]> {
   const connections = await findSalesConnections(db.source, {
     tokenHashes: keys.map(({ tokenHash }) => tokenHash),
@@ -140,12 +128,11 @@ interface NewNotice extends ConnectionKey {
   /** Encrypted. */
   proof: Buffer | null;
   addresses: readonly string[];
-  /** The tracing span of the request. */
   traceparent: string | undefined;
   now: Date;
 }
 
-/** The values of the new notices, by column, and the wakes that start the processing of these notices. */
+/** The new notices by column, and the wakes that start their processing. */
 interface NoticeValues {
   ids: readonly Id[];
   tokenHashes: readonly Buffer[];
@@ -158,7 +145,7 @@ interface NoticeValues {
   wakes: string;
 }
 
-/** @returns whether each notice was inserted. A notice is not inserted if its connection was deleted after the look-up */
+/** @returns whether each notice was inserted. It is not if its connection was deleted after the look-up */
 async function insertNotices(db: Database, notices: readonly NewNotice[]): Promise<boolean[]> {
   const inserted = await insertSalesNotices(db.source, {
     ids: notices.map(({ id }) => id),
@@ -228,7 +215,7 @@ export async function listNotices(db: Queries, clubId: Id, filter: NoticeFilter)
   return { rows: rows.map(present), total, next };
 }
 
-/** Removes a byte-order mark, because JSON parsers refuse a text with this mark. */
+/** Removes a byte-order mark, which JSON parsers refuse. */
 const textDecoder = new TextDecoder();
 
 /** @returns the notice with its body as received @throws DomainError not_found */

@@ -20,10 +20,7 @@ import {
 import { salesAdapters } from '../platforms/index.ts';
 import { NoticeRefusal, SaleJustTaken } from './refusal.ts';
 
-/**
- * The lease of a claim, in milliseconds. It is long enough for the transaction, which has about ten statements. If a transaction waits too
- * long for locks, it loses its lease and records nothing.
- */
+/** Long enough for the transaction of about ten statements. If it waits too long for locks, it loses its lease and records nothing. */
 const lease = defineLease(SalesNotice, {
   open: { status: 'pending' },
   due: 'nextAttemptAt',
@@ -35,9 +32,8 @@ export type NoticeOutcome = Exclude<NoticeStatus, 'pending'>;
 export type NoticeStep = { done: true; outcome: NoticeOutcome } | { done: false; at: number; attempt: number };
 
 export interface NoticeDeps extends VaultDeps {
-  /** Receives the outcome of each notice, for metrics. */
   onOutcome: (outcome: NoticeOutcome) => void;
-  /** A hook with which tests stop the process at this point. In production the hook does nothing. */
+  /** A hook at which tests stop the process. */
   failpoint: (name: 'notice_claimed' | 'notice_recorded') => Promise<void>;
 }
 
@@ -52,7 +48,7 @@ interface ClaimedNotice extends Claim {
 
 /**
  * @param now Unix milliseconds
- * @throws Error, when an internal error occurs. The row of the notice then records that the notice will be tried again
+ * @throws Error@throws Error for an internal error. The row then says that the notice will be tried again
  */
 export function processNotice(deps: NoticeDeps, id: Id, now: number): Promise<NoticeStep> {
   return runStep({
@@ -72,13 +68,13 @@ const withConnection = sql`
 /** @throws LeaseLost, and internal errors */
 async function applyOrFail(deps: NoticeDeps, claimed: ClaimedNotice, now: Date): Promise<void> {
   await deps.failpoint('notice_claimed');
-  // The ids of the sale are set as soon as the body has been read. So a later failure can be recorded without a second reading of the body.
+  // Set as soon as the body has been read, so that a later failure can be recorded without reading it again.
   const sale: SaleIds = {};
   const outcome = await applyWithRetries(deps, claimed, sale, now).catch(async (error: unknown) => {
     if (error instanceof LeaseLost) throw error;
     const refusal = refusalOf(error);
     if (refusal !== undefined) return recordFailure(deps, claimed, sale, refusal, now);
-    // An internal error must reach Temporal, which repeats the step. This must also happen if the error could not be recorded.
+    // Temporal must get an internal error to repeat the step, even if it could not be recorded.
     await recordFailure(deps, claimed, sale, undefined, now).catch(ignoreLostLease);
     throw error;
   });
@@ -87,8 +83,8 @@ async function applyOrFail(deps: NoticeDeps, claimed: ClaimedNotice, now: Date):
 }
 
 /**
- * Two notices may be the first ones of the same sale, arrive at the same time, and name different buyers. Then one of the two transactions
- * fails and is tried again. The second try sees the sale that the other transaction has recorded.
+ * Two simultaneous first notices of a sale may name different buyers. Then one transaction fails, and its next try sees the sale of the
+ * other.
  */
 const maxTries = 3;
 
@@ -108,10 +104,7 @@ async function applyWithRetries(
   }
 }
 
-/**
- * Returns whether the error means that another transaction has recorded the sale first. This is true for an error of the class
- * `SaleJustTaken`, and for a violation of the constraint that makes a sale unique.
- */
+/** Whether another transaction has recorded the sale first: `SaleJustTaken`, or a violation of the constraint that makes a sale unique. */
 function isJustTaken(error: unknown): boolean {
   return (
     error instanceof SaleJustTaken || violates(error, 'purchases_identity') || violates(error, 'subscriptions_identity')
@@ -129,7 +122,7 @@ async function apply(
     for (const event of events) affected = await applyEvent(tx, deps.vault, claimed, event, now);
     const errorCode = codeOfIgnored(events, affected);
     const status = errorCode === null ? 'processed' : 'ignored';
-    // If another worker has claimed the notice, or if the student was removed, this error rolls back the changes above.
+    // This fails if another worker has the notice or the student was removed, and then rolls back the changes above.
     await lease.record(tx, claimed, {
       status,
       errorCode,
@@ -142,7 +135,7 @@ async function apply(
   });
 }
 
-/** The SET values that delete the personal data of a notice about a removed student. */
+/** Deletes the personal data of a notice about a removed student. */
 const purged = { body: null, proof: null, addresses: [] };
 
 function codeOfIgnored(events: readonly SalesEvent[], about: { removed: boolean } | undefined): NoticeErrorCode | null {
@@ -151,7 +144,7 @@ function codeOfIgnored(events: readonly SalesEvent[], about: { removed: boolean 
 }
 
 /**
- * @param sale an object to which the function writes the ids of the sale, even if it refuses the rest of the body
+ * @param sale gets the ids of the sale, even if the rest of the body is refused
  * @throws NoticeRefusal, UnreadableJson
  */
 function eventsOf(
@@ -172,7 +165,7 @@ function eventsOf(
   return adapter.parse(content.body);
 }
 
-/** @returns the refusal if the notice itself cannot be applied; undefined for an internal error */
+/** @returns why the notice itself cannot be applied; undefined for an internal error */
 function refusalOf(error: unknown): NoticeRefusal | undefined {
   if (error instanceof NoticeRefusal) return error;
   if (error instanceof UnreadableJson) return new NoticeRefusal('bad_shape');
@@ -182,9 +175,8 @@ function refusalOf(error: unknown): NoticeRefusal | undefined {
 }
 
 /**
- * Records a failure. After a refusal, the notice is not processed again until an administrator replays it. After an internal error, the
- * notice stays pending. If the sale is known, the notice's row also gets the student of the sale, even if the notice contains a different
- * address. So a removal of the student finds the notice.
+ * Records a failure. A refused notice waits for a replay by an administrator, and after an internal error it stays pending. The row gets
+ * the student of a known sale, even if the notice has another address, so that a removal of the student finds it.
  */
 async function recordFailure(
   deps: NoticeDeps,

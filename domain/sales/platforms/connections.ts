@@ -1,6 +1,4 @@
-/**
- * The connections of a club. A connection is a URL to which a sales platform posts notices. Only the club and the platform know this URL.
- */
+/** Manages the connections of a club. A connection is a secret URL to which a sales platform posts notices. */
 import { IsNull } from 'typeorm';
 import { SalesConnection } from '../../../entities/sales/sales-connection.ts';
 import { randomBytes } from 'node:crypto';
@@ -30,10 +28,10 @@ const connectionColumns = columns(
 );
 type ConnectionRow = RowOf<typeof connectionColumns>;
 
-/** The token has 32 random bytes, which are impossible to guess. */
+/** 32 random bytes, which nobody can guess. */
 const newToken = () => randomBytes(32).toString('base64url');
 
-/** @returns the connection with its token. Only this answer and the answer to a rotation show the token */
+/** @returns the connection with its token, which only this answer and that to a rotation show */
 export async function createConnection(
   { db, vault, publicUrl }: AddressedDeps,
   clubId: Id,

@@ -8,8 +8,8 @@
  * - The end of the last paid period identifies a late charge. This end stays the same if the platform repeats the charge.
  * - The time of a cancellation, a late charge or a chargeback is the `updated_at` of its order.
  *
- * Some receivers report bodies in which another object contains the order. The documentation does not describe such bodies, and the adapter
- * does not read them.
+ * Some receivers report bodies with the order inside another object. The documentation does not describe them, and the adapter does not
+ * read them.
  */
 import { createHmac } from 'node:crypto';
 import { sameText } from '../../../platform/infra/keys/vault.ts';
@@ -19,8 +19,7 @@ import { buyerOf, currencyOf, idOf, isText, readNotice, smallestUnitsOf, type Fi
 const zone = '-03:00';
 
 /**
- * The functions that read the notices of each `webhook_event_type`. Other events, such as a payment slip, a refused charge or an abandoned
- * cart, do not affect access.
+ * The readers, by `webhook_event_type`. Other events, such as a payment slip, a refused charge or an abandoned cart, do not affect access.
  */
 const readers: Readonly<Record<string, (notice: Field) => SalesEvent>> = {
   order_approved: (notice) => purchaseOf(notice, 'paid'),
@@ -57,7 +56,7 @@ function saleOf(notice: Field) {
   };
 }
 
-/** @returns the time from the first of these fields that has a value. One of the fields must have a value */
+/** @returns the time in the first of these fields that has a value; one of them must have one */
 function firstTime(notice: Field, ...names: string[]): Date {
   const fields = names.map((name) => notice.at(name));
   return (fields.find(({ exists }) => exists) ?? notice.at(names[0] ?? '')).time(zone);
@@ -81,7 +80,7 @@ function purchaseOf(notice: Field, kind: PurchaseEvent['kind']): SalesEvent {
     amount: smallestUnitsOf(commissions.at('charge_amount')),
     currency: currencyOf(currency.exists ? currency : commissions.at('product_base_price_currency')),
     paidAt: firstTime(notice, ...timesOf.paid),
-    // The documentation does not say whether a notice of a refund states the end of the paid period.
+    // The documentation does not say whether a refund's notice states the end of the paid period.
     ...(id.exists && { subscription: { id: id.id(), ...(kind === 'paid' && periodEndOf(notice)) } }),
   };
 }

@@ -1,4 +1,4 @@
-/** Reads a notice field by field. If a field is missing or has the wrong type, the notice is refused with the field's path. */
+/** Reads a notice field by field. A missing field, or one of the wrong type, refuses the notice with the field's path. */
 import { isoMoment } from '../../../platform/core/time/iso-time.policy.ts';
 import { hasVisible, holdsWebAddress, tidyName } from '../../../platform/core/text/text.policy.ts';
 import { isStorableText } from '../../../platform/core/text/storable-text.ts';
@@ -11,24 +11,24 @@ import { NoticeRefusal } from '../notices/refusal.ts';
 export interface Field {
   /** Whether the field has a value. */
   exists: boolean;
-  /** The path of the field: all names from the root of the body to the field, joined by dots. */
+  /** All names from the root of the body to the field, joined by dots. */
   path: string;
   at: (...names: string[]) => Field;
-  /** @returns the text, or a number as text, because platforms change the type of their ids */
+  /** @returns a text; a number becomes a text, because platforms change the type of their ids */
   id: () => string;
   text: () => string;
   /** @returns the text unchanged; undefined if the field is not a text */
   stated: () => string | undefined;
   /** @returns the number. A text is refused, because its unit is unknown */
   number: () => number;
-  /** @returns the amount as digits with or without a point, such as `149.5`. The field may be a number or a text */
+  /** @returns the amount as digits, perhaps with a point, such as `149.5`, from a number or a text */
   decimal: () => string;
   /**
-   * @param zone the offset of times that state no offset, such as `-03:00`
-   * @returns the time. The field may contain a time in ISO 8601, or milliseconds since 1970
+   * @param zone for times without an offset, such as `-03:00`
+   * @returns the time, from ISO 8601 or from milliseconds since 1970
    */
   time: (zone?: string) => Date;
-  /** @returns the address in case-folded form. It is an address that the contract accepts */
+  /** @returns the case-folded address, if the contract accepts it */
   email: () => string;
 }
 
@@ -53,7 +53,7 @@ function fieldOf(value: unknown, path: readonly string[]): Field {
       : refuse();
   const number = (): number => (typeof value === 'number' && Number.isFinite(value) ? value : refuse());
   const decimal = (): string => {
-    // Exponent notation is refused: very small and very large numbers are not amounts.
+    // No exponents, because very small and very large numbers are not amounts.
     const digits = typeof value === 'number' && value < 1e15 && value >= 0 ? plainDecimal(value) : value;
     return typeof digits === 'string' && digits.length <= longestId && /^\d+(\.\d+)?$/.test(digits) ? digits : refuse();
   };
@@ -101,7 +101,7 @@ export function isText(body: unknown, path: readonly string[]): boolean {
   }
 }
 
-/** @returns the first of these ids that exists and is readable */
+/** @returns the first readable id */
 export function idOf(body: unknown, ...paths: readonly (readonly string[])[]): string | undefined {
   for (const path of paths) {
     try {
@@ -115,17 +115,15 @@ export function idOf(body: unknown, ...paths: readonly (readonly string[])[]): s
   return undefined;
 }
 
-/**
- * @param name the buyer's name, which may be absent. An unreadable name is repaired, or the part of the address before the @ replaces it
- */
+/** @param name may be absent. An unreadable name is repaired, or replaced by the part of the address before the @ */
 export function buyerOf(email: Field, name: Field): Buyer {
   const address = email.email();
   return { email: address, name: readName(name.stated() ?? '') ?? nameOfAddress(address) };
 }
 
-/** @returns the visible text, without characters that cannot be stored or shown; undefined if no text remains or if it is a web address */
+/** @returns the visible text without characters that cannot be stored or shown; undefined if nothing is left or it is a web address */
 function readName(text: string): string | undefined {
-  // Shortens the text first, so that a text of a megabyte takes no more time than a normal name.
+  // Shortened first, so that a text of a megabyte takes no more time than a name.
   const storable = text
     .slice(0, longestText)
     .replace(/[\p{Cs}\p{Bidi_Control}]/gu, '')

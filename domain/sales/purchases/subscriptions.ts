@@ -1,6 +1,5 @@
 /**
- * Subscriptions. The service records all charges, late payments and cancellations, and derives the state, the facts and the access from
- * these records (ADR 0012).
+ * Records charges, late payments and cancellations of subscriptions, and derives the state, the facts and the access from them (ADR 0012).
  */
 import { Purchase } from '../../../entities/sales/purchase.ts';
 import { SubscriptionMark } from '../../../entities/sales/subscription-mark.ts';
@@ -18,8 +17,7 @@ import { timeOfFact } from './times.policy.ts';
 import { standingOf, stepsOf, targetOf, type Charge } from './subscription.policy.ts';
 
 /**
- * @returns the subscription's id. When a subscription is new, the function grants the deliveries of its product. Later charges grant
- * nothing again
+ * @returns the subscription's id. A new subscription grants the deliveries of its product, and later charges grant nothing
  * @throws SaleJustTaken
  */
 export async function findOrOpenSubscription(
@@ -48,9 +46,7 @@ export async function findOrOpenSubscription(
   return id;
 }
 
-/**
- * Records a late payment or a cancellation. Each key is recorded only once. A new late payment records the fact `subscription.past_due`.
- */
+/** Records a late payment or a cancellation, once for each key. A new late payment records the fact `subscription.past_due`. */
 export async function recordMark(
   tx: Transaction,
   { clubId, studentId }: SaleOwner,
@@ -75,7 +71,7 @@ export async function recordMark(
     });
 }
 
-/** Reads all data from which the state of a subscription is derived. Also reads the state that was stored after the last event. */
+/** Reads all records of a subscription, and its state after the last event. */
 async function readKnown(tx: Transaction, subscriptionId: Id) {
   const charges = await tx.rows<Charge>(
     sql`SELECT ${columns(Purchase, ['externalId', 'paidAt'])}, status <> 'paid' AS undone FROM purchases WHERE subscription_id = ${subscriptionId}`,
@@ -92,9 +88,8 @@ async function readKnown(tx: Transaction, subscriptionId: Id) {
 }
 
 /**
- * Updates the status and the access from all recorded charges, late payments and cancellations. Each new cancellation records the fact
- * `subscription.canceled`.
- * @param stated the data of the notice: `at` is the time that the notice states, and `periodEnd` is the end of the paid period
+ * Updates the status and the access from all records. Each new cancellation records the fact `subscription.canceled`.
+ * @param stated by the notice: its time `at`, and the end of the paid period
  */
 export async function settleSubscription(
   tx: Transaction,
@@ -123,7 +118,7 @@ export async function settleSubscription(
   for (const step of newSteps)
     if (step.target.kind === 'canceled') await recordFact(tx, { ...fact, occurredAt: timeOfFact(step.at, now) });
   let { target: from, endsBefore } = before;
-  // Intermediate steps also record facts. After all steps, the access is as it should be now.
+  // Intermediate steps also record facts. After the last one, the access is right.
   for (const to of [...newSteps.slice(0, -1).map((step) => step.target), target]) {
     endsBefore = await followTarget(tx, subscriptionId, { from, to, endsBefore }, now);
     from = to;
@@ -131,7 +126,7 @@ export async function settleSubscription(
   await tx.manager.update(Subscription, { id: subscriptionId }, { endsBefore });
 }
 
-/** If two notices have the same time, the later end of the period counts. So the order of the two notices does not matter. */
+/** Of two notices at one time, the later period end counts, so that their order does not matter. */
 const isLatest = ({ at, periodEnd = null }: { at: Date; periodEnd: Date | null | undefined }) =>
   sql`${periodEnd}::timestamptz IS NOT NULL
       AND (period_stated_at IS NULL OR (${at}, ${periodEnd}) > (period_stated_at, current_period_end))`;

@@ -1,4 +1,4 @@
-/** The changes that administrators make to students: they create, correct and remove students. Each change may affect every context. */
+/** Creates, corrects and removes students for administrators. Each change may affect every context. */
 import { removedStudentName, Student } from '../../entities/identity/student.ts';
 import type { Role } from '../../entities/clubs/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -27,8 +27,8 @@ import { findStudent, getStudent, readStudent } from '../identity/students.ts';
 const emailTaken = () => new DomainError('email_taken', 'Another student of this club has this e-mail address.');
 
 /**
- * Opens an account for a person, mails an invitation to confirm it, and grants the deliveries of the invitation. A pending sign-up with
- * the address becomes this account, with the new name (DEC-62).
+ * Opens an account for a person, mails an invitation, and grants its deliveries. A pending sign-up with the address becomes this account,
+ * with the new name (DEC-62).
  * @throws DomainError not_found (no such delivery), limit_reached, email_taken, delivery_archived
  */
 export async function createStudent(
@@ -38,7 +38,7 @@ export async function createStudent(
   now: Date,
 ): Promise<RecordOf<'Student'>> {
   return db.transaction(async (tx) => {
-    // The deliveries are checked before the address, because the error 404 has priority over the error 409.
+    // Before the address, because the error 404 has priority over 409.
     for (const deliveryId of input.delivery_ids ?? []) await findDelivery(tx, clubId, deliveryId);
     const account = { name: plainName(input.name), email: input.email, openedBy: 'club', invited: true } as const;
     const { studentId, created, takenOver } = await findOrOpenAccount(tx, vault, clubId, account, now);
@@ -60,16 +60,12 @@ async function rename(
   if (changedRows > 0) await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: now });
 }
 
-/**
- * A person who reads the mails to a student's address can take over the account. So only these roles may change a student's address. The
- * right to edit content is not enough (DEC-60).
- */
+/** Whoever reads the mails to a student's address can take over the account, so the right to edit content is not enough (DEC-60). */
 const mayChangeAddresses: ReadonlySet<Role> = new Set(['owner', 'admin']);
 
 /**
- * Corrects the name or the e-mail. A new address must be confirmed again. The password, the mails to the old address and the sign-in
- * sessions may belong to a stranger. So the function deletes the password, cancels these mails and ends the sessions. The old address gets
- * a mail. A correction that changes nothing records no fact.
+ * Corrects the name or the e-mail. A new address must be confirmed again. The password, mails to the old address and sessions may be a
+ * stranger's, so they are deleted, canceled and ended. The old address gets a mail. A correction that changes nothing records no fact.
  * @param by the role of the administrator in the club
  * @throws DomainError not_found, role_not_permitted (an editor wants to change the address), email_taken
  */
@@ -86,8 +82,7 @@ export async function updateStudent(
     const moves = input.email !== undefined && foldEmail(input.email) !== current.email;
     if (moves && !mayChangeAddresses.has(by))
       throw new DomainError('role_not_permitted', 'Only an owner or an admin may change the address of a student.');
-    // If the club sets the address of a pending sign-up, the sign-up becomes a student of the club. So the removal of old sign-ups does not
-    // remove this student.
+    // With the club's address, a pending sign-up becomes a student of the club, so that the removal of old sign-ups does not remove it.
     if (moves) await lockForClub(tx, vault, { clubId, studentId, invited: false }, now);
     const before = await lockStudent(tx, clubId, studentId);
     const name = input.name === undefined ? before.name : plainName(input.name);
@@ -120,9 +115,9 @@ export async function updateStudent(
 }
 
 /**
- * Removes a student. The row remains as an id without a name. The student's sign-in sessions end, and tokens and unsent mails are deleted
- * or canceled. The bodies of webhook messages about the student are deleted. An import that is still open does not create the student
- * again. After that, the service delivers only the event `student.removed` about this student (DEL-9).
+ * Removes a student. The row stays as an id without a name. Sessions end, tokens and unsent mails are deleted or canceled, and the bodies
+ * of webhook messages are deleted. An open import does not create the student again. Afterwards only the event `student.removed` is
+ * delivered about this student (DEL-9).
  * @throws DomainError not_found
  */
 export async function removeStudent(deps: VaultDeps, clubId: Id, studentId: Id, now: Date): Promise<void> {
@@ -140,8 +135,7 @@ async function erase(
   now: Date,
 ): Promise<void> {
   const { clubId, studentId, email } = student;
-  // Records that this address was removed, so that open imports do not create the student again. This must happen while the row still has
-  // its address, before the contexts erase their data.
+  // Keeps open imports from creating the student again. Must run while the row still has its address, before the contexts erase their data.
   await noteAddressLeft(tx, vault, student);
   await tx.manager.update(
     Student,
@@ -163,8 +157,8 @@ async function erase(
 }
 
 /**
- * Removes sign-ups that were not confirmed within 7 days (DEC-62), each in a separate transaction. These sign-ups no longer count as uses
- * of registration links. The function may be repeated, and may run twice at the same time.
+ * Removes sign-ups that were not confirmed within 7 days (DEC-62), each in its own transaction, with their uses of registration links. It
+ * may be repeated, and run twice at the same time.
  */
 export async function removeOldSignUps(
   deps: VaultDeps,
@@ -178,7 +172,7 @@ export async function removeOldSignUps(
   let removedSignUps = 0;
   for (const { id } of oldSignUps) {
     removedSignUps += await deps.db.transaction(async (tx) => {
-      // The condition is checked again under the lock, because the sign-up may have been confirmed after the first check.
+      // Checked again under the lock, because the sign-up may have been confirmed meanwhile.
       const student = await tx.one<{ clubId: Id; studentId: Id; email: string }>(
         sql`SELECT club_id AS "clubId", id AS "studentId", email FROM students WHERE id = ${id} AND ${old} FOR NO KEY UPDATE`,
       );

@@ -1,6 +1,6 @@
 /**
- * Requests the run that completes a course for students who have not requested the completion themselves (DEC-153). This module uses only
- * tables, and no code of the context `learning`. So the context `access` can call this module, although `learning` depends on `access`.
+ * Requests the run that completes a course for students who did not request it themselves (DEC-153). This module uses only tables and no
+ * code of the context `learning`. So `access` can call it, although `learning` depends on `access`.
  */
 import { CourseCompletionLook } from '../../entities/learning/course-completion-look.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -10,9 +10,8 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
 /**
- * Requests the run for a course that now has fewer published lessons, or that was published again. The function runs one statement for
- * any number of students. The caller holds the lock of the course. So each concurrent completion either has already committed, or sees the
- * change of the course.
+ * Requests the run for a course with fewer published lessons, or one that was published again, in one statement for any number of students.
+ * The caller holds the lock of the course, so a concurrent completion has committed already or sees the change.
  */
 export async function judgeCourseLater(
   tx: Transaction,
@@ -27,9 +26,8 @@ export async function judgeCourseLater(
 }
 
 /**
- * Requests the run for courses of these students. A student must have access to the course now or later, and must have completed all its
- * published lessons. A lesson may have been withdrawn while the student had no access. The caller's transaction has locked the students and
- * changed their access.
+ * Requests the run for courses of these students that they have access to, now or later, with all published lessons completed. A lesson may
+ * have been withdrawn while they had no access. The caller's transaction has locked the students and changed their access.
  */
 export async function judgeCoursesOfAccess(
   tx: Transaction,
@@ -55,7 +53,7 @@ const lookSubject = columns(CourseCompletionLook, ['courseId', 'clubId'], 'look'
 
 /**
  * Begins a pass over the students of each course, or restarts the current pass.
- * @param courses a query that selects the ids of courses, each with the time at which the run must check the students of the course
+ * @param courses a query for the ids of courses, each with the time at which the run must check its students
  */
 async function beginPasses(tx: Transaction, clubId: Id, courses: Sql, now: Date): Promise<void> {
   const startedPasses = await tx.rows<Subject<'courseCompletion'>>(sql`

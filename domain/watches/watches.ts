@@ -1,6 +1,6 @@
 /**
- * Wakes the runs of automations that wait for a change, and protects the records that automations use. If a change concerns such runs but
- * records no fact, the context that makes the change calls this module (AUTO-12).
+ * Wakes the runs of automations that wait for a change, and protects the records that automations use. A context calls this module for a
+ * change that records no fact (AUTO-12).
  */
 import { bulk } from '../../entities/facts/values.ts';
 import { AutomationRun } from '../../entities/automations/automation-run.ts';
@@ -17,11 +17,10 @@ import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 export const runSubject = columns(AutomationRun, ['id', 'clubId', 'automationId', 'versionId', 'priority'], 'run');
 
 /**
- * Wakes the runs of a student that are between two steps, and the runs that wait for a fact of these types. All other runs sleep until
- * their deadline (ADR 24). A paused run is not woken, because it checks the current state when its pause ends.
- * @param types the type of the fact, or of the condition that this change may satisfy
- * @param ofRun the run whose step made the change. This run is not woken, because it always checks the current state after the commit of
- * its step
+ * Wakes a student's runs that are between two steps, or that wait for a fact of these types. All others sleep until their deadline (ADR
+ * 24). A paused run checks the state when its pause ends.
+ * @param types of the fact, or of the condition that this change may satisfy
+ * @param ofRun the run that made the change. It is not woken, because it checks the state after its step
  */
 export async function wakeRunsOf(
   tx: Transaction,
@@ -40,7 +39,7 @@ export async function wakeRun(tx: Transaction, runId: Id, now: Date): Promise<vo
   await lookNow(tx, sql`run.id = ${runId}`, now);
 }
 
-/** Locks runs in the order of their ids, so that concurrent wakes cause no deadlock. */
+/** Locks runs by id, so that concurrent wakes cause no deadlock. */
 async function lookNow(tx: Transaction, which: Sql, now: Date): Promise<number> {
   const runs = await tx.rows<Subject<'automationRun'>>(sql`
     UPDATE automation_runs run SET looks_at = least(run.looks_at, ${now})
@@ -56,9 +55,8 @@ async function lookNow(tx: Transaction, which: Sql, now: Date): Promise<number> 
 }
 
 /**
- * The maximum number of wakes of one club's runs that wait with normal priority. Further wakes wait as bulk, and the relay sends only some
- * bulk wakes each second. So a fact of one student takes effect immediately, and a tag for 5,000 students does not overload the engine
- * (AUTO-20).
+ * So many wakes of a club's runs wait with normal priority. Further ones wait as bulk, which the relay sends slowly. So a fact of one
+ * student takes effect immediately, and a tag for 5,000 students does not overload the engine (AUTO-20).
  */
 const fewWaiting = 16;
 
@@ -76,7 +74,7 @@ export async function wakeAtPace(tx: Transaction, runs: readonly Run[], now: Dat
   );
 }
 
-/** Records that lessons of a course were published or withdrawn. The service wakes the runs that watch the course later, in pages. */
+/** Records that lessons of a course were published or withdrawn. The runs that watch the course are woken later, in pages. */
 export async function noteCourseChanged(tx: Transaction, courseId: Id, now: Date): Promise<void> {
   await tx.run(sql`INSERT INTO automation_course_looks (course_id, after_id, changed_at)
     SELECT ${courseId}::uuid, ${noClub}::uuid, ${now} WHERE EXISTS (SELECT FROM automation_course_watches WHERE course_id = ${courseId})
@@ -103,8 +101,8 @@ export async function wakeWatchersOfCourses(db: Database, now: Date): Promise<{ 
 }
 
 /**
- * Refuses the deletion of a record that an automation uses. The caller has locked the record, and deletes it after this call. A transaction
- * that publishes an automation's version with this record waits for the lock.
+ * Refuses the deletion of a record that an automation uses. The caller has locked the record before, and a publication with this record
+ * waits for the lock.
  * @throws DomainError in_use if a published version, or a version with active runs, names the record
  */
 export async function requireUnnamed(db: Queries, kind: ReferredKind, id: Id): Promise<void> {

@@ -1,28 +1,23 @@
 /**
- * Removes rows that refer to a row that does not exist. Events, deliveries, attempts and bodies have no foreign keys, because the checks of
- * foreign keys would cost more than the rows themselves (ADR 38). Each round reads the next part of each table. When a round has reached
- * the end of a table, the next round begins at the start of the table.
+ * Removes rows with a missing event, delivery or endpoint. These tables have no foreign keys, because their checks would cost more than the
+ * rows themselves (ADR 38). Each round reads the next part of each table, and begins again after the end.
  */
 import { UpkeepRound } from '../../entities/facts/upkeep-round.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 
-/** The number of rows of each table that one round reads. In a week, the rounds read a table with 5,000,000 rows once. */
+/** Reads a table with 5,000,000 rows once in a week. */
 const rowsPerRound = 500;
 
 /**
- * Builds SQL that looks up the referenced row with a separate query for each reference. For a NOT EXISTS, Postgres could read the whole
- * referenced table and keep its ids in memory.
+ * Looks up each reference with its own query. For a NOT EXISTS, Postgres could read the whole referenced table and keep its ids in memory.
  */
 function isMissing(table: string, id: string): string {
   return `(SELECT true FROM ${table} WHERE id = ${id} LIMIT 1) IS NULL`;
 }
 
-/**
- * For each table, the SQL condition that detects a missing reference. `key` is the column by which the sweep reads the table and deletes
- * orphans.
- */
+/** The condition that detects a missing reference. `key` is the column by which a table is read and orphans are deleted. */
 const references = {
   webhook_deliveries: {
     key: 'id',
@@ -36,7 +31,7 @@ const references = {
 } as const;
 type Table = keyof typeof references;
 
-/** @returns the number of removed orphans. In normal operation it is 0 */
+/** @returns the number of removed orphans, normally 0 */
 export async function sweepOrphans(db: Database, now: Date): Promise<number> {
   let orphans = 0;
   for (const table of Object.keys(references) as Table[])

@@ -1,6 +1,6 @@
 /**
- * Removes webhook data after its retention time (DEL-8, HOOK-12). Whole partitions are dropped. Queries hide rows whose retention time is
- * over, so the API does not show these rows even before the next round removes them.
+ * Removes webhook data after its retention time (DEL-8, HOOK-12), as whole partitions. Until the next round, queries hide rows that are
+ * over their time.
  */
 import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
 import { WebhookEndpoint } from '../../entities/webhooks/webhook-endpoint.ts';
@@ -22,7 +22,7 @@ import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from './delive
 
 const byId = { column: 'id', of: 'ids' } as const;
 
-/** The webhook tables that grow with each delivery. */
+/** The tables that grow with each delivery. */
 export const webhookTables = {
   events: { name: 'webhook_events', key: byId, span: 'week' },
   deliveries: { name: 'webhook_deliveries', key: byId, span: 'week' },
@@ -30,40 +30,34 @@ export const webhookTables = {
   attempts: { name: 'webhook_attempts', key: { column: 'started_at', of: 'times' }, span: 'day' },
 } as const satisfies Record<string, PartitionedTable>;
 
-/**
- * The maximum number of rows of each kind that one batch removes. A batch takes only some tens of milliseconds, so other transactions wait
- * only briefly for the batch's rows.
- */
+/** A batch of each kind takes only some tens of milliseconds, so that other transactions wait only briefly. */
 const batch = 1_000;
-/** The maximum number of changes that one batch adds to the tallies. Each delivery that is sent causes two changes. */
+/** Tallies need a larger batch, because each sent delivery causes two changes. */
 const rollUpBatch = 5 * batch;
 
-/** The counts of one round. */
 export type RetentionCounts = {
-  /** The number of deliveries that expired with their bodies. It is normally 0, because the runs of deliveries end them on time. */
+  /** Expired with their bodies. Normally 0, because the runs of deliveries end them on time. */
   expired: number;
   /** Dropped partitions. */
   dropped: number;
-  /** The number of created partitions. */
   made: number;
-  /** The number of rows that were moved out of the default partitions. It is normally 0. */
+  /** Moved out of the default partitions. Normally 0. */
   moved: number;
-  /** The number of removed deliveries of deleted endpoints. */
+  /** Removed deliveries of deleted endpoints. */
   deliveries: number;
   endpoints: number;
-  /** The number of removed secrets that were replaced by a rotation and are not valid any more. */
+  /** Replaced by a rotation, and not valid any more. */
   secrets: number;
-  /** The number of changes that were added to the tallies of delivery histories. */
   changes: number;
-  /** The number of removed tallies of deliveries that are not shown any more. */
+  /** Removed tallies of deliveries that are not shown any more. */
   tallies: number;
-  /** The number of removed rows whose delivery, event or endpoint does not exist. It is normally 0. */
+  /** Rows without their delivery, event or endpoint. Normally 0. */
   orphans: number;
 };
 
 /**
  * Runs one round: creates and drops partitions, and removes one batch of each kind, each in its own transaction. Repeated and concurrent
- * rounds are harmless, because a second round finds no more rows.
+ * rounds do no harm.
  * @returns the counts, and whether more rows may be due now
  */
 export async function retainWebhooks(db: Database, now: Date): Promise<{ rows: RetentionCounts; more: boolean }> {
@@ -88,9 +82,9 @@ export async function retainWebhooks(db: Database, now: Date): Promise<{ rows: R
 }
 
 /**
- * Drops the events and the deliveries of a week together. The function locks the tables in the same order as the fan-out, because the
- * opposite order could cause a deadlock. The partitions of a week are not dropped if one of its events was fanned out within the retention
- * time. An event that was fanned out recently can have an old id, after an outage or if a clock was wrong.
+ * Drops the events and deliveries of a week together. The tables are locked in the order of the fan-out, because the opposite order could
+ * cause a deadlock. A week stays if one of its events was fanned out within the retention time, which happens after an outage or with a
+ * wrong clock.
  */
 async function dropHistory(db: Database, now: Date): Promise<number> {
   const { events, deliveries } = webhookTables;
@@ -117,7 +111,7 @@ async function makePartitions(db: Database, now: Date): Promise<{ made: number; 
 }
 
 /**
- * Drops the oldest partition whose retention time is over.
+ * Drops the oldest expired partition.
  * @param until Unix milliseconds
  * @returns the number of dropped partitions
  */
@@ -128,8 +122,8 @@ async function dropOld(db: Database, table: PartitionedTable, until: number): Pr
 }
 
 /**
- * Drops the bodies of a day together. Before that, pending deliveries with these bodies are canceled as expired, and requested attempts are
- * dropped. Usually the runs of the deliveries have already done this.
+ * Drops the bodies of a day. Before that, pending deliveries with these bodies are canceled as expired, and requested attempts are dropped.
+ * Usually their runs have done this already.
  */
 async function dropBodies(db: Database, now: Date): Promise<{ expired: number; dropped: number }> {
   const until = endOf.bodies(now).getTime() - retentionRules.bodySpareMs;
@@ -140,10 +134,9 @@ async function dropBodies(db: Database, now: Date): Promise<{ expired: number; d
   return { expired, dropped: await dropOld(db, webhookTables.bodies, until) };
 }
 
-/** Cancels the expired deliveries. The function locks them in the order of their ids, like all other code. */
 async function expireBefore(tx: Transaction, createdBefore: Date, now: Date): Promise<number> {
-  // An id contains the time of the creation. After an outage, the time in the id can be much earlier than the creation of the row. If
-  // clocks differ, the time in the id can be a little later. So partitions with later ids need not be searched.
+  // An id contains a time. It can be much earlier than the row, after an outage, and a little later, if clocks differ. So partitions with
+  // later ids need not be searched.
   const old = sql`created_at < ${createdBefore} AND id < ${leastIdOf(createdBefore.getTime() + clocksDifferMs)}`;
   const found = await tx.rows<{ id: Id }>(
     sql`(SELECT id FROM webhook_deliveries WHERE ${old} AND status = 'pending' LIMIT ${batch})
@@ -163,8 +156,8 @@ async function expireBefore(tx: Transaction, createdBefore: Date, now: Date): Pr
 }
 
 /**
- * Removes one deleted endpoint at a time: its deliveries with their attempts in batches, and finally the endpoint itself. The endpoint
- * stays while its gate cancels a long queue, because only the gate wakes the workflows of canceled deliveries.
+ * Removes one deleted endpoint at a time: first its deliveries and attempts in batches, then the endpoint. It stays while its gate cancels
+ * a long queue, because only the gate wakes the workflows of canceled deliveries.
  */
 async function removeDeletedEndpoint(tx: Transaction): Promise<{ deliveries: number; endpoints: number }> {
   const endpoint = await tx.one<{ id: Id }>(
@@ -182,7 +175,7 @@ async function removeDeletedEndpoint(tx: Transaction): Promise<{ deliveries: num
   return { deliveries: oldest.length, endpoints: 1 };
 }
 
-/** Removes deliveries of a deleted endpoint with their attempts. Their events stay until their own time is over, in the club's log. */
+/** Removes deliveries of a deleted endpoint with their attempts. Their events stay in the club's log for their own time. */
 async function removeDeliveries(
   tx: Transaction,
   deliveries: readonly Pick<WebhookDelivery, 'id' | 'createdAt'>[],

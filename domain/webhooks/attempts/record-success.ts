@@ -19,7 +19,6 @@ import { lockEndpoint, mayKeepExcerpt, unlessLost, writeAttempt, writeBreaker } 
 /** The minimum time between two writes of a healthy endpoint's `last_success_at`, in milliseconds. */
 const successEveryMs = 5_000;
 
-/** An attempt that a receiver accepted. */
 interface Accepted {
   id: Id;
   claim: Claim;
@@ -27,19 +26,18 @@ interface Accepted {
   now: Date;
 }
 
-/** @returns whether the delivery has succeeded; false if the claim was lost, or the student was removed during the attempt */
+/** @returns false if the claim was lost or the student was removed during the attempt */
 export type RecordSuccess = (id: Id, claim: Claim, answer: AttemptAnswer, now: Date) => Promise<boolean>;
 
 /**
- * If one write takes longer than this time, in milliseconds, the next write no longer waits for it. The database connection of the slow
- * write may have stalled, and leases would end during a longer wait.
+ * In milliseconds. The next write waits no longer for a slow one, because its connection may have stalled and leases would end.
  */
 export const recordHoldsMs = 1_000;
 
 /**
- * @param onBatch a function that receives the number of successes that one statement recorded
- * @returns the writer of a process. The next statement records all successes that arrive during a write. If that statement skips a success,
- * the writer records this success alone.
+ * @param onBatch gets the number of successes in one statement
+ * @returns the writer of a process. Successes that arrive during a write go into the next statement. A success that the statement skips is
+ * recorded alone.
  */
 export function createSuccessWriter(db: Database, onBatch: (size: number) => void = () => {}): RecordSuccess {
   const write = (accepted: readonly Accepted[]) => recordTogether(db, accepted, onBatch);
@@ -71,10 +69,10 @@ async function recordAlone(db: Database, { id, claim, answer, now }: Accepted): 
 }
 
 /**
- * Records scheduled attempts at healthy endpoints in one statement that waits for no lock. In the rows of these endpoints, only
+ * Records attempts of the schedule at healthy endpoints in one statement, which waits for no lock. Of these endpoints, only
  * `last_success_at` changes.
- * @returns the status of each delivery; undefined if the statement skipped the delivery. It skips a delivery if the endpoint has failures,
- * the claim is lost, a manual attempt is requested, or another transaction holds a row
+ * @returns the status of each delivery; undefined if it was skipped, because the endpoint has failures, the claim is lost, a manual attempt
+ * is requested, or a row is locked
  */
 async function recordTogether(
   db: Database,
@@ -109,9 +107,8 @@ async function recordTogether(
 }
 
 /**
- * The assignments of the UPDATE that records a 2xx response. The delivery has succeeded, even if its endpoint was disabled during the
- * attempt. But if the delivery was canceled by a removal or an expiry, it stays canceled. If a resend was requested during the attempt, the
- * resend still follows. If a recovery was requested, no further attempt follows.
+ * SET clauses after a 2xx response. The delivery has succeeded, even if its endpoint was disabled meanwhile, but not if a removal or an
+ * expiry canceled it. A requested resend still follows, a recovery does not.
  */
 const succeeded = (now: Sql) => sql`
   lease_until = NULL, in_flight = NULL, direct = false, attempt_count = attempt_count + 1, interruptions = 0,
@@ -121,7 +118,7 @@ const succeeded = (now: Sql) => sql`
   status = CASE WHEN cancel_reason IS NULL THEN 'succeeded' ELSE status END,
   completed_at = CASE WHEN cancel_reason IS NULL THEN ${now}::timestamptz ELSE completed_at END`;
 
-/** The values of accepted attempts by column, and the bounds of their ids and times. */
+/** Accepted attempts by column, with the bounds of their ids and times. */
 interface AcceptedValues {
   ids: readonly Id[];
   fences: readonly number[];
@@ -139,12 +136,12 @@ interface AcceptedValues {
   lastStart: Date;
 }
 
-/** An SQL condition. It is true if the endpoint's breaker needs no reset. */
+/** The endpoint's breaker needs no reset. */
 const isHealthy = 'consecutive_failures = 0 AND breaker_step = 0';
 
 /**
- * Locks endpoints before deliveries, in the order of their ids, and skips rows that another transaction holds (ENG-6). The row of the
- * endpoint is written only if it changes. Because of the bounds of the ids and times, Postgres reads only some partitions.
+ * Locks endpoints before deliveries, by id, and skips locked rows (ENG-6). The endpoint is written only if it changes. With the bounds of
+ * ids and times, Postgres reads only some partitions.
  */
 const recordSucceeded = prepared<{ id: Id; fence: number; status: string }, AcceptedValues>(
   'record_succeeded',

@@ -1,6 +1,6 @@
 /**
- * Reads the state of a delivery. A delivery either has ended, or waits for a time, for the end of a lease, or for its gate. The module also
- * parks a delivery that must wait for its gate (HOOK-4).
+ * Reads the state of a delivery: ended, or waiting for a time, a lease or its gate. Also parks a delivery that must wait for its gate
+ * (HOOK-4).
  */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -11,7 +11,7 @@ import { ending } from '../deliveries/ending.ts';
 import { deliveryRules } from '../deliveries/schedule.policy.ts';
 import { callGate } from '../deliveries/wakes.ts';
 
-/** The result of a step: the state of the delivery in Postgres. Times are Unix milliseconds. */
+/** The delivery's state in Postgres. Times are Unix milliseconds. */
 export type DeliveryStep =
   | { done: true; outcome: 'succeeded' | 'failed' | 'canceled' }
   | { done: false; at: number; waitingFor: 'attempt' | 'lease' | 'endpoint' | 'gate'; attempt: number };
@@ -22,7 +22,7 @@ interface StateRow {
   leaseUntil: Date | null;
   createdAt: Date;
   attempt: number;
-  /** The kind of the manual attempt that was requested, or that was interrupted. Such an attempt is due immediately. */
+  /** The manual attempt that was requested or interrupted. It is due immediately. */
   manual: Exclude<AttemptTrigger, 'schedule'> | null;
   parked: boolean;
   endpointStatus: 'enabled' | 'paused' | 'disabled';
@@ -31,8 +31,7 @@ interface StateRow {
 }
 
 /**
- * Reads the state of a delivery. If the delivery is due but must wait for its gate, the function parks the delivery. If the delivery has
- * been pending for 30 days, the function cancels it.
+ * Reads the state of a delivery. Parks a due delivery that must wait for its gate, and cancels one that has been pending for 30 days.
  * @param now Unix milliseconds
  * @returns the state; undefined if an attempt may be claimed immediately
  */
@@ -64,18 +63,15 @@ const selectState = prepared<StateRow, { id: Id }>(
       WHERE delivery.id = ${value.id}`,
 );
 
-/**
- * Returns whether an attempt may be made now. Manual attempts, recoveries and tests do not wait for the breaker (DEL-5). The service makes
- * no attempt at a paused endpoint.
- */
+/** Manual attempts, recoveries and tests do not wait for the breaker (DEL-5). A paused endpoint gets no attempt. */
 function canGo({ endpointStatus, throttled, admitted, manual }: Omit<StateRow, 'leaseUntil'>): boolean {
   return endpointStatus === 'enabled' && (!throttled || admitted || manual !== null);
 }
 
 /**
- * Hands the delivery to its endpoint's gate. The function locks the endpoint before it reads the endpoint. So a transaction that ends the
- * pause or the throttling finds this delivery among the parked deliveries.
- * @returns false if the pause or the throttling ended before the lock was taken, or if another worker has claimed the delivery
+ * Hands the delivery to its endpoint's gate. The endpoint is locked before it is read, so that the end of a pause or a throttling finds
+ * this delivery parked.
+ * @returns false if the pause or throttling ended before the lock, or another worker has the delivery
  */
 function park(db: Database, id: Id, now: number): Promise<boolean> {
   return db.transaction(async (tx) => {
@@ -95,7 +91,7 @@ function park(db: Database, id: Id, now: number): Promise<boolean> {
           AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)`,
     );
     if (parked === 0) return false;
-    // Signals the gate. No signal is needed if the gate can admit no delivery before its own timer ends.
+    // No signal is needed if the gate can admit nothing before its own timer.
     if (gate.call) await callGate(tx, gate, new Date(now));
     return true;
   });
@@ -109,6 +105,6 @@ async function expire(db: Database, id: Id, now: number): Promise<DeliveryStep |
       WHERE id = ${id} AND (lease_until IS NULL OR lease_until < clock_timestamp())
   RETURNING status`,
   );
-  // `expired` is undefined if another worker has claimed the delivery before this change.
+  // Undefined if another worker has claimed the delivery before.
   return expired ? { done: true, outcome: expired.status } : readState(db, id, now);
 }

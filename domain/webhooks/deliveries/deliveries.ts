@@ -57,14 +57,14 @@ const attemptColumns = columns(WebhookAttemptRow, [
 export interface DeliveryFilter extends PageRequest {
   status?: DeliveryStatus;
   event_type?: DeliveredEventType;
-  /** If present, only deliveries that were created at or after this ISO 8601 date-time are listed. */
+  /** ISO 8601. Only deliveries from this time on. */
   since?: string;
-  /** If present, only deliveries that were created before this ISO 8601 date-time are listed. */
+  /** ISO 8601. Only deliveries before this time. */
   until?: string;
 }
 
 /**
- * Reads the page and the total in one statement, so that they are consistent.
+ * One statement reads page and total, so that they are consistent.
  * @returns a page of the endpoint's deliveries, newest first; deliveries of the same time are sorted by id
  * @throws DomainError not_found for the endpoint; invalid_request for an invalid time, or for an `until` before `since`
  */
@@ -115,13 +115,13 @@ function timesOf(
   return { ...times, since: Math.max(times.since, earliest) };
 }
 
-/** Rounds a time with microseconds up to the next millisecond, because deliveries are created at whole milliseconds. */
+/** Rounds microseconds up to the next millisecond, because deliveries are created at whole milliseconds. */
 function millisecondsOf(text: string): number {
   const at = Date.parse(text.toUpperCase());
   return /\.\d{3}\d*[1-9]/.test(text) ? at + 1 : at;
 }
 
-/** @returns one delivery with the attempts that have ended, in the order in which they were made @throws DomainError not_found */
+/** @returns one delivery, with its ended attempts in order @throws DomainError not_found */
 export async function findDelivery(
   db: Queries,
   clubId: Id,
@@ -149,8 +149,8 @@ export async function findDelivery(
 }
 
 /**
- * Locks deliveries in the order of their ids, like all code that locks several deliveries (ENG-6). The ids are parameters. If a subquery
- * selected them, Postgres might read every partition.
+ * Locks deliveries by id, like all code that locks several (ENG-6). The ids are parameters, because with a subquery Postgres might read
+ * every partition.
  */
 export async function lockDeliveries(tx: Transaction, ids: readonly Id[]): Promise<void> {
   await tx.run(sql`SELECT FROM webhook_deliveries WHERE id = ANY (${ids}) ORDER BY id FOR NO KEY UPDATE`);
@@ -165,10 +165,7 @@ export async function readDelivery(tx: Transaction, deliveryId: Id, now: Date): 
   return presentDelivery(row, now);
 }
 
-/**
- * Whether the body counts as purged. This is true if the removal of a student has deleted the body, or if the retention time of the body is
- * over. After the retention time, the body may still exist for a while.
- */
+/** True if the removal of a student has deleted the body, or if its retention time is over, even if it still exists for a while. */
 const isPurged = ({ removed, createdAt }: DeliveryRow, now: Date) => removed || createdAt <= endOf.bodies(now);
 
 function presentDelivery(row: DeliveryRow, now: Date): WebhookDelivery {

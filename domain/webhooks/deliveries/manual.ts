@@ -19,8 +19,8 @@ import { wake } from '../../../platform/engine/wakes.ts';
 type WebhookDelivery = RecordOf<'WebhookDelivery'>;
 
 /**
- * Requests one manual attempt with the same body and `webhook-id`. A pending delivery becomes due now and stays on its schedule. Any other
- * delivery gets only this attempt, and its status changes only if the attempt succeeds.
+ * Requests one manual attempt with the delivery's body and `webhook-id`. A pending delivery becomes due now and stays on its schedule. Any
+ * other one gets only this attempt, and changes its status only if it succeeds.
  * @throws DomainError not_found, endpoint_not_enabled, payload_purged
  */
 export function resendDelivery(
@@ -48,7 +48,7 @@ export function resendDelivery(
  * @throws DomainError payload_purged
  */
 export async function requestAttempt(tx: Transaction, delivery: DeliveryToWake, now: Date): Promise<void> {
-  // An attempt that is already requested becomes due now and keeps its kind, because the kind decides the effect of its failure.
+  // An attempt that is already requested becomes due now, and keeps its kind, which decides the effect of its failure.
   const rows = await tx.run(
     sql`UPDATE webhook_deliveries
         SET requested = coalesce(requested, 'manual'), parked_at = NULL, next_attempt_at = ${now}
@@ -62,12 +62,10 @@ export const payloadPurged = () =>
   new DomainError('payload_purged', 'The body of this event was deleted; it cannot be sent again.');
 
 /**
- * Finds the deliveries that failed since the given time, or that were canceled when the endpoint was disabled. Sets them back to `pending`
- * for one attempt each. The gate releases a few deliveries at a time. A long history is recovered in parts, so that no transaction holds
- * the endpoint's row for long. If a part fails, the next call recovers the rest. Deliveries that were canceled by a removal or an expiry
- * have no body, so they stay canceled.
- * @param since the beginning of the time range. A time that is more than 30 days ago counts as 30 days ago, because the bodies of older
- * deliveries are deleted
+ * Sets deliveries that failed since the given time, or that were canceled with their endpoint, back to `pending` for one attempt. The gate
+ * releases a few at a time. A long history is recovered in parts, so that no transaction holds the endpoint's row for long, and the next
+ * call recovers what is left after a failure. Deliveries without a body stay canceled.
+ * @param since at most 30 days ago, because older bodies are deleted
  * @returns the number of recovered deliveries
  * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date in the future
  */
@@ -91,12 +89,12 @@ export async function recoverDeliveries(
   }
 }
 
-/** The maximum number of deliveries that one transaction recovers. A larger transaction would lock the endpoint's row for seconds. */
+/** A larger transaction would lock the endpoint's row for seconds. */
 const recoveryBatch = 2_000;
 
 /**
- * @param ended the range of the times at which deliveries ended. Every part except the first has an upper limit. So a recovered delivery
- * that fails again is not found a second time
+ * @param ended when deliveries ended. Every part except the first has an upper limit, so that a recovered delivery that fails again is not
+ * found twice
  */
 async function recoverSome(
   tx: Transaction,
@@ -131,5 +129,5 @@ async function recoverSome(
   return recovered;
 }
 
-/** Returns the earliest creation time of deliveries whose bodies do not expire soon. */
+/** The earliest creation time of deliveries with bodies that do not expire soon. */
 export const earliestBody = (now: Date) => new Date(now.getTime() - deliveryRules.expiryMs);

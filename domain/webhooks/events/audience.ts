@@ -1,6 +1,6 @@
 /**
- * Finds the audience of a fact: its student, the endpoints that subscribed to its type, and whether the club's log records it (HOOK-1,
- * ENG-6, EVT-23).
+ * Finds the audience of a fact: its student, the endpoints that subscribed to its type, and whether the club's log has it (HOOK-1, ENG-6,
+ * EVT-23).
  */
 import { bulk } from '../../../entities/facts/values.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -16,19 +16,19 @@ export interface Audience {
   fact: FactToTell;
   student: SubjectStudent | undefined;
   endpoints: readonly SubscribedEndpoint[];
-  /** Whether the club's log records the event even if no endpoint subscribed. */
+  /** The club's log has the event even without a subscribed endpoint. */
   isLogged: boolean;
 }
 
 /** An endpoint that subscribed to the type of a fact. */
 export interface SubscribedEndpoint extends AttemptTarget {
-  /** Whether no attempt at the endpoint has failed since the last accepted attempt. */
+  /** No attempt has failed since the last accepted one. */
   healthy: boolean;
-  /** Whether an attempt at the endpoint may be made immediately. This requires that it is enabled, healthy and not throttled. */
+  /** The endpoint is enabled, healthy and not throttled, so an attempt may be made immediately. */
   open: boolean;
 }
 
-/** @returns whether the event needs a body. About a removed student, only the removal itself has one (DEL-9) */
+/** @returns whether the event needs a body. Of a removed student, only the removal itself has one (DEL-9) */
 export function needsBody(audience: Audience): audience is Audience & { student: SubjectStudent } {
   const { fact, student, endpoints, isLogged } = audience;
   if (endpoints.length === 0 && !isLogged) return false;
@@ -36,8 +36,8 @@ export function needsBody(audience: Audience): audience is Audience & { student:
 }
 
 /**
- * Finds the facts that an endpoint or the log of their club needs. The function takes no lock, because an endpoint that subscribes later
- * must not get these facts. A single fact that is not bulk is not looked up, because its fan-out reads the same rows.
+ * Finds the facts that an endpoint or the log of their club needs. It takes no lock, because later subscriptions must not get these facts.
+ * A single fact that is not bulk is not looked up, because its fan-out reads these rows anyway.
  */
 export async function factsToFanOut(db: Queries, facts: readonly ClaimedFact[]): Promise<readonly ClaimedFact[]> {
   if (facts.length === 1 && facts[0]?.priority !== bulk) return facts;
@@ -51,8 +51,8 @@ export async function factsToFanOut(db: Queries, facts: readonly ClaimedFact[]):
 }
 
 /**
- * Locks the student and then the endpoints of one fact before it reads them. So a transaction that removes the student, or pauses or
- * disables an endpoint, commits either before the fan-out or after it.
+ * Locks the student and then the endpoints of one fact, and reads them. So the removal of the student, and a pause or disabling of an
+ * endpoint, commit before or after the fan-out.
  */
 export async function lockAudience(tx: Transaction, fact: FactToTell): Promise<Audience> {
   const { clubId, studentId, type } = fact;
@@ -65,8 +65,8 @@ const hasEndpoint = (row: LockedRow): row is LockedRow & SubscribedEndpoint => r
 
 /**
  * Locks the audiences of several facts.
- * @param facts facts of {@link factsToFanOut}. A club without an endpoint therefore has a log
- * @returns the audiences. Facts whose student another transaction has locked are left out
+ * @param facts from {@link factsToFanOut}, so a club without an endpoint has a log
+ * @returns the audiences, without facts of locked students
  */
 export async function lockFreeAudiences<Fact extends FactToTell>(
   tx: Transaction,
@@ -87,7 +87,7 @@ export async function lockFreeAudiences<Fact extends FactToTell>(
   }));
 }
 
-/** The student with one of the endpoints, or alone if no endpoint subscribed. */
+/** The student with one of the endpoints, or alone without a subscription. */
 type LockedRow = SubjectStudent & { isLogged: boolean } & (
     | SubscribedEndpoint
     | { [Name in keyof SubscribedEndpoint]: null }
@@ -98,7 +98,7 @@ const studentColumns = `id, name, email, verified_at IS NOT NULL AS verified, cr
 const endpointColumns = `consecutive_failures = 0 AS healthy, status = 'enabled' AND consecutive_failures = 0 AND breaker_step = 0 AS open,
        ${claimSql.target('clock_timestamp()')}`;
 
-/** The endpoints are locked after the student, because the join needs the student first. */
+/** The join locks the endpoints after the student, because it needs the student first. */
 const lockStudentAndEndpoints = prepared<LockedRow, Pick<FactToTell, 'clubId' | 'studentId' | 'type'>>(
   'lock_student_and_endpoints',
   (value) => `WITH student AS MATERIALIZED (

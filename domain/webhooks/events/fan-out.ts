@@ -1,6 +1,6 @@
 /**
- * Fans out facts. For each fact, it makes one body from the current data. It then creates one delivery for each endpoint that subscribed to
- * the fact's type (HOOK-1). The body is also the entry of the event in the club's log (EVT-23).
+ * Fans out facts: makes one body from the current data of each fact, and one delivery for each endpoint that subscribed to its type
+ * (HOOK-1). The body is also the event's entry in the club's log (EVT-23).
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import {
@@ -20,25 +20,22 @@ import { withFirstAttempts, type FirstAttemptLanes, type FirstAttempts } from '.
 import { insertEvents, readPending, type NewDelivery, type PlannedEvent } from './insert-deliveries.ts';
 
 export interface FanOutOptions extends FirstAttemptLanes {
-  /** The facts that other consumers still need. The fan-out must not remove these facts. */
+  /** Other consumers still need these facts, so the fan-out must not remove them. */
   neededByOthers?: ReadonlySet<Id>;
 }
 
 /** The run of a delivery that must be started. */
 export interface DeliveryRun extends Run {
-  /**
-   * The endpoint of the delivery, if its first attempt may run in the relay's process. The attempt then counts for the endpoint's limit of
-   * such attempts.
-   */
+  /** The endpoint, if the first attempt may run in the relay's process. It then counts for the endpoint's limit of such attempts. */
   localAttemptAt?: Id;
-  /** The claim of the first attempt. This attempt already has a permit. */
+  /** The first attempt, which already has a permit. */
   claimed?: ClaimedDelivery;
 }
 
 /**
- * Inserts the event and its deliveries in one transaction. A repeated call changes nothing and returns the same result. So if a relay dies
- * after the commit and before it starts the runs, another relay can finish the work.
- * @returns the deliveries that need a run; an empty list if the student was removed before the fan-out
+ * Inserts the event and its deliveries in one transaction. A repeated call changes nothing and returns the same result. So after a crash
+ * between the commit and the start of the runs, another relay can finish the work.
+ * @returns the deliveries that need a run; none if the student was removed before the fan-out
  */
 export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise<readonly NewDelivery[]> {
   const { deliveries } = await withFirstAttempts({}, (attempts) => fanOutAlone(db, fact, { now, attempts }));
@@ -46,10 +43,9 @@ export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise
 }
 
 /**
- * Fans out facts. Several facts share one transaction, which does not wait for the lock of a student, and waits only briefly for the lock
- * of an endpoint.
- * @returns the runs of each fact's deliveries; `removed` is set only if this process has a direct lane
- * @throws the error of the transaction, after the transaction was rolled back. The caller must then fan out each fact alone
+ * Fans out facts. Several facts share one transaction, which does not wait for a student's lock, and only briefly for an endpoint's.
+ * @returns the runs of each fact; `removed` is set only in a process with a direct lane
+ * @throws the error of the transaction after its rollback. The caller must then fan out each fact alone
  */
 export async function fanOutFacts(
   db: Database,
@@ -88,7 +84,7 @@ const runOfDelivery = (
 interface FanOutContext {
   now: Date;
   attempts: FirstAttempts;
-  /** The ids of facts that must not be removed. Absent if this fan-out does not remove facts. */
+  /** These facts must not be removed. If absent, this fan-out removes none. */
   neededByOthers?: ReadonlySet<Id>;
 }
 
@@ -107,7 +103,7 @@ async function fanOutAlone(db: Database, fact: FactToTell, context: FanOutContex
   });
 }
 
-/** @returns the results by the id of the fact. The function leaves out a fact if another transaction has locked the student of the fact */
+/** @returns the results by fact id, without facts of locked students */
 async function fanOutTogether(
   db: Database,
   facts: readonly ClaimedFact[],
@@ -146,7 +142,7 @@ async function fanOutTo(tx: Transaction, audiences: readonly Audience[], context
   return results.map(({ fact, deliveries }) => ({ deliveries, isRemoved: removed.has(fact.id) }));
 }
 
-/** Assembles the bodies of the events, and acquires permits for first attempts. */
+/** Assembles the bodies, and acquires permits for first attempts. */
 async function planEvents(
   tx: Transaction,
   audiences: readonly Audience[],
@@ -165,7 +161,7 @@ async function planEvents(
   });
 }
 
-/** @returns the claims that the insert has written, by the id of the delivery. The function releases the permits of all other deliveries */
+/** @returns the written claims by delivery id. The permits of all other deliveries are released */
 function claimsOf(
   { fact, body, deliveries }: PlannedEvent,
   isClaimable: (deliveryId: Id) => boolean,
@@ -193,7 +189,7 @@ const newDelivery = ({ id, endpoint }: PlannedEvent['deliveries'][number]): NewD
   healthy: endpoint.healthy,
 });
 
-/** Deletes the facts that need no further work. @returns their ids */
+/** @returns their ids */
 async function removeFinished(
   tx: Transaction,
   results: readonly { fact: FactToTell; deliveries: readonly NewDelivery[] }[],

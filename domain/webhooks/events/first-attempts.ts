@@ -1,6 +1,6 @@
 /**
- * Collects the first attempts that a fan-out claims for its own process. Keeps their permits and claims until the transaction commits
- * (HOOK-15, HOOK-18).
+ * Collects the first attempts that a fan-out claims for its own process, with their permits and claims, until the commit (HOOK-15,
+ * HOOK-18).
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { AttemptSite } from '../attempts/attempt.ts';
@@ -10,29 +10,29 @@ import type { SubscribedEndpoint } from './audience.ts';
 
 /** The lanes in which the process of a fan-out makes first attempts. */
 export interface FirstAttemptLanes {
-  /** The lane that makes attempts without a run, as long as it has permits. If absent, runs make all attempts. */
+  /** Makes attempts without a run, as long as it has permits. If absent, runs make all attempts. */
   lane?: DirectLane;
   /** The permits for first attempts that runs make in this process. If absent, each run claims its own attempt. */
   localPermits?: FirstAttemptPermits;
 }
 
-/** The sites at which a first attempt can run if a fan-out has claimed it. Every other attempt runs in an activity. */
+/** Where a claimed first attempt can run. All others run in an activity. */
 export type ClaimedSite = Exclude<AttemptSite['runsIn'], 'activity'>;
 
 export interface FirstAttempts {
-  /** Acquires a permit for the first attempt. @returns the site of the attempt; undefined if the run of the delivery must claim it */
+  /** Acquires a permit for the first attempt. @returns where it runs; undefined if the delivery's run must claim it */
   acquire(deliveryId: Id, endpoint: SubscribedEndpoint): ClaimedSite | undefined;
-  /** Releases the permit of a delivery that this fan-out does not claim. */
+  /** Releases the permit of a delivery that is not claimed here. */
   release(deliveryId: Id): void;
   /** Adds a claim that the transaction has written. */
   add(claimed: ClaimedDelivery): void;
-  /** Releases all permits and forgets all claims. Call this function when the transaction begins or is rolled back. */
+  /** Releases all permits and forgets all claims, when the transaction begins or is rolled back. */
   reset(): void;
 }
 
 /**
- * @param fanOut a function that runs the transaction. It must reset the attempts at its beginning, because the transaction may be retried
- * @returns the result of `fanOut`. After the commit, the direct lane begins its attempts. If `fanOut` fails, all permits are released
+ * @param fanOut must reset the attempts at its beginning, because the transaction may be retried
+ * @returns the result of `fanOut`. The direct lane begins its attempts after the commit. After a failure, all permits are released
  */
 export async function withFirstAttempts<T>(
   lanes: FirstAttemptLanes,

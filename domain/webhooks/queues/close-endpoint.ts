@@ -9,13 +9,13 @@ import { lockDeliveries } from '../deliveries/deliveries.ts';
 import { ending } from '../deliveries/ending.ts';
 import { callGate, columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../deliveries/wakes.ts';
 
-/** The maximum number of deliveries that one transaction cancels. A larger transaction would lock the endpoint's row for seconds. */
+/** A larger transaction would lock the endpoint's row for seconds. */
 const cancelBatch = 2_000;
 
 /**
- * Disables the endpoint, and cancels its queue of deliveries in the same transaction. The caller has locked the endpoint's row. If the
- * queue is long, the function cancels only the first part of the queue, and the gate cancels the rest. No worker can claim a delivery of a
- * disabled endpoint. If the service disables the endpoint, the administrators of the club get an e-mail.
+ * Disables the endpoint and cancels its queue. The caller has locked the endpoint's row. Of a long queue, only the first part is canceled
+ * here, and the gate cancels the rest. Nobody can claim a delivery of a disabled endpoint. If the service disables it, the administrators
+ * get an e-mail.
  * @returns whether more deliveries must be canceled
  */
 export async function closeEndpoint(
@@ -39,8 +39,8 @@ export async function closeEndpoint(
 }
 
 /**
- * Cancels unsent deliveries and manual attempts, and wakes their workflows so that the workflows end. It records no `cancel_reason`. If an
- * attempt is in flight, its result is still recorded.
+ * Cancels unsent deliveries and manual attempts, without a `cancel_reason`, and wakes their workflows to end. The result of an attempt in
+ * flight is still recorded.
  * @returns whether more deliveries must be canceled
  */
 export async function cancelSome(tx: Transaction, endpointId: Id, now: Date): Promise<boolean> {

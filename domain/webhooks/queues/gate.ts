@@ -1,6 +1,6 @@
 /**
- * The gate of an endpoint admits one delivery at a time while the endpoint is throttled, and later releases the parked deliveries (HOOK-5,
- * HOOK-6). This module is the step of the run `endpoint-gate/<endpoint id>`.
+ * The gate of an endpoint admits one delivery at a time while the endpoint is throttled, and later releases the parked ones (HOOK-5,
+ * HOOK-6). This is the step of the run `endpoint-gate/<endpoint id>`.
  */
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -14,16 +14,13 @@ import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../deliv
 import { wake } from '../../../platform/engine/wakes.ts';
 
 export const gateRules = {
-  /** The maximum number of recovered deliveries that are in progress at the same time. */
+  /** Recovered deliveries in progress at one time. */
   recoveriesAtATime: 4,
-  /**
-   * The maximum number of parked deliveries in a page. The gate releases all deliveries of a page together. The first page has one
-   * delivery, and each page can be twice as large as the page before.
-   */
+  /** The gate releases the deliveries of a page together. The first page has one, and each can be twice as large as the one before. */
   largestPage: 64,
 } as const;
 
-/** The state of the gate, for operators who read its run. Times are Unix milliseconds. */
+/** Describes the gate for operators who read its run. Times are Unix milliseconds. */
 export type GateStep =
   | { done: true; outcome: 'open' | 'disabled' | 'deleted' }
   | {
@@ -41,7 +38,7 @@ export type GateStep =
        */
       doing: 'paused' | 'holding' | 'probing' | 'idle' | 'releasing' | 'recovering' | 'canceling';
       parked: number;
-      /** The time at which the endpoint is disabled because of its failures, unless a delivery is accepted before this time. */
+      /** The endpoint is disabled then, unless a delivery is accepted before. */
       givenUpAt?: number;
     };
 
@@ -54,13 +51,10 @@ export interface GateDeps {
 const dayMs = 86_400_000;
 /** The time between two pages of released deliveries. */
 const pageEveryMs = 1_000;
-/**
- * The time after which the gate checks whether an admitted attempt was lost. Usually this check is not needed, because the gate gets a
- * signal when the attempt is recorded.
- */
+/** After so long, the gate checks whether an admitted attempt was lost. Usually a signal comes first, when the attempt is recorded. */
 const overdueMs = (deliveryRules.leaseSeconds + 5) * 1_000;
 
-/** The gate counts at most this number of parked deliveries. The counts are only information for operators. */
+/** The counts are only for operators. */
 const maxCounted = 10_000;
 
 /** Makes the next step of the gate. @param now Unix milliseconds */
@@ -100,8 +94,8 @@ const gated = columns(WebhookEndpoint, [
 type GatedEndpoint = RowOf<typeof gated>;
 
 /**
- * Locks the row of the endpoint. A transaction that parks a delivery also locks this row, so it commits either before or after the step of
- * the gate. Without the lock, the gate could end while a delivery is parked.
+ * Locks the row of the endpoint. Parking a delivery also locks it, so it commits before or after this step. Otherwise the gate could end
+ * while a delivery is parked.
  */
 function lockEndpoint(tx: Transaction, endpointId: Id): Promise<GatedEndpoint | undefined> {
   return tx.one(sql`SELECT ${gated} FROM webhook_endpoints WHERE id = ${endpointId} FOR NO KEY UPDATE`);
@@ -112,7 +106,7 @@ type Release = { done: true; outcome: 'open' | 'disabled' } | { done: false; at:
 
 /**
  * Releases the deliveries that may be attempted now.
- * @returns the state of the gate, and the time at which the gate runs again if no signal arrives
+ * @returns the state of the gate, and when it runs again without a signal
  */
 async function releaseDue(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   if (endpoint.status === 'disabled') {
@@ -128,8 +122,7 @@ async function releaseDue(tx: Transaction, endpoint: GatedEndpoint, now: number)
 }
 
 /**
- * @returns whether a recovered delivery is in progress or waits. When an attempt is recorded, the gate gets a signal and releases the next
- * recovered delivery
+ * @returns whether a recovered delivery is in progress or waits. Each recorded attempt signals the gate, which then releases the next one
  */
 async function releaseRecoveries(tx: Transaction, endpointId: Id, now: number): Promise<boolean> {
   const busy = await count(
@@ -143,9 +136,8 @@ async function releaseRecoveries(tx: Transaction, endpointId: Id, now: number): 
 }
 
 /**
- * After the hold, admits one delivery at a time while the endpoint is throttled. It admits the delivery with the earliest due time. A
- * failed delivery gets a later due time. So a message that the receiver never accepts does not block the other deliveries. If no delivery
- * is parked, there is no attempt that can fail, so the hold does not double.
+ * After the hold, admits one delivery at a time while the endpoint is throttled, the earliest due one. A failed delivery is due later, so a
+ * message that is never accepted does not block the others. Without a parked delivery nothing can fail, so the hold does not double.
  */
 async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   const holdUntil = endpoint.holdUntil?.getTime() ?? now;
@@ -155,7 +147,7 @@ async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): 
     const change = { admittedDeliveryId: admitted?.id ?? null, releasePage: 0 };
     await tx.manager.update(WebhookEndpoint, { id: endpoint.id }, change);
     if (!admitted) {
-      // The statement has skipped a parked delivery whose row another transaction has locked.
+      // A parked delivery was skipped, because another transaction has locked its row.
       const hasSkipped = (await countWaiting(tx, endpoint.id, usual)) > 0;
       return { done: false, doing: 'idle', at: now + (hasSkipped ? pageEveryMs : dayMs) };
     }
@@ -163,10 +155,7 @@ async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): 
   return { done: false, doing: 'probing', at: now + overdueMs };
 }
 
-/**
- * Returns whether the admitted delivery is in progress. The progress ends when its attempt is recorded, when its lease expires, or when the
- * delivery is canceled before its attempt.
- */
+/** An admitted delivery is in progress until its attempt is recorded, its lease expires, or it is canceled before the attempt. */
 async function isUnderWay(tx: Transaction, deliveryId: Id | null): Promise<boolean> {
   if (deliveryId === null) return false;
   const row = await tx.one(
@@ -178,10 +167,9 @@ async function isUnderWay(tx: Transaction, deliveryId: Id | null): Promise<boole
 }
 
 /**
- * Releases parked deliveries in pages of 1, 2, 4 … 64 while the endpoint is not throttled. If at most half of the last page is still in
- * progress, the next page is twice as large. After a failure, the next page has one delivery again. The gate first checks whether the
- * endpoint was paused, disabled or throttled again. Each of these changes stops the release. Each step releases at least one delivery, so
- * that a steady stream of new deliveries cannot block the parked deliveries.
+ * Releases parked deliveries in pages of 1, 2, 4 … 64 while the endpoint is not throttled. The next page is twice as large if at most half
+ * of the last one is in progress, and has one delivery again after a failure. A pause, a disabling or a throttling stops the release. Each
+ * step releases at least one delivery, so that new deliveries cannot block the parked ones.
  */
 async function releasePage(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   const underway = await countUnderWay(tx, endpoint.id, now);
@@ -197,10 +185,7 @@ function nextPage({ consecutiveFailures, releasePage: last }: GatedEndpoint, und
   return underway > last / 2 ? last : Math.min(gateRules.largestPage, last * 2);
 }
 
-/**
- * Counts deliveries that are due and not parked. They are either released or new deliveries. The count ends at the size of the largest
- * page.
- */
+/** Counts deliveries that are due and not parked, released or new, up to the size of the largest page. */
 function countUnderWay(tx: Transaction, endpointId: Id, now: number): Promise<number> {
   return count(
     tx,
@@ -215,10 +200,7 @@ async function count(tx: Transaction, rows: Sql): Promise<number> {
   return counted?.count ?? 0;
 }
 
-/**
- * SQL conditions for the two kinds of parked deliveries. The gate releases the two kinds in different ways. Each condition has its own
- * index.
- */
+/** The gate releases these two kinds of parked deliveries in different ways. Each condition has its own index. */
 const usual = sql`requested IS DISTINCT FROM 'recovery'`;
 const recovery = sql`requested = 'recovery'`;
 
@@ -226,7 +208,7 @@ async function countParked(tx: Transaction, endpointId: Id): Promise<number> {
   return (await countWaiting(tx, endpointId, usual)) + (await countWaiting(tx, endpointId, recovery));
 }
 
-/** @returns the number of waiting deliveries, up to `maxCounted` */
+/** @returns at most `maxCounted` */
 function countWaiting(tx: Transaction, endpointId: Id, condition: Sql): Promise<number> {
   return count(
     tx,
@@ -235,8 +217,8 @@ function countWaiting(tx: Transaction, endpointId: Id, condition: Sql): Promise<
 }
 
 /**
- * Releases up to `limit` parked deliveries and wakes their workflows. The released deliveries become due now, so that the sweeper does not
- * count them as overdue. This step skips rows that another transaction has locked; the next step tries these rows again.
+ * Releases up to `limit` parked deliveries and wakes their workflows. They become due now, so that the sweeper does not count them as
+ * overdue. Locked rows wait for the next step.
  */
 async function release(
   tx: Transaction,
@@ -254,7 +236,7 @@ async function release(
       WHERE delivery.id = next.id
   RETURNING ${columnsToWake('delivery')}`,
   );
-  // A single released delivery is not woken as bulk, because all other parked deliveries wait for its result.
+  // A single delivery is not woken as bulk, because all other parked ones wait for its result.
   await (limit > 1
     ? wakeManyDeliveries(tx, released, new Date(now))
     : wake(tx, 'webhookDelivery', released, new Date(now)));

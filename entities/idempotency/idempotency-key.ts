@@ -1,4 +1,7 @@
-/** A request with the header `Idempotency-Key`, and its answer for a repetition (IDEM-2). The row is written in the transaction of the request. */
+/**
+ * A request with the header `Idempotency-Key`, and its answer for a repetition (IDEM-2). The row is written in the transaction of the
+ * request.
+ */
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

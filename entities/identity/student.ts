@@ -37,7 +37,9 @@ export class Student {
   @Column({ type: 'text' })
   name: string;
 
-  /** The folded spelling of the name (docs/adr/0061-search-in-every-script.md), if it differs from the lower-case name. A trigger writes it. */
+  /**
+   * The folded spelling of the name (docs/adr/0061-search-in-every-script.md), if it differs from the lower-case name. A trigger writes it.
+   */
   @Column({ type: 'text', nullable: true, select: false, insert: false, update: false })
   nameFolded: string | null;
 

@@ -196,7 +196,7 @@ export async function restoreAccess(tx: Transaction, clubId: Id, enrollmentId: I
 }
 
 /**
- * Except for sales, a student has at most one current enrollment of each delivery. The given enrollment replaces an earlier one that has
+ * Except for sales, a student has at most one current enrollment of each delivery. The given enrollment replaces an enrollment that has
  * ended.
  * @throws DomainError already_enrolled
  */

@@ -34,7 +34,7 @@ interface ReportRow {
 
 /**
  * Processes the batch, unless another step has processed it or the import has ended. The transaction locks the import before it locks any
- * student. So a cancellation waits for the batch, and nobody who holds the lock of a student waits for an import.
+ * student. So a cancellation waits for the batch, and no transaction with the lock of a student waits for an import.
  * @param before the import as it was when the batch was read
  * @throws StaleRead if a student was removed during the batch
  * @throws DomainError not_found, delivery_archived or invalid_request, when a delivery of the import can no longer be granted
@@ -60,7 +60,8 @@ export async function recordBatch(
     (seats) => reserveSeats(tx, lockedImport.clubId, seats, now),
     now,
   );
-  // A student may be removed while this transaction waits for these locks. With both locks, it sees the record of such a removal.
+  // A student may be removed while this transaction waits for the lock of the import, or before it opens the accounts. Now that the
+  // transaction has both locks, it sees the record of such a removal.
   const isRemovedSince = await readRemovedAddresses(tx, vault, lockedImport.id);
   if (accepted.some(({ email }) => isRemovedSince(email))) throw new StaleRead();
   const reportedStudents = await reportedBefore(tx, lockedImport.id, accounts);

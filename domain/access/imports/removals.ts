@@ -8,8 +8,8 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 /**
- * Records for every open import of the club that a student has lost an address by a removal or a correction. The caller holds the lock of
- * the student. So a batch with this address has either committed already, or finds this record.
+ * Records for every open import of the club that a student has lost an address, because the student was removed or the address was
+ * corrected. The caller holds the lock of the student. So a batch with this address has either committed already, or finds this record.
  */
 export async function noteAddressLeft(
   tx: Transaction,
@@ -42,8 +42,9 @@ const clearedTexts = sql`file_name = NULL, ignored_columns = '{}'`;
 const isReadInPart = sql`status <> 'completed'`;
 
 /**
- * Deletes the addresses that were recorded for an ended import. Also clears the texts of the file if the file named a removed student, or
- * may have named one in a row that was not read.
+ * Runs when an import has ended, and deletes the addresses that were recorded for this import. The texts of the file are cleared if the
+ * file named a removed student. They are also cleared if a student was removed before the whole file was read, because the other rows may
+ * name the student.
  */
 export async function forgetAddresses(db: Queries, importId: Id): Promise<void> {
   await db.run(sql`
@@ -57,9 +58,9 @@ export async function forgetAddresses(db: Queries, importId: Id): Promise<void> 
 }
 
 /**
- * Clears the texts of each ended import that named the removed student, or may have named the student in a row that was not read. An open
- * import clears its texts when it ends ({@link noteAddressLeft}). This transaction holds the lock of a student, so it must not wait for an
- * open import.
+ * Runs when a student is removed. It clears the texts of each ended import whose file named the student, or may have named the student. The
+ * texts of an open import are cleared when the import ends ({@link noteAddressLeft}). This transaction holds the lock of a student, so it
+ * does not wait for an open import.
  */
 export async function forgetFilesThatName(
   tx: Transaction,

@@ -37,12 +37,12 @@ export interface StreamResult extends Ended {
   isCut: boolean;
 }
 
-/** What this process knows about a stream after another transaction has ended the answer. */
+/** The data that this process still has about a stream, after another transaction has ended the answer. */
 export interface StreamedText {
   text: string;
   /** The tokens that the model has reported; absent if its stream has not begun. */
   use?: TokenUse;
-  /** The model has reported the tokens of the answer, and not only those of the prompt. */
+  /** Whether the model has reported the tokens of the answer, and not only of the prompt. */
   isCounted: boolean;
 }
 
@@ -196,7 +196,8 @@ const tokenUse = columns(AgentCall, {
 });
 
 /**
- * Charges for the tokens that the model reported, or else for the tokens in the call's row, which are an estimate until the stream begins.
+ * Charges for the tokens that the model reported. If the model reported nothing, the function charges for the tokens in the call's row.
+ * Until the stream begins, this row contains an estimate.
  */
 async function settleCut(
   tx: Transaction,

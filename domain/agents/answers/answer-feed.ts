@@ -17,7 +17,7 @@ const pollMs = 1_000;
  * that waits for its first words, or for the rest of a long text, does not wait for this pause.
  */
 const pauseMs = 50;
-/** The maximum size of one part, in characters of an ended answer or in log entries of a running answer. */
+/** The maximum size of one part: the number of characters if the answer has ended, or of log entries if it is running. */
 const maxCharacters = 16_384;
 const maxEntries = 64;
 

@@ -61,7 +61,7 @@ export async function stepAnswer(
   const answer = await readAnswerState(deps.db, questionId);
   if (!answer) return { done: true, outcome: { status: 'gone' } };
   if (answer.status !== 'generating') {
-    // The worker with the lease may still learn the cost of the call from the model, so this step waits for the end of the lease.
+    // The worker that holds the lease may still get the cost of the call from the model. So this step waits for the end of the lease.
     if (!answer.isSettled && answer.leaseMs > 0) return untilLeaseEnds(answer, now);
     if (!answer.isSettled) await settleEnded(deps.db, answer, nothingStreamed, new Date(now));
     return ended(deps, answer, false);

@@ -1,7 +1,7 @@
 /**
- * Writes the logs of answers, with one writer for each process. It writes the first words of an answer immediately. About ten times a
- * second, it writes the later words of all answers in one statement, which checks the fencing token of each answer. It also renews their
- * leases. If Postgres is slow, the reader of the stream waits, so that memory stays bounded and no words are lost.
+ * Writes the logs of answers. Each process has one writer. It writes the first words of an answer immediately. About ten times a second, it
+ * writes the later words of all answers in one statement. The statement checks the fencing token of each answer. The writer also renews the
+ * leases of these answers. If Postgres is too slow, the reader of a stream waits, so that memory stays bounded and no words are lost.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';

@@ -22,8 +22,9 @@ export interface DeltaStatements {
 }
 
 /**
- * A statement skips the rows that another transaction has locked, so that one answer does not block the others. For a skipped row, this
- * expression reads without a lock whether the row is only locked (`held`), or whether the call no longer owns the answer (`lost`).
+ * A statement skips the rows that another transaction has locked, so that one answer does not block the others. For each skipped row, this
+ * expression then reads the row without a lock. It decides whether the row is only locked (`held`), or whether the call no longer owns the
+ * answer (`lost`).
  */
 const outcome = `
   CASE WHEN done.id IS NOT NULL THEN 'written'

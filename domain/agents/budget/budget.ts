@@ -82,7 +82,7 @@ export async function reserveBudget(
   const budget = await budgetOf(tx, clubId, now);
   const { month, limitMicros } = budget;
   await tx.run(sql`INSERT INTO club_ai_months (club_id, month) VALUES (${clubId}, ${month}) ON CONFLICT DO NOTHING`);
-  // Condition and change are one statement, so that of two transactions that need the rest of the budget, one waits for the other.
+  // The condition and the change are in one statement. So if two transactions need the rest of the budget, the second waits for the first.
   const row = await tx.one<{ spent: string; reserved: string }>(
     sql`UPDATE club_ai_months SET reserved_micros = reserved_micros + ${String(micros)}
          WHERE club_id = ${clubId} AND month = ${month} AND spent_micros + reserved_micros < ${String(limitMicros)}

@@ -13,7 +13,7 @@ export interface Patience {
 const usualPatience: Patience = { waitMs: 10_000, everyMs: 250 };
 
 /**
- * For each club, the last question that waits in this process. The questions of a club form a queue, and only the first one tries to
+ * For each club, the last question that waits in this process. The questions of a club form a queue, and only the first question tries to
  * reserve the budget.
  */
 const lines = new Map<Id, Promise<unknown>>();

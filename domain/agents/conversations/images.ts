@@ -53,7 +53,8 @@ export async function readImages(
 
 /** Removes the images of deleted conversations. The caller holds the lock of the student's row. Upkeep erases the files. */
 export async function removeImagesOf(tx: Transaction, conversationIds: readonly Id[], now: Date): Promise<void> {
-  // With the ids of the first statement, the second can find each image by an index, even in a large table.
+  // The first statement finds the ids of the images. So the second statement can find each image by an index, even in a table with many
+  // images.
   const images = await tx.rows<{ id: Id }>(sql`SELECT DISTINCT image.media_id AS id
        FROM agent_questions question JOIN agent_question_images image ON image.question_id = question.id
       WHERE question.conversation_id = ANY (${conversationIds}::uuid[])`);

@@ -1,6 +1,7 @@
 /**
- * Lists the request settings for each model. With these settings the text arrives soon, and thinking does not use up the tokens of the
- * answer. The provider's documentation (platform.claude.com, Thinking) says which settings each model accepts. It answers 400 to others.
+ * Lists the request settings for each model. The settings ensure that the text of the answer arrives soon, and that the model's thinking
+ * does not use all tokens of the answer. The provider's documentation (platform.claude.com, Thinking) lists the settings that each model
+ * accepts. The provider answers 400 to other settings.
  */
 import { isPriced, type PricedModel } from './prices.policy.ts';
 

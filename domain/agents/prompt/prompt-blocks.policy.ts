@@ -50,7 +50,7 @@ export interface Prompt {
   request: MessageCreateParamsNonStreaming;
   /** The search results in their order. The numbers in a citation refer to them. */
   sent: SentResult[];
-  /** The characters of all texts in the request, from which its tokens are estimated. */
+  /** The number of characters of all texts in the request, which serves to estimate the number of its tokens. */
   characters: number;
 }
 
@@ -160,8 +160,8 @@ function resultOf(group: readonly FoundPassage[]): Result {
 }
 
 /**
- * Cuts a passage into blocks. Joins a block of white space to the block before it, because the model's service refuses such a block. Leaves
- * out blocks beyond the size limit.
+ * Cuts a passage into blocks for the prompt. The model's service refuses a block that contains only white space, so the function joins such
+ * a block to the previous block. It leaves out blocks beyond the size limit.
  */
 function blocksOf({ blocks, page, fromSeconds, toSeconds }: FoundPassage): SentBlock[] {
   const keptBlocks: SentBlock[] = [];

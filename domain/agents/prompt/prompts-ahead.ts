@@ -18,7 +18,7 @@ export interface PromptsAhead {
 const mostKept = 64;
 /**
  * The longest time for which a prepared prompt may be used. A run starts within milliseconds, and an older prompt may contain text that was
- * deleted since.
+ * deleted later.
  */
 const keptMs = 2_000;
 

@@ -14,7 +14,7 @@ import { syncSources } from '../../knowledge/sources.ts';
 type Material = RecordOf<'AgentMaterial'>;
 type Field = keyof Material;
 
-/** @returns the material in the order in which it was set, without removed items */
+/** For each field of the material, the kind of its ids and the rows that these ids can name. */
 const fields: Record<Field, { kind: MaterialKind; noun: string; named: string }> = {
   course_ids: { kind: 'course', noun: 'course', named: 'courses named WHERE true' },
   lesson_ids: { kind: 'lesson', noun: 'lesson', named: 'lessons named WHERE named.removed_at IS NULL' },

@@ -1,6 +1,6 @@
 /**
- * The step of the workflow `automation-gate/<id>`. After a pause, the step wakes the held runs page by page, with growing pages. For an
- * archived automation, it wakes all runs, so that they end (AUTO-17).
+ * The step of the workflow `automation-gate/<id>`. When a paused automation is resumed, the step wakes the held runs page by page, and each
+ * page is larger than the one before. If the automation was archived, it wakes all runs, so that they end (AUTO-17).
  */
 import type { AutomationStatus } from '../../entities/automations/values.ts';
 import type { Id } from '../../platform/core/ids.ts';

@@ -13,7 +13,7 @@ export interface Seen {
   automation: AutomationStatus;
   /** Whether `exit_when` is true. False if the automation has no `exit_when`. */
   exits: boolean;
-  /** Whether the student has lost the access for which the run was started, and the automation ends its runs for this. */
+  /** Whether the student has lost the access for which the run was started. True only if the automation ends its runs in this case. */
   accessLost: boolean;
   /** Whether the condition of the step is true. False if the step has no condition. */
   holds: boolean;

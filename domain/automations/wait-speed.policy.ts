@@ -1,4 +1,4 @@
-/** Computes when a run's wait at a step ends. For development on a local machine, a setting shortens all waits. The functions are pure. */
+/** Computes when a run's wait at a step ends. A setting shortens all waits, for development on a local machine. The functions are pure. */
 import type { Step } from './versions/definition.policy.ts';
 import { deadlineOf } from './interpreter.policy.ts';
 

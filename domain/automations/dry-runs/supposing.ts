@@ -53,7 +53,7 @@ const maxDistanceMs = 10 * 366 * 86_400_000;
 export interface Supposed {
   /** The time when the run begins. */
   begins: Date;
-  /** The facts in the order of their times. At one time, the order of the request counts. */
+  /** The facts in the order of their times. Facts with the same time are in the order of the request. */
   facts: SupposedFact[];
   access: { kind: AccessKind; id: Id } | undefined;
 }

@@ -14,7 +14,7 @@ export interface SupposedFact extends Omit<FactRecord, 'at' | 'ends_at'> {
   endsAt: Date | null;
 }
 
-/** How the supposed records of a dry run differ from the student's real records. */
+/** The differences between the supposed records of a dry run and the real records of the student. */
 export interface World {
   tags: Map<Id, boolean>;
   lessons: Map<Id, boolean>;

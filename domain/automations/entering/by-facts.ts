@@ -16,9 +16,10 @@ import type { Trigger, TriggerList } from '../versions/definition.policy.ts';
 import { enter, shareOpen } from './entering.ts';
 
 /**
- * Starts the runs that facts cause, and wakes the runs that the facts concern. Each fact has its own transaction, and these run in
- * parallel. All facts of clubs without automations need only one query. A repeated fan-out of a fact starts nothing. A fact that would wait
- * too long for a lock beside other facts is `blocked`.
+ * Starts the runs that facts cause, and wakes the runs that the facts concern. Each fact has its own transaction, and the transactions run
+ * in parallel. For all facts of clubs without automations, the function needs only one query in total. A repeated fan-out of a fact starts
+ * nothing. If the function is called with several facts, each fact waits only briefly for a lock. A fact that would have to wait longer is
+ * `blocked`.
  * @param options.waitSpeed the factor by which waits are shortened; 1 if absent
  * @returns the result of each fact, without runs to start, because the transactions write wakes instead
  */
@@ -85,8 +86,8 @@ async function enterAndWake(
   { automationIds, waitSpeed }: { automationIds: readonly Id[]; waitSpeed: number | undefined },
   now: Date,
 ): Promise<void> {
-  // Locks the student before any other row is read, so that the counts of the student's runs stay valid and the student cannot be removed
-  // meanwhile.
+  // Locks the student before any other row is read. So the counts of the student's runs stay valid, and the student cannot be removed
+  // during this transaction.
   const student = await tx.one(
     sql`SELECT 1 FROM students WHERE id = ${fact.studentId} AND removed_at IS NULL FOR NO KEY UPDATE`,
   );

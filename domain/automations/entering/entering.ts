@@ -13,7 +13,7 @@ import { isTooLong } from '../versions/links.policy.ts';
 import { readVersion, type ReadVersion } from '../running/version-cache.ts';
 import { deadlineOnEntry, type WaitClock } from '../wait-speed.policy.ts';
 
-/** The limit for one student in one automation with reentry `always`. */
+/** The maximum number of active runs of one student in one automation with reentry `always`. */
 const maxActive = 20;
 
 export interface Entrant {
@@ -112,7 +112,7 @@ export async function enter(
   return { entries, runs: newRuns.filter(({ active }) => active).map((run) => runOf('automationRun', run)) };
 }
 
-/** @returns whether the reentry rule lets the student enter now for a new cause, or the reason why not */
+/** @returns whether the reentry rule lets a student enter now for a new cause. If not, the value names the reason */
 export async function entryOf(db: Queries, automationId: Id, reentry: Reentry, studentId: Id): Promise<NewEntry> {
   const earlierRuns = await runsBefore(db, automationId, [{ studentId, causeId: newId() }]);
   return judge(reentry, earlierRuns.get(studentId));

@@ -20,7 +20,7 @@ export interface Standing {
   deadline: Date | null;
   accessKind: AccessKind | null;
   accessId: Id | null;
-  /** Whether the student had the access of the run at an earlier evaluation. */
+  /** Whether, at an earlier evaluation, the student had the access for which the run was started. */
   wasOpen: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface Look {
   /** The condition of the step. Absent if the step has no condition to evaluate. */
   condition: Condition | undefined;
   answers: Answers;
-  /** Whether the student had the access of the run at this or an earlier evaluation. */
+  /** Whether, at this evaluation or an earlier one, the student had the access for which the run was started. */
   wasOpen: boolean;
   decision: Decision;
 }

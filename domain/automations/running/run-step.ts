@@ -236,8 +236,9 @@ async function finish(
 }
 
 /**
- * Returns the answer of the step to its workflow. A waiting run always gets a time, even one that has passed. Without it, the workflow
- * would call the step in a loop while the database's clock is behind and the lease still lives.
+ * Returns the answer of the step to its workflow. If the run waits, the answer always has a time, even if this time has passed. Without a
+ * time, the workflow would call the step again immediately. If the database's clock is behind, the lease that the run waits for is still
+ * valid. Then the workflow would call the step in a loop.
  */
 function resting(
   version: ReadVersion,

@@ -73,7 +73,7 @@ export interface PlacedStep {
   following: string | null;
 }
 
-/** @returns the e-mails of a definition, also those in steps of other kinds */
+/** @returns the e-mails of a definition, even in steps that send no e-mail */
 export function emailsOf(definition: Pick<Definition, 'steps'>): EmailContent[] {
   return placedSteps(definition).flatMap(({ step }) => step.email ?? []);
 }

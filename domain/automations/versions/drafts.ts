@@ -77,7 +77,7 @@ async function insertDraft(
 ): Promise<Revised> {
   const id = newId();
   await setImagesOf(tx, clubId, { kind: 'automation', id }, emailsOf(draft));
-  // With this lock, two concurrent requests cannot both pass the limit.
+  // The lock prevents two concurrent requests from both passing the limit.
   await tx.manager.findOne(Club, { where: { id: clubId }, lock: { mode: 'for_no_key_update' } });
   const present = await tx.one<{ count: number }>(
     sql`SELECT count(*)::int AS count FROM automations WHERE club_id = ${clubId} AND status <> 'archived'`,

@@ -7,7 +7,10 @@ const longestChain = 10;
 const within = (links: readonly string[], now: Date) =>
   links.filter((at) => new Date(at).getTime() > now.getTime() - windowMs);
 
-/** @returns the links of a fact that a run records now, if a fact with `links` started the run. Each link is the time of one start */
+/**
+ * @returns the links of a fact that a run records now. This run was itself started by a fact that has `links`. Each link is the time of one
+ * start
+ */
 export const linksAfter = (links: readonly string[], now: Date): string[] =>
   [...within(links, now), now.toISOString()].slice(-(longestChain + 1));
 

@@ -9,7 +9,10 @@ import { limitOf, planOf, termsOf, type Terms } from './terms.ts';
 import { RefusalToPerson } from '../language/refusal.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 
-/** Who gets the message of a refusal. Only the message to an administrator mentions the plan (AUTH-10). */
+/**
+ * The person who gets the message of a refusal. A message to an administrator mentions the plan. A message to any other person does not
+ * mention the plan (AUTH-10).
+ */
 export type Addressee = 'administrator' | 'person';
 
 /** @returns whether the plan of the club includes the feature now */
@@ -58,8 +61,8 @@ export async function lockSeats(
   more: number,
   addressee: Addressee = 'administrator',
 ): Promise<LockedSeats> {
-  // Locks the count before it adds the changes. The opposite order can cause a deadlock: one transaction locks the changes and waits for
-  // the count, while another does the opposite.
+  // Locks the count, and then adds the changes to it. The opposite order can cause a deadlock: one transaction locks the changes and waits
+  // for the count, while another transaction has locked the count and waits for the changes.
   await lockStudentCount(tx, clubId);
   const row = await tx.one<
     Terms & { students: number }
@@ -75,8 +78,8 @@ export async function lockSeats(
 }
 
 /**
- * Checks, without a lock, whether the club has a free seat now. For sign-ups, because a sign-up uses a seat only when it is confirmed
- * (DEC-62).
+ * Checks whether the club has a free seat now, without a reservation and without a lock. Sign-ups call this function, because a sign-up
+ * uses a seat only when it is confirmed (DEC-62).
  * @throws DomainError limit_reached
  */
 export async function requireRoom(db: Queries, clubId: Id, addressee: Addressee): Promise<void> {
@@ -106,8 +109,8 @@ export async function takeSeats(tx: Transaction, clubId: Id, { excess }: LockedS
 }
 
 /**
- * Reserves seats for a known number of students, and records those beyond the allowance. Call it in the transaction that adds the students,
- * before it adds them.
+ * Reserves seats for a known number of students, and records the students beyond the allowance. The transaction that adds the students must
+ * call this function before it adds them.
  * @throws DomainError limit_reached if too few seats are free and the plan does not bill overage
  */
 export async function requireStudents(tx: Transaction, clubId: Id, more: number, now: Date): Promise<void> {

@@ -25,7 +25,7 @@ export interface ReadEvent extends PlanEvent {
 /** Finds the plan of a price, by the price's lookup key or by the configuration. */
 export type PlanOfPrice = (price: { id: string | null; lookupKey: string | null }) => PlanName | undefined;
 
-/** @param pricePlans texts such as `<id of a price>=<plan>`, for prices that have no plan's name as lookup key */
+/** @param pricePlans texts such as `<id of a price>=<plan>`. A price whose lookup key is the name of a plan needs no such text */
 export function planOfPriceBy(pricePlans: readonly string[]): PlanOfPrice {
   const planNamed = (name: string | null | undefined) =>
     Object.keys(plans).find((plan): plan is PlanName => plan === name);
@@ -36,8 +36,8 @@ export function planOfPriceBy(pricePlans: readonly string[]): PlanOfPrice {
 type Says = Partial<Omit<ReadEvent, 'id' | 'type' | 'created'>>;
 
 /**
- * The types of events that matter, each with its reader. Events of one second are sorted in this order: the creation of a subscription
- * before its changes, and a failed charge before a successful one.
+ * The types of events that matter, each with the function that reads it. Events of the same second are sorted in the order of this list:
+ * the creation of a subscription before its changes, and a failed charge before a successful charge.
  */
 const readers: Record<string, (object: unknown, planOfPrice: PlanOfPrice) => Says> = {
   'checkout.session.completed': (session) => ({
@@ -58,7 +58,10 @@ const readers: Record<string, (object: unknown, planOfPrice: PlanOfPrice) => Say
 };
 const rank = new Map(Object.keys(readers).map((type, index) => [type, index]));
 
-/** The status of the plan for each status of a subscription. A subscription with another status, such as `incomplete`, has not begun. */
+/**
+ * Maps the processor's status of a subscription to the status of the plan. A subscription with any other status, such as `incomplete`, has
+ * not begun and has no effect yet.
+ */
 const statuses: Readonly<Record<string, PlanStatus>> = {
   active: 'active',
   trialing: 'active',
@@ -110,7 +113,7 @@ const saysNothing = {
 
 /**
  * @param event the event as the processor sent it
- * @returns what decides a plan; undefined if the input is not an event of the processor
+ * @returns the values of the event that decide a plan, or undefined if the input is not an event of the processor
  */
 export function readEvent(event: unknown, planOfPrice: PlanOfPrice): ReadEvent | undefined {
   const [id, type, created] = [textAt(event, 'id'), textAt(event, 'type'), timeAt(event, 'created')];

@@ -1,6 +1,6 @@
 /**
- * Records how far a club exceeds the allowances for which its plan bills overage: when a student or a file is added, and at the beginning
- * of each month (BILL-7).
+ * Records how far a club exceeds the allowances for which its plan bills overage. An excess is recorded when a student or a file is added,
+ * and again at the beginning of each month (BILL-7).
  */
 import { OverageTurn } from '../../entities/billing/overage-turn.ts';
 import type { Resource } from '../../entities/billing/values.ts';

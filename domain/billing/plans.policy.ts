@@ -29,7 +29,7 @@ export interface Plan {
 
 const gigabyte = 1_000_000_000;
 
-/** Hosted videos are the operator's highest cost, so a trial has only recordings, which stay for some days (MED-10). */
+/** Hosted videos are the operator's highest cost. So a trial has only recordings, which are stored only for some days (MED-10). */
 const featuresOfTrial = features.filter((feature) => feature !== 'video_hosting');
 
 export const plans = {

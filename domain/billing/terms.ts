@@ -4,7 +4,10 @@ import type { Id } from '../../platform/core/ids.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { plans, type Allowance } from './plans.policy.ts';
 
-/** SQL for the plan of a club. Before any event of billing, it is the plan with which the club was opened (DEC-20). */
+/**
+ * Returns SQL for the plan of a club. If no event of billing has set a plan, the result is the plan with which the club was opened
+ * (DEC-20).
+ */
 export const planOf = (clubId: Id | Sql) =>
   sql`(SELECT coalesce((SELECT plan FROM club_plans WHERE club_id = ${clubId}), (SELECT opening_plan FROM clubs WHERE id = ${clubId})))`;
 
@@ -14,7 +17,7 @@ export interface Terms {
   bought: string;
 }
 
-/** @param kind not the AI budget, because its add-ons count for one month only */
+/** @param kind SQL for the sum of permanent add-ons. Add-ons of the AI budget are not in this sum, because they count for one month only */
 export const termsOf = (clubId: Id, kind: Exclude<AddOnKind, 'ai_budget'>): Sql =>
   sql`${planOf(clubId)} AS plan,
     (SELECT coalesce(sum(adds), 0) FROM add_ons WHERE club_id = ${clubId} AND kind = ${kind} AND status = 'active') AS bought`;

@@ -20,7 +20,7 @@ export const printedLogoRules = {
   processes: 2,
   /** In bytes. */
   rememberedBytes: 16 * 1_024 * 1_024,
-  /** A variant is sharp enough if its width or height is at least this share of the printed one. */
+  /** A variant is sharp enough if its width or its height is at least this share of the printed width or height. */
   leastShare: 0.75,
 } as const;
 
@@ -65,11 +65,11 @@ export async function hasPrintableLogo(db: Queries, clubId: Id): Promise<boolean
   return (await findPrintedLook(db, clubId, { width: 1, height: 1 })).logo !== null;
 }
 
-/** @returns the smallest variant that is sharp enough, or else the largest variant */
+/** @returns the smallest variant that is sharp enough for this size; if none is sharp enough, the largest variant */
 function smallestSufficient(files: readonly LogoFile[], printSize: Size): LogoFile | undefined {
   const { mostFileBytes, leastShare } = printedLogoRules;
   const usable = files
-    // The image library gives a vector image without a size one pixel. Such a picture is not used.
+    // If a vector image states no size, the image library gives it a size of one pixel. Such a picture is not used.
     .filter(({ sizeBytes, width, height }) => sizeBytes <= mostFileBytes && width * height > 1)
     .toSorted((one, other) => one.width * one.height - other.width * other.height || one.sizeBytes - other.sizeBytes);
   const isSufficient = ({ width, height }: Size) =>

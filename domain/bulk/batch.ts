@@ -19,9 +19,9 @@ interface RowResult extends Outcome {
 }
 
 /**
- * Processes the next rows, unless the job has ended. A repeated or second step waits for the lock of the job, and then finds only rows
- * without an outcome (BULK-3). The job is locked before any student. So a cancellation waits for the batch, and nobody who holds the lock
- * of a student waits for a job.
+ * Processes the next rows, unless the job has ended. The lock of the job is the fence: a repeated or a second step waits for it, and then
+ * finds only rows without an outcome (BULK-3). The job is locked before any student. So a cancellation waits for the batch, and no
+ * transaction waits for a job while it has the lock of a student.
  * @throws StaleRead (a student changed between two reads)
  */
 export async function recordBatch(tx: Transaction, vault: Vault, jobId: Id, now: Date): Promise<void> {

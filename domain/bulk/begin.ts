@@ -81,7 +81,10 @@ export const beginAwarding = (
   now: Date,
 ) => beginJob(deps, request, { kind: 'award_points', points, ...(note !== undefined && { note }) }, now);
 
-/** The order of locks: the students, the tag or delivery, the club. With the shared locks on the students, a removal finds the rows. */
+/**
+ * The order of locks: the students, the tag or the delivery, the club. The shared locks of the students make sure that a removal finds the
+ * rows.
+ */
 async function beginJob(
   { db }: DatabaseDeps,
   { clubId, students }: Request,

@@ -12,8 +12,8 @@ export async function readRates(db: Queries, { id, clubId }: Pick<Campaign, 'id'
 }
 
 /**
- * @returns the reason why the campaign must pause, if there is one. After an administrator has resumed such a campaign, only later mails
- * count
+ * @returns the reason why the campaign must pause, or undefined. If an administrator has resumed the campaign after such a pause, only
+ * later mails count
  */
 export async function reasonOfRates(db: Queries, campaign: Campaign): Promise<'bounces' | 'complaints' | undefined> {
   const { sent, bounced, complained } = await readRates(db, campaign);

@@ -40,8 +40,8 @@ const moments = {
 } as const;
 
 /**
- * Lists recipients in the order of the freeze. Without a filter, no recipient is missing or on two pages. The list is empty before the
- * freeze.
+ * Lists recipients in the order in which they were frozen. Without a filter, no recipient is missing and none is on two pages. The list is
+ * empty until the recipients are frozen.
  * @throws DomainError not_found
  */
 export async function listDeliveries(

@@ -1,6 +1,6 @@
 /**
- * Sends one page of a campaign's mails. One transaction claims a mail immediately before it goes to the mail server, and another records
- * the outcome. A mail that may have arrived is sent again only if the club requests it (CAMP-6, CAMP-9).
+ * Sends one page of a campaign's mails. One transaction claims a mail immediately before the mail is given to the mail server. Another
+ * transaction records the outcome. If a mail may have arrived, the service sends it again only if the club requests it (CAMP-6, CAMP-9).
  */
 import type { Campaign } from '../../entities/campaigns/campaign.ts';
 import { MailSender } from '../../entities/mail/mail-sender.ts';
@@ -128,9 +128,10 @@ async function leaveOutIneligible({ db }: SendingDeps, campaign: Campaign, most:
 }
 
 /**
- * Claims one mail for each idle connection, if the campaign, the student and the address still permit it. The candidates come from one
- * statement, so their addresses differ. The claim first locks the candidates by id, and only then checks the other conditions. Just after a
- * freeze, Postgres's statistics do not know the pending mails, so with the conditions first it could read all of them for each claim.
+ * Claims one mail for each idle connection, if the campaign, the student and the address still permit the mail. One statement has read the
+ * candidates, so they have different addresses. The claim statement first locks the candidates by id, and only then checks all other
+ * conditions. Just after a freeze, Postgres's statistics do not know the pending mails yet. If the statement checked the conditions first,
+ * Postgres could choose a plan that reads all pending mails for each claim.
  */
 async function claimAll(
   { db, vault }: SendingDeps,

@@ -63,7 +63,8 @@ async function instantInClub(tx: Transaction, clubId: Id, at: string, now: Date)
 }
 
 /**
- * Turns a campaign back into a draft, if no mail was sent: a scheduled campaign, or one that was paused before the freeze (DEC-156).
+ * Turns a campaign back into a draft, if no mail was sent. The campaign must be scheduled, or paused before its recipients were frozen
+ * (DEC-156).
  * @throws DomainError not_found, campaign_state
  */
 export async function unscheduleCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {

@@ -30,7 +30,7 @@ import { findCampaign, type CampaignRow } from './records.ts';
 import { sendPage, type SendingDeps } from './sending.ts';
 import { pause } from './states.ts';
 
-/** What the campaign waits for. `page`: nothing, because more mails are due. */
+/** The event for which the campaign waits. `page` means that the campaign does not wait, because more mails are due. */
 type Awaited = 'start' | 'resume' | 'window' | 'rate' | 'day' | 'retries' | 'server' | 'under_way' | 'page';
 
 export type CampaignStep =
@@ -92,8 +92,9 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
 }
 
 /**
- * Compiles the e-mail, publishes its images, and freezes the recipients in one transaction. If the campaign was changed and scheduled again
- * meanwhile, nothing happens, and the next step compiles the e-mail again.
+ * Compiles the e-mail and publishes its images, then freezes the recipients in one transaction. Students who join the audience later are
+ * not added. If the campaign was unscheduled, changed and scheduled again during this work, nothing happens, and the next step compiles the
+ * e-mail again.
  */
 async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Campaign, now: Date): Promise<void> {
   const { db } = deps;

@@ -19,7 +19,10 @@ type Problem = RecordOf<'CampaignProblem'>;
 const longestHtml = 102_000;
 /** A picture with more bytes than this gets a warning. */
 const heavyPicture = 1_000_000;
-/** The rates come from the club's last mails, at most `most`. With fewer than `least` mails there is no warning. */
+/**
+ * The rates of bounces and complaints are computed from the club's last mails, at most `most` mails. There is no warning about a rate if
+ * there are fewer than `least` mails.
+ */
 const rated = { most: 10_000, least: 200, campaigns: 5, days: 90 } as const;
 /** Warnings start well below the rates that pause a campaign, so that the club has time to act. */
 const high = { bounces: 0.02, complaints: 0.001 } as const;

@@ -48,12 +48,12 @@ export async function schedulingProblems(
   return allOf({ ...problems, ofAudience: [empty] });
 }
 
-/** @returns whether a problem other than an empty audience prevents the start of the campaign */
+/** @returns whether a problem prevents the start of the campaign. An empty audience does not prevent the start */
 export async function hasProblems(db: Queries, campaign: CampaignRow): Promise<boolean> {
   return allOf(await findProblems(db, campaign)).count > 0;
 }
 
-/** The problems of a campaign by its parts, in the order in which they are listed. */
+/** The problems of a campaign, grouped by the part that has the problem. The groups are in the order in which they are listed. */
 interface CampaignProblems {
   ofEmail: FoundProblems<ContentProblem>;
   ofAudience: readonly Problem[];

@@ -49,7 +49,7 @@ const has = (holds: boolean) => (holds ? 1 : undefined);
 
 /**
  * @param students the students of the audience, newest first
- * @returns at most ten distinct students: one for each kind, then the newest of the others
+ * @returns at most ten distinct students: one student for each contrast, then the newest of the remaining students
  */
 export function contrasting(students: readonly Candidate[]): { student: Candidate; because: Contrast }[] {
   const chosen = new Map<Id, { student: Candidate; because: Contrast }>();

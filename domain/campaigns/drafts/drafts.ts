@@ -60,15 +60,15 @@ export async function createCampaign(
 }
 
 /**
- * The maximum number of campaigns of a club, including sent ones. No club needs so many, and the service can still list and store them all
- * (CAMP-12).
+ * The maximum number of campaigns of a club, including sent campaigns. It is higher than any club needs, but low enough that the service
+ * can list and store all campaigns (CAMP-12).
  */
 export const campaignsPerClub = 5_000;
 
 async function insertDraft(tx: Transaction, clubId: Id, input: CampaignInput, now: Date): Promise<Record> {
   const id = newId();
   await setImagesOf(tx, clubId, { kind: 'campaign', id }, [input.content]);
-  // With this lock, two concurrent creations cannot both pass the limit.
+  // The lock prevents two concurrent creations from both passing the limit.
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   if ((await tx.manager.countBy(Campaign, { clubId })) >= campaignsPerClub)
     throw new DomainError(

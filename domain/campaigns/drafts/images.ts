@@ -19,11 +19,11 @@ import type { EmailToJudge } from '../../mail/content/email-thread.ts';
 export interface ImageDeps {
   db: Queries;
   vault: Vault;
-  /** The private files, which need a signed URL. */
+  /** The store of the private files, which need a signed URL. */
   storage: Pick<ObjectStore, 'read'>;
   /** The store of the public files. */
   publicStorage: Pick<ObjectStore, 'put'>;
-  /** Without a slash at the end. */
+  /** The URL under which the public files can be read, without a slash at the end. */
   publicFilesUrl: string;
 }
 
@@ -61,7 +61,7 @@ export interface LibraryImage {
   width: number | null;
   /** The reason why there can be no picture for e-mails. Null without a problem. */
   problem: MailPictureProblem | null;
-  /** The picture for e-mails. Absent if there is none, or if the image was last processed before such pictures existed. */
+  /** The picture for e-mails. Absent if the image has no such picture, or if the image was last processed before such pictures existed. */
   picture?: Pick<MediaRendition, 'objectKey' | 'mime' | 'width' | 'standsStill'> & { sizeBytes: number };
 }
 
@@ -118,7 +118,8 @@ interface PublishedImage {
 /**
  * Publishes copies of the images under names that cannot be guessed. A second call gives the same names.
  * @param cause the id of the campaign whose recipients are being frozen, or of the version that is being published
- * @returns the copies by id; undefined if an image was deleted or cannot be converted, which the problems of the e-mail report
+ * @returns the copies by id; undefined if an image was deleted or cannot be converted to a picture. The list of the e-mail's problems
+ * reports such an image
  */
 export async function publishImages(
   deps: ImageDeps,
@@ -158,8 +159,8 @@ const extensions: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Reads the picture that was created when the image was processed. For an older image, creates the picture now, or records why it cannot be
- * converted.
+ * Reads the picture that was created when the image was processed. For an older image without this picture, the function creates the
+ * picture now, or records why the image cannot be converted.
  * @returns undefined if the image cannot be converted
  */
 async function pictureOf(

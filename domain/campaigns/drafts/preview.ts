@@ -59,7 +59,7 @@ export async function previewCampaign(
 }
 
 /**
- * Returns copies of the e-mail for a few students who differ most from one another.
+ * Returns copies of the e-mail for a few students of the audience, who differ most from one another.
  * @throws DomainError not_found, campaign_has_problems
  */
 export async function listPreviews(
@@ -119,7 +119,7 @@ function pageOf(
 
 interface Copy {
   subject: string;
-  /** The preheader, which is also in the HTML. Absent without a preheader. */
+  /** The preheader, which the HTML also contains. Absent if the e-mail has no preheader. */
   preheader?: string;
   html: string;
   text: string;
@@ -223,7 +223,10 @@ function whole(
 /** The URL of the unsubscribe link in a preview. An author cannot write this URL, so it always stands for the unsubscribe link. */
 export const noWayOut = '#';
 
-/** Signs the URL of the picture that the real mail would show, or of the original image if there is no such picture. */
+/**
+ * Signs the URL of the picture that the real mail would show. For an older image without such a picture, the URL leads to the original
+ * image in the library.
+ */
 function addressOf(
   storage: PreviewDeps['storage'],
   { objectKey, mime, picture }: LibraryImage,

@@ -118,9 +118,9 @@ export async function inviteMember(
 }
 
 /**
- * Accepts an invitation by its token, and makes the invited person a member. An address without an account gets a confirmed account,
- * because only its owner can read the mail. The club is locked before the token is used, so that the inviter's role cannot change meanwhile
- * and all changes of members take locks in one order.
+ * Accepts an invitation by its token, and makes the invited person a member. If the e-mail address has no account, the person gets a new
+ * account. Only the owner of the address can read the mail, so the account counts as confirmed. The function locks the club before it uses
+ * the token. So the inviter's role cannot change at the same time, and all changes of members take locks in the same order.
  * @throws DomainError weak_password; token_gone; invalid_request if a new account lacks a name or a password
  */
 export async function acceptInvitation(
@@ -267,8 +267,8 @@ export async function revokeInvitation({ db }: DatabaseDeps, clubId: Id, by: Id,
 }
 
 /**
- * Locks a club's members, so that changes run one after another. Then checks the current role of the person who acts, who may have lost it
- * while the request waited.
+ * Locks a club's members, so that changes run one after another. Then it checks the current role of the person who acts. If this person was
+ * removed or lost the role while the request waited, the request is refused.
  * @param by the acting administrator
  * @returns the current role
  */

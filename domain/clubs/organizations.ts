@@ -40,7 +40,8 @@ export async function createOrganization(
 }
 
 /**
- * Opens a club for an administrator with an account. The lock on the administrator lets such requests run one after another.
+ * Opens a club for an administrator with an account. The function locks the administrator's row, so requests of one administrator run one
+ * after another.
  * @returns the new club as its owner sees it
  * @throws DomainError organization_limit_reached, invalid_request
  */

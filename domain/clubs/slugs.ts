@@ -15,7 +15,7 @@ import { languageOf, offeredLanguages } from '../language/languages.ts';
 import { isReserved, readSlug } from './slug.policy.ts';
 
 export const slugRules = {
-  /** A former slug still finds its club for so long, and no other club may use it (DEC-178). */
+  /** The time for which a former slug still finds its club. During this time no other club may use the slug (DEC-178). */
   answersForDays: 90,
   /** So that no club reserves an unlimited number of names (DEC-179). */
   former: 3,

@@ -15,7 +15,7 @@ export interface AuthorRow {
 /** Needs the joins of `authors` in the statement. */
 export const authorColumns = sql`student.name AS "studentName", student.avatar_key AS "studentAvatarKey", administrator.name AS "administratorName"`;
 
-/** Joins the authors to posts or comments, which must have the alias `written`. */
+/** Joins the authors to the table `posts` or `comments`. The statement must give this table the alias `written`. */
 export const authors = sql`LEFT JOIN students student ON student.id = written.student_id
   LEFT JOIN administrators administrator ON administrator.id = written.administrator_id`;
 

@@ -23,7 +23,7 @@ interface Standing {
   isVisible: boolean;
   hasAccess: boolean;
   banned: boolean;
-  /** Is a member, or was one before. */
+  /** Whether the student is a member or was a member before. */
   known: boolean;
 }
 
@@ -44,7 +44,7 @@ async function standingOf(db: Queries, { clubId, id }: Reader, spaceId: Id, now:
 }
 
 /**
- * Makes the student a member, unless the student is one already. Earlier posts count as read.
+ * Makes the student a member. If the student is already a member, nothing changes. Posts from before the student joined count as read.
  * @throws DomainError not_found (the student does not see the space), not_entitled (the student has no access, or is banned)
  */
 export async function joinSpace(

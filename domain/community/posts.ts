@@ -42,8 +42,9 @@ const publicIdOf = (id: Id): string => BigInt(`0x${id.replaceAll('-', '')}`).toS
 const postExists = () => new DomainError('post_exists', 'A post or a comment with this id was published already.');
 
 /**
- * Chooses the id of a new post or comment. Reactions and reports name posts and comments only by id, so an id is unique over both and over
- * all clubs. An advisory lock on the requested id lets two transactions with it run one after the other.
+ * Chooses the id of a new post or comment. A reaction or a report names a post or a comment only by its id. So no post or comment of any
+ * club may have the same id as another. The function takes an advisory lock for the requested id, so that two transactions with the same id
+ * run one after the other.
  * @param requestedId the id that the caller has chosen
  * @returns the requested id, or a new id
  * @throws DomainError post_exists
@@ -227,8 +228,9 @@ export async function updatePost(
 }
 
 /**
- * Deletes a post for its author, even after the author's access has ended. With comments of other people, the post stays in lists without
- * text, and a second call changes nothing. Otherwise it disappears, and a second call does not find it.
+ * Deletes a post for its author. The author may always delete it, even after the author's access has ended. If comments of other people
+ * remain, lists still show the deleted post without text, and a second call changes nothing. Otherwise the post disappears from lists, and
+ * a second call does not find it.
  * @throws DomainError not_found, not_entitled
  */
 export async function deletePost({ db }: MediaDeps, voice: Voice, publicId: string, now: Date): Promise<void> {

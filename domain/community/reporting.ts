@@ -11,8 +11,9 @@ import { findVisiblePost } from './posts.ts';
 import { insertReport } from './reports.ts';
 
 /**
- * Locks the post, also for a comment, so that a report and a deletion run one after the other. A deletion closes the earlier reports, and a
- * later report finds no post.
+ * The SQL clause that locks the post, so that a report and a deletion of the post run one after the other. A deletion closes the earlier
+ * reports. A report after the deletion finds no post. The deletion of a comment also locks its post, so this lock is enough for comments,
+ * too.
  */
 const undeleted = sql`FOR SHARE OF written`;
 

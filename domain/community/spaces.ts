@@ -20,7 +20,10 @@ import { memberCounts } from './counts.ts';
 
 type SpaceRecord = RecordOf<'Space'>;
 
-/** Including archived spaces. One list and one request for the order can contain them all. */
+/**
+ * The maximum number of spaces of a club, including archived spaces. It is low enough that one list and one request for the order can
+ * contain all spaces.
+ */
 export const maxSpaces = 200;
 
 const spaceColumns = columns(
@@ -110,7 +113,7 @@ const lastPosition = (clubId: Id) =>
   sql`(SELECT coalesce(max(position), 0) + 1 FROM community_spaces WHERE club_id = ${clubId})`;
 
 /**
- * With this lock, two concurrent creations cannot both pass the limit.
+ * The lock prevents two concurrent creations from both passing the limit.
  * @throws DomainError space_limit_reached
  */
 async function requireRoomForSpace(tx: Transaction, clubId: Id): Promise<void> {
@@ -129,8 +132,7 @@ function nameOf(text: string): string {
 /**
  * Changes the fields of the space that `input` contains. If the change switches `auto_join` on, a workflow then makes each student with
  * access a member.
- * Changes the fields of the space that `input` contains. Switching `auto_join` on starts a workflow that makes each student with access a
- * member.
+ * @throws DomainError not_found (also if the cover does not exist), public_id_taken, media_archived, invalid_request
  */
 export async function updateSpace(
   { db, storage }: MediaDeps,
@@ -164,8 +166,8 @@ export async function updateSpace(
 }
 
 /**
- * Starts the workflow that updates the memberships of a space, or lets a running one begin again with the first student. The caller holds
- * the lock of the space.
+ * Starts the workflow that updates the memberships of a space. If the workflow is already running, it begins again with the first student.
+ * The caller holds the lock of the space.
  */
 async function beginFill(tx: Transaction, clubId: Id, spaceId: Id, now: Date): Promise<void> {
   await tx.manager.update(CommunitySpace, { id: spaceId }, { fillLooksAt: now, fillAfter: null, fillBarrier: null });

@@ -11,8 +11,8 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { othersCommented } from './posts.ts';
 
 /**
- * Deletes a removed student's data in the community, except files, which the media context erases. Comments and replies of other people
- * stay, below posts and comments without text. The caller holds the lock of the student.
+ * Deletes a removed student's data in the community, except the student's files, which the media context erases. Comments and replies of
+ * other people stay. The student's posts and comments above them stay in lists without text. The caller holds the lock of the student.
  */
 export async function purgeStudentFromCommunity(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await tx.manager.delete(CommunityMembership, { studentId });
@@ -25,8 +25,8 @@ export async function purgeStudentFromCommunity(tx: Transaction, studentId: Id, 
     WHERE target_id IN (${posts}) OR target_id IN (${comments})`);
   await tx.run(sql`UPDATE community_moderations SET reason = NULL
     WHERE reason IS NOT NULL AND (comment_id IN (${comments}) OR (comment_id IS NULL AND post_id IN (${posts})))`);
-  // These two statements lock the posts and comments, so that the next ones see every reply that was being written. A later reply finds its
-  // post or comment deleted.
+  // These two statements lock the posts and comments. So the statements after them see every reply that was being written. A later reply
+  // finds that its post or comment is deleted.
   await tx.run(sql`${posts} AND state = 'published' ORDER BY id FOR NO KEY UPDATE`);
   await tx.run(sql`${comments} AND state = 'published' ORDER BY id FOR NO KEY UPDATE`);
   await tx.run(sql`DELETE FROM community_post_files WHERE post_id IN (${posts})`);

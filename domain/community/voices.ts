@@ -68,7 +68,8 @@ export async function requireWriter(
 }
 
 /**
- * Locks a student who writes, so that access and membership do not change and the student is not removed meanwhile.
+ * Locks a student who writes. So the student's access or membership cannot change during this transaction, and the student cannot be
+ * removed.
  * @throws DomainError not_found
  */
 export async function lockVoice(tx: Transaction, { kind, clubId, id }: Voice): Promise<void> {
@@ -83,7 +84,10 @@ export function isOwn({ kind, id }: Voice, row: Sql): Sql {
   return kind === 'student' ? sql`${row}.student_id = ${id}` : sql`${row}.administrator_id = ${id}`;
 }
 
-/** True if the voice sees the post or comment. Administrators and the author also see hidden ones. */
+/**
+ * Returns an SQL condition that is true if the voice sees the post or the comment. An administrator and the author also see hidden posts
+ * and comments.
+ */
 export function isVisible(voice: Voice, row: Sql): Sql {
   if (voice.kind === 'admin') return sql`${row}.state <> 'deleted'`;
   return sql`${row}.state <> 'deleted' AND (${row}.hidden_at IS NULL OR ${isOwn(voice, row)})`;

@@ -15,8 +15,9 @@ const digestsPerTransaction = 200;
 const plansWithCommunity = () => planNames.filter((name) => (plans[name] as Plan).features.includes('community'));
 
 /**
- * Begins a batch of digests, between 8:00 and midnight of their date in the club's time zone. A date that passes during an outage gets no
- * digest. After a change of the time zone, only dates after the last digest's date count. A club with an open digest gets no new one.
+ * Begins a batch of digests. A digest begins between 8:00 and midnight of its date, in the club's time zone. If an outage lasts until the
+ * end of the date, the club gets no digest for this date. After a change of the time zone, a club gets a digest only for a date after the
+ * date of its last digest. A club also gets no new digest while an earlier digest is still open.
  * @returns the number of digests that began, and whether there may be more
  */
 export async function beginDigests(db: Database, now: Date): Promise<{ begun: number; more: boolean }> {

@@ -10,13 +10,16 @@ export const digestRules = {
   /** The maximum age of the posts in a digest. */
   lookBackMs: 7 * day,
   pageSize: 1_000,
-  /** A mail shows so many spaces and posts. Further ones are only counted. */
+  /** The maximum number of spaces in a mail, and of posts for each space. Further spaces and posts are only counted. */
   spaces: 10,
   posts: 5,
   /** New posts are counted exactly only up to this number. */
   counted: 100,
   /** The maximum number of graphemes of a post's excerpt. */
   excerpt: 280,
-  /** How long the rows of a digest are stored, and events of a mail provider about them are accepted (CAMP-14). */
+  /**
+   * The time for which the rows of a digest are stored. For the same time, the service accepts a mail provider's events about the mails of
+   * the digest (CAMP-14).
+   */
   retentionMs: 90 * day,
 } as const;

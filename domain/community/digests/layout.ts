@@ -17,9 +17,9 @@ import { plainLine, wordsOf } from './words.ts';
 interface DigestMail {
   news: News;
   clubName: string;
-  /** In the language that the student has chosen, or else in the club's. */
+  /** The letterhead of the mail. Its language is the language that the student has chosen, or the club's language. */
   letterhead: Letterhead;
-  /** Without a slash at the end. */
+  /** The URL of the classroom, without a slash at the end. */
   classroom: string;
   timeZone: string;
   unsubscribeUrl: string;

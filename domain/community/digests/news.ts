@@ -1,6 +1,6 @@
 /**
- * Finds the new posts for students in the spaces with the daily mail switched on, by their memberships and access at the time of the query
- * (COMM-18).
+ * Finds the new posts for students, in the spaces for which they get the daily mail. The result depends on the memberships, the access and
+ * the posts at the time of the query (COMM-18).
  */
 import type { SpaceDigest } from '../../../entities/community/space-digest.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -27,12 +27,12 @@ export interface NewsOfSpace {
   name: string;
   /** At most `digestRules.counted`. */
   count: number;
-  /** From new to old. */
+  /** The newest of the new posts, in order from new to old. */
   posts: readonly NewPost[];
 }
 
 export interface News {
-  /** In the order that administrators have set; never empty. */
+  /** The spaces, in the order that administrators have set. The list is never empty. */
   spaces: readonly NewsOfSpace[];
   /** Further spaces with new posts. */
   moreSpaces: number;

@@ -1,6 +1,6 @@
 /**
- * Sends one page of a digest's mails. Each mail is claimed, and its content chosen, immediately before it goes to the mail server
- * (COMM-18). A mail that may have arrived is never repeated (CAMP-6).
+ * Sends one page of a digest's mails. Each mail is claimed immediately before it is given to the mail server. Its content is chosen when it
+ * is claimed (COMM-18). The service never repeats a mail that may have arrived (CAMP-6).
  */
 import { Club } from '../../../entities/clubs/club.ts';
 import type { SpaceDigest } from '../../../entities/community/space-digest.ts';
@@ -119,8 +119,9 @@ interface Locked extends Pick<Mail, 'id' | 'studentId'> {
 }
 
 /**
- * Claims one mail for each idle connection and chooses its content in the same transaction: the posts that the student may read now. A mail
- * without content is skipped. So is a mail to an unconfirmed address, because it would show posts that only members may read.
+ * Claims one mail for each idle connection and chooses its content in the same transaction. The mail contains the posts that the student
+ * may read now. A mail without content is skipped. A mail to an unconfirmed address is skipped too, because it would show posts that only
+ * members may read.
  */
 async function claimAll(
   deps: DigestDeps,
@@ -137,7 +138,7 @@ async function claimAll(
   return candidates.map(({ id }) => claims.get(id) ?? 'passed');
 }
 
-/** Locks the mails that may be sent now, by id, without those that another transaction has locked. */
+/** Locks the mails that may be sent now, in the order of their ids. The statement leaves out mails that another transaction has locked. */
 async function lock(
   tx: Transaction,
   vault: Vault,

@@ -14,7 +14,7 @@ import { digestRules } from './digests.policy.ts';
 import { studentsWithNews } from './news.ts';
 import { sendDigestPage, type DigestDeps } from './sending.ts';
 
-/** What the digest waits for. `page`: nothing, because more work is due. */
+/** The event for which the digest waits. `page` means that the digest does not wait, because more work is due. */
 type Awaited = 'rate' | 'day' | 'retries' | 'server' | 'under_way' | 'page';
 
 export type DigestStep =

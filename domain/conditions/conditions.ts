@@ -61,7 +61,7 @@ function answer(rule: Rule, context: ConditionContext): Sql {
 function holds(rule: Rule, { student, now, runId }: ConditionContext): Sql {
   switch (rule.kind) {
     case 'has_access':
-      // One enrollment of the student is valid now and matches every field of the rule.
+      // The rule is true if one enrollment of the student is valid now and matches every field of the rule.
       return sql`EXISTS (SELECT FROM enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id
         WHERE ${all([
           sql`enrollment.student_id = ${student} AND enrollment.revoked_at IS NULL AND enrollment.starts_at <= ${now}

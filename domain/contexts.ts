@@ -109,7 +109,7 @@ export interface RetentionJob {
  * Writes and commits the consequences of facts. If a relay dies before it removes the facts, another relay passes them again. So a second
  * call must change nothing.
  * @returns the result of each fact
- * @throws the error of one of the facts, without saying which. The caller must then pass the facts one by one
+ * @throws the error of one of the facts. The error does not say which fact caused it, so the caller must then pass the facts one by one
  */
 export type FactConsumer = (
   db: Database,
@@ -127,9 +127,15 @@ export interface ConsumerOptions extends FanOutOptions {
 export type CausedWorkflow = DeliveryRun;
 
 export interface ContextParts {
-  /** For each kind of mail of the context: the rows that it is about, and whether it may still be sent. */
+  /**
+   * The kinds of mail that the context requests. Each kind names the rows that such a mail is about, and decides whether the mail may still
+   * be sent.
+   */
   mails: MailKinds;
-  /** For each kind of record that uses library files: its title, and whether its use of a file still counts. */
+  /**
+   * The kinds of records that use library files. Each kind has SQL for the title of a record, and for whether its use of a file still
+   * counts.
+   */
   mediaUses: MediaUseRules;
   /** Null if the context stores no data about students. */
   eraseStudent: EraseStudent | null;
@@ -458,7 +464,7 @@ export const mediaUses: AllMediaUseRules = answersOf<MediaUseKind, MediaUseRule>
 
 /**
  * @returns a function that finds the entry for a name
- * @throws Error if no context or more than one has an entry for a name
+ * @throws Error if no context has an entry for a name, or if two contexts have an entry for the same name
  */
 export function answersOf<Name extends string, Answer>(
   names: readonly Name[],

@@ -18,7 +18,7 @@ export interface StudentDeps extends VaultDeps {
 
 /** The dependencies of functions that return URLs of this service. */
 export interface AddressedDeps extends VaultDeps {
-  /** Where callers reach the API, without a slash at the end. */
+  /** The URL at which callers reach the API, without a slash at the end. */
   publicUrl: string;
   /** The URL of the classrooms, without a slash at the end. `{slug}` stands for the club's slug. */
   classroomUrl: string;

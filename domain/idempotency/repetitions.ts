@@ -81,7 +81,10 @@ const selectKeys = prepared<KeyRow, { callers: string[]; keyHashes: Buffer[]; ti
 /** The maximum number of look-ups of a process at the same time, and of keys in one look-up. */
 const lookUpBounds = { atOnce: 4, most: 100 } as const;
 
-/** @returns the finder of kept answers of a process, which looks up the keys of concurrent requests together */
+/**
+ * @returns the finder of kept answers of a process. It looks up the keys of concurrent requests together, because each request looks up its
+ * key first
+ */
 export function createAnswerFinder({ db, vault }: { db: Database; vault: Vault }): AnswerFinder {
   const lookUp = gathered(
     (lookUps: readonly LookUp[]) =>
@@ -179,8 +182,8 @@ const updateKey = prepared<
 );
 
 /**
- * Adds the answer to the claimed row. The row stays empty if the answer is too large (IDEM-7), or if it may contain data about a student
- * and a student was removed since the request began (IDEM-6).
+ * Adds the answer to the claimed row. The row stays empty if the answer is too large (IDEM-7). It also stays empty if the answer may
+ * contain data about a student, and a student was removed since the request began (IDEM-6).
  * @param claim the id of the claimed row, and the number of removals before the request ran
  */
 export async function keepAnswer(

@@ -8,7 +8,8 @@ import type { VaultDeps } from '../../deps.ts';
 const batch = 1_000;
 
 /**
- * Fills in the keys of one batch of students. A key that a simultaneous correction has written stays.
+ * Fills in the keys of one batch of students. If an address is corrected at the same time, the student keeps the key that the correction
+ * has written.
  * @returns the number of students whose key was filled in, and whether there may be more
  */
 export async function fillEmailKeys({ db, vault }: VaultDeps): Promise<{ filled: number; more: boolean }> {

@@ -22,9 +22,10 @@ export interface FoundAccount {
 }
 
 /**
- * Finds the students with these addresses, opens accounts for the others, and locks all rows. The students are first read without a lock.
- * If the club's count misses one of the people, it is locked before any student. The students are then locked by id. The caller records the
- * facts and mails.
+ * Finds the students with these addresses, opens accounts for the other addresses, and locks all rows. The function first reads the
+ * students without a lock. If the club's count does not include one of the people yet, the function locks the count before any student. It
+ * then locks the existing students, ordered by id. The caller records the facts and mails of new students, and the mails to students whose
+ * pending sign-up was confirmed.
  * @param people the people, without duplicate addresses
  * @param room reserves seats. It gets the number of people whom the club's count misses, and returns the number of seats. The first people
  * in the list get them
@@ -70,7 +71,7 @@ export async function findOrOpenAccounts(
   return accounts;
 }
 
-/** @returns how many of these addresses belong to students in the club's count */
+/** @returns the number of these addresses that belong to students whom the club's count includes */
 async function countByAddress(tx: Transaction, clubId: Id, people: readonly ListedPerson[]): Promise<number> {
   const row = await tx.one<{ known: number }>(
     sql`SELECT count(*)::int AS known FROM students

@@ -8,7 +8,10 @@ export const pendingSignUpRules = {
    * sign-ups stays below it, but a script with invented addresses does not.
    */
   anHour: 500,
-  /** A tenth of the club's limit for one network, so that one stranger cannot block a club's sign-up for everyone. */
+  /**
+   * The maximum number of unconfirmed sign-ups from one network within an hour. It is a tenth of the club's limit, so that one stranger
+   * cannot block a club's sign-up for everyone.
+   */
   anHourOfNetwork: 50,
   hourMs: hour,
   /** The age at which a pending sign-up is removed. A confirmation link is valid for 24 hours. */

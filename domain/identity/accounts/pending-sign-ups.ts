@@ -1,6 +1,7 @@
 /**
- * Handles pending sign-ups: accounts that a sign-up opened and nobody has confirmed yet (DEC-62). Anyone can sign up with any address, so a
- * pending sign-up uses no seat. The club or a sale can turn it into an account of a student, which then has no password.
+ * Handles pending sign-ups: accounts that a sign-up opened and that are not confirmed yet (DEC-62). Any person can sign up with any
+ * address, so a pending sign-up uses no seat of the club's plan. The club or a sale can turn it into an account of a student. The account
+ * then loses its password.
  */
 import { randomUUID } from 'node:crypto';
 import { SignUpNetwork } from '../../../entities/identity/sign-up-network.ts';
@@ -56,9 +57,10 @@ export async function takeSeatOf(
 }
 
 /**
- * Turns pending sign-ups into accounts that count as students, because the club or a sale has named their addresses. Their passwords are
- * removed, because they may be a stranger's. Signing in with such a password still gives `email_not_verified`, so the answer does not show
- * that the account was taken over (ADR 5). The caller holds the locks of the students and has reserved their seats.
+ * Turns pending sign-ups into accounts that count as students, because the club or a sale has named their addresses. A password may come
+ * from a stranger, so the function removes the passwords. A person who signs in with such a password still gets `email_not_verified`. So
+ * the answer does not reveal that the account was taken over (ADR 5). The caller holds the locks of the students and has reserved their
+ * seats.
  */
 export async function takeOver(
   tx: Transaction,
@@ -81,7 +83,7 @@ export async function takeOver(
   );
 }
 
-/** Where a sign-up comes from, and which earlier sign-ups the limits ignore. */
+/** The network from which a sign-up comes, and an SQL condition for earlier sign-ups that the limits ignore. */
 interface SignUpSource {
   network: string | undefined;
   /** An SQL condition on `students`: a sign-up that these limits do not count. */

@@ -104,7 +104,8 @@ export async function requestStudentPasswordReset(deps: VaultDeps, who: EmailInC
 
 /**
  * Mails a code.
- * @returns the id of this request, to send together with the code. There is such an id even if no code was mailed
+ * @returns the id of this request, which the caller must send together with the code. The function returns such an id even if no code was
+ * mailed
  */
 export async function requestStudentCode(
   deps: VaultDeps,
@@ -147,7 +148,8 @@ export async function confirmStudentPasswordReset(
 }
 
 /**
- * Exchanges a one-time code for a session. The try is committed in a transaction of its own, so that two concurrent guesses count as two.
+ * Exchanges a one-time code for a session. The try is recorded and committed in a transaction of its own, so that two concurrent guesses
+ * count as two tries.
  * @param input.network the network from which the request came
  * @throws DomainError token_gone, with the same answer for a wrong, used or expired code, for a code of another request and for an unknown
  * e-mail address; limit_reached

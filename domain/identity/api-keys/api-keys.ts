@@ -195,7 +195,7 @@ async function requireActive(tx: Transaction, clubId: Id, keyId: Id, now: Date) 
 
 /** @throws DomainError key_limit_reached */
 async function requireRoom(tx: Transaction, clubId: Id, now: Date): Promise<void> {
-  // With this lock, two concurrent requests cannot both create the last allowed key.
+  // The lock prevents two concurrent requests from both creating the last allowed key.
   await tx.manager.findOne(Club, {
     select: { id: true },
     where: { id: clubId },

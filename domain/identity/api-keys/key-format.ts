@@ -11,7 +11,7 @@ const secretBytes = 32;
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const checksumLength = 6;
 
-/** @returns the beginning of the key, which lists and logs may show; it has the last characters of the id, which are random */
+/** @returns the beginning of the key, which lists and logs may show: the last characters of a UUID are random */
 export function startOfKey(id: Id): string {
   return `clk_${id.slice(-8)}`;
 }

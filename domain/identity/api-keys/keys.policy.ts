@@ -8,11 +8,11 @@ export const apiKeyRules = {
   perClub: 50,
   /** The longest time from now until the expiry of a key. */
   lifetimeMs: 366 * day,
-  /** How long an old secret is accepted after a rotation, unless the caller says otherwise. */
+  /** The time for which an old secret is accepted after a rotation, unless the caller chooses another. */
   defaultOverlapHours: 24,
   /** So that only few requests write `last_used_at`. */
   useWrittenEveryMs: 5 * 60_000,
-  /** How long an expired or revoked key stays in the list. */
+  /** The time for which an expired or revoked key stays in the list. */
   retentionMs: 400 * day,
 } as const;
 

@@ -1,9 +1,9 @@
 /**
- * Checks whether a password is one of the most often leaked, which attackers try first. The list is loaded when the process starts, because
- * unpacking it takes some 150 ms.
+ * Checks whether a password is one of the passwords that leaked most often, which attackers try first. The list is loaded when the process
+ * starts, because unpacking the list takes some 150 ms.
  */
-// The list is from @zxcvbn-ts/language-common, which is maintained and has the MIT license: 50,000 passwords in 380 kB, without code that
-// judges passwords.
+// The list is from @zxcvbn-ts/language-common. This package is maintained and has the MIT license. It contains 50,000 passwords in 380 kB,
+// and no code that judges passwords.
 import { dictionary } from '@zxcvbn-ts/language-common';
 
 const leaked: ReadonlySet<string> = new Set(dictionary['passwords-common']);

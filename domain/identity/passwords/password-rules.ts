@@ -2,7 +2,7 @@
 import { isLeaked } from './leaked-passwords.ts';
 import { RefusalToPerson, type RefusalWords } from '../../language/refusal.ts';
 
-/** Public data about the owner of a password, which must not be the main part of the password. */
+/** The public data about the owner of a password. This data must not be the main part of the password. */
 export interface PasswordOwner {
   email: string;
   names: readonly string[];
@@ -44,7 +44,10 @@ export function requireUnknown(password: string, { email, names }: PasswordOwner
 
 const weak = (words: RefusalWords) => new RefusalToPerson('weak_password', words);
 
-/** Makes texts comparable: lower case, and usual characters instead of special forms such as wide letters. */
+/**
+ * Makes texts comparable: the function converts letters to lower case, and replaces each special form of a character, such as a wide
+ * letter, by the usual character.
+ */
 const comparable = (text: string) => text.normalize('NFKC').toLowerCase();
 
 const lettersAndDigits = (text: string) => text.replaceAll(/[^\p{L}\p{N}]/gu, '');

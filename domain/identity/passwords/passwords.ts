@@ -8,7 +8,10 @@ export function hashPassword(password: string): Promise<string> {
   return hash(password.normalize('NFC'), cost);
 }
 
-/** Without an account, this hash of a random password is checked, so that the check takes the same time. */
+/**
+ * A hash of a random password. If there is no account, this hash is checked, so that the check takes the same time as for an existing
+ * account.
+ */
 const unknownHash = hash(crypto.randomUUID(), cost);
 
 /** @param passwordHash null without an account or a password; the check then fails in the usual time */

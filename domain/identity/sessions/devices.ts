@@ -1,8 +1,10 @@
-/** Issues and checks device tokens, which prove that a device has had a session of an account. Tokens are not stored (LIM-26). */
+/**
+ * Issues and checks device tokens. A token proves that a device has had a sign-in session of an account. Tokens are not stored (LIM-26).
+ */
 import { randomBytes } from 'node:crypto';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
-/** How long a device is recognized after its last sign-in. */
+/** The time for which a device is recognized after its last sign-in. */
 const lifetimeMs = 180 * 24 * 3_600_000;
 const timeBytes = 6;
 const idBytes = 12;

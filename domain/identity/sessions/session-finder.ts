@@ -40,7 +40,7 @@ interface LookUp {
   clubId: Id | null;
 }
 
-/** @returns the session finder of a process, which looks up concurrent requests in one query */
+/** @returns the session finder of a process, which looks up the sessions of concurrent requests in one query */
 export function createSessionFinder(db: Database): SessionFinder {
   const student = gathered(
     (lookUps: readonly LookUp[]) =>

@@ -19,8 +19,8 @@ export const sessionLifetimeMs = { student: 30 * day, admin: 12 * hour } as cons
 export const administratorSessionMaxMs = 30 * day;
 
 /**
- * The prefix of all tokens, by which secret scanners find leaked tokens. Only the table with the token decides whether it is a student's or
- * an administrator's (AUTH-4).
+ * The prefix of the tokens of students and of administrators. Secret scanners find leaked tokens by this prefix. The code does not trust
+ * the prefix: the table that contains the token decides whether it belongs to a student or an administrator (AUTH-4).
  */
 const tokenPrefix = 'cls_';
 
@@ -82,7 +82,10 @@ export async function removeEndedSessions(
   };
 }
 
-/** @returns for each token hash, in order, whether its session is valid. It is if it has not ended and its student was not removed */
+/**
+ * @returns for each session, whether it is valid. The results are in the order of the token hashes. A session is valid if it has not ended,
+ * and its student was not removed
+ */
 export async function findLivingSessions(db: Queries, tokenHashes: readonly Buffer[], now: Date): Promise<boolean[]> {
   const rows = await db.rows<{ lives: boolean }>(sql`
     SELECT EXISTS (SELECT FROM student_sessions session JOIN students student ON student.id = session.student_id

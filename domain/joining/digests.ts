@@ -6,7 +6,10 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
-/** True if the student has unsubscribed from the daily mail of all spaces, which includes spaces that the student joins later. */
+/**
+ * Returns an SQL condition that is true if the student has unsubscribed from the daily mail of all spaces. The choice also applies to
+ * spaces that the student joins later.
+ */
 export const hasLeftDigests = (studentId: Id | Sql): Sql => sql`EXISTS (
   SELECT FROM students leaver JOIN mail_suppressions suppression
       ON suppression.club_id = leaver.club_id AND suppression.address_key = leaver.email_key

@@ -74,7 +74,10 @@ async function lockStudents(tx: Transaction, studentIds: readonly Id[]): Promise
 
 /** A page takes some milliseconds, and its students are locked for this time. */
 const studentsPerPage = 500;
-/** The pause before the next check for transactions that write students. Such a transaction lasts some seconds at most. */
+/**
+ * The pause before the step checks again whether other transactions are still writing students. Such a transaction lasts some seconds at
+ * most.
+ */
 const barrierWaitMs = 2_000;
 
 export type SpaceFillStep = { done: true; outcome: 'filled' } | { done: false; at?: number; waits?: true };
@@ -87,8 +90,9 @@ interface Fill {
 }
 
 /**
- * The transactions of this database that have begun to write students. The run waits only for these. Every other transaction sees the space
- * when it reads spaces, or must lock a student first, which the run notices. Reads, other tables and other databases do not delay the run.
+ * SQL that selects the transactions of this database that have begun to write students. The run waits for these transactions only. Every
+ * other transaction either sees the space when it reads spaces, or must first lock a student, and the run waits for that lock. Reads,
+ * writes of other tables, and other databases of the server do not delay the run.
  */
 const writersOfStudents = sql`SELECT virtualtransaction FROM pg_locks
    WHERE locktype = 'relation' AND relation = 'students'::regclass AND mode = 'RowExclusiveLock' AND granted

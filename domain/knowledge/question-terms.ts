@@ -1,4 +1,7 @@
-/** Maps the words of a question to stems in the club's material: equal ones, ones with other accents, and similar spellings. */
+/**
+ * Maps the words of a question to word stems in the club's material: equal stems, stems that differ only in accents, and stems of similarly
+ * spelled words.
+ */
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -6,8 +9,9 @@ import { rankingRules, type Term } from './retrieval.policy.ts';
 import { wordsOf } from './search-words/search-words.policy.ts';
 
 /**
- * Finds the words of the question in the club's material, without stop words such as `the` and `how`. For a word that the material lacks,
- * finds similar spellings by trigrams, among words with this first letter and about this length.
+ * Finds the words of the question in the club's material. The function leaves out the language's stop words, such as `the` and `how`. If
+ * the material does not contain a word, the function finds words with a similar spelling by trigrams. It compares the word only with words
+ * of the club that have the same first letter and about the same length.
  * @param question any text, without characters of special meaning
  */
 export async function termsOf(db: Queries, clubId: Id, question: string): Promise<Term[]> {

@@ -1,4 +1,4 @@
-/** Ranks passages: which words of a question select passages, and which weight each word has (docs/adr/0014-retrieval.md). */
+/** Ranks passages: decides which words of a question select passages, and which weight each word has (docs/adr/0014-retrieval.md). */
 
 /** A stem in the club's material for a word of the question, with an equal or similar spelling. */
 export interface Term {
@@ -13,7 +13,7 @@ export interface Term {
 
 export interface WeighedTerm extends Term {
   weight: number;
-  /** A term that selects no passages only ranks those that other terms have selected. */
+  /** Whether the term selects passages. A term that selects nothing only ranks the passages that other terms have selected. */
   chooses: boolean;
 }
 
@@ -22,7 +22,7 @@ export const rankingRules = {
   words: 400,
   /** The rarest stems select and rank passages. */
   terms: 24,
-  /** The words that the material lacks and for which similar spellings are searched. */
+  /** The maximum number of words for which similarly spelled words are searched, because the material does not contain them. */
   misspelled: 6,
   /** Limits the cost of a search in which every word is common. */
   candidates: 1_000,
@@ -31,13 +31,13 @@ export const rankingRules = {
    * maximum.
    */
   fields: { text: 1, headings: 0.3, title: 0.25 },
-  /** In the second of two rankings, a passage also gets this share of its neighbours' scores. */
+  /** The passages are ranked twice. In the second ranking, a passage also gets this share of the scores of its neighbours. */
   neighbours: 0.25,
   /** The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009). */
   fusion: 60,
-  /** After so many passages of one page, the best passages of other pages come first. */
+  /** From one page, at most this number of passages are ranked before the best passages of other pages. */
   ofOnePage: 2,
-  /** In a source without pages, so many consecutive passages count as one page. */
+  /** In a source without pages, this number of consecutive passages counts as one page. */
   withoutPages: 5,
 } as const;
 

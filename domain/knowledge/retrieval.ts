@@ -23,7 +23,10 @@ export interface Retrieved {
   /** The times of each block, in whole seconds of a video or sound. Null for other sources. */
   fromSeconds: number[] | null;
   toSeconds: number[] | null;
-  /** Comparable only within one result of `retrieve`. The third passage of a page comes later than its score suggests. */
+  /**
+   * The score of the passage. Scores can only be compared within one result of `retrieve`. The third passage of a page stands lower in the
+   * result than its score suggests.
+   */
   score: number;
 }
 
@@ -37,7 +40,7 @@ export interface RetrievalRequest {
 }
 
 /**
- * Finds passages with at least one word of the question. The result is empty for an agent of another club.
+ * Finds passages that contain at least one word of the question. If the agent belongs to a different club, the result is empty.
  * @returns the passages, the best first; an empty list if the material has no word of the question
  */
 export async function retrieve(db: Queries, request: RetrievalRequest): Promise<Retrieved[]> {

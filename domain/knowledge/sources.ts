@@ -25,12 +25,12 @@ export interface SourceScope {
 }
 
 /**
- * Updates the index to the club's current material: adds missing sources, removes others with their passages (citations keep their words),
- * and requests a new reading of changed sources.
+ * Updates the index to the club's current material: adds missing sources, removes unwanted sources with their passages (citations keep
+ * their words), and requests a new reading of changed sources.
  *
- * Locks the club's row until the transaction ends, so that of two simultaneous changes the second sees the first. The order of locks is:
- * agents, courses, lessons and media, then the club, then sources (docs/explanation/architecture.md#locks). So call this after all other
- * writes of the change.
+ * Locks the club's row until the transaction ends. So if two transactions change the material at the same time, the second sees the changes
+ * of the first. The order of locks is: first the rows of agents, courses, lessons and media, then the club's row, then the rows of sources
+ * (docs/explanation/architecture.md#locks). So call this function after all other writes of the change.
  */
 export async function syncSources(tx: Transaction, clubId: Id, scope: SourceScope, now: Date): Promise<void> {
   await tx.run(sql`SELECT 1 FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
@@ -53,7 +53,7 @@ export async function wakeSources(
   now: Date,
   priority?: Priority,
 ): Promise<void> {
-  // Sorted, so that two transactions that wake the same sources lock them in one order.
+  // The sources are sorted before they are split, so that two transactions that wake the same sources lock them in the same order.
   const runs = sourceIds
     .toSorted()
     .map((id) => ({ ...runOf('sourceIndex', { id, clubId }), ...(priority !== undefined && { priority }) }));
@@ -106,8 +106,8 @@ async function itemsIn(tx: Transaction, kind: SourceKind, clubId: Id, scope: Sou
 }
 
 /**
- * The ids and titles of the lessons or files. `wanted` says whether the index should have them. It is false for a removed lesson, which is
- * not published.
+ * Returns SQL for the ids and titles of the lessons or files. The column `wanted` says whether the index should contain the lesson or file.
+ * It is false for a removed lesson, because such a lesson is not published.
  */
 const itemsOf = (clubId: Id, lessonIds: readonly Id[], mediaIds: readonly Id[]) => sql`
     SELECT lesson.id AS lesson_id, NULL::uuid AS media_id, lesson.title,

@@ -1,6 +1,6 @@
 /**
- * Counts the words of clubs' material. Triggers add a row for each change, and upkeep merges these rows to one per word
- * (docs/adr/0014-retrieval.md).
+ * Counts the words of clubs' material. Triggers add a row for each change of a word's count, and upkeep merges these rows to one row per
+ * word (docs/adr/0014-retrieval.md).
  */
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';

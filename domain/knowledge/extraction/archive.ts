@@ -1,4 +1,4 @@
-/** Reads ZIP archives, which contain the parts of DOCX and PPTX files, with a limit for each unpacked part. */
+/** Reads ZIP archives, the format that contains the parts of DOCX and PPTX files. The size of each unpacked part is limited. */
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
 import { decodeXml } from '../../../platform/core/text/xml.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
@@ -43,7 +43,7 @@ export async function openArchive(bytes: Uint8Array): Promise<Archive> {
   };
 }
 
-/** Whether one entry could not be unpacked. A wrong declared size is a fault of the whole archive instead. */
+/** Whether the bytes of one entry could not be unpacked. A wrong declared size is not such an error: it is a fault of the whole archive. */
 function isOfPacking(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
 }

@@ -7,7 +7,7 @@ import type { SearchedPassage } from '../indexing/passage-words.policy.ts';
 import type { Scanned } from './sections.ts';
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 
-/** `scanned` lists the pages of a PDF that are pictures; absent without such pages. */
+/** The result of an extraction. `scanned` lists the pages of a PDF that are pictures; it is absent if the PDF has no such pages. */
 export type Extraction =
   | {
       result: 'read';

@@ -1,6 +1,6 @@
 /**
- * Writes raised and lowered letters in plain text: `10³`, `H₂O`. Otherwise 10³ would become 103. Unicode has such forms only for digits,
- * signs and some letters, so `^` or `_` stands before any other word.
+ * Writes raised and lowered letters in plain text: `10³`, `H₂O`. Otherwise 10³ would become 103. Unicode has raised and lowered forms only
+ * for digits, signs and some letters. Before any other raised or lowered word, the module writes `^` or `_`.
  */
 
 const raisedForms = new Map(

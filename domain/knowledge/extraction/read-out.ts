@@ -103,7 +103,8 @@ async function typeOf(bytes: Uint8Array, says: string | null): Promise<FileType>
   if (mime === 'application/x-cfb')
     throw new Unreadable(isEncryptedOffice(bytes) ? 'file_encrypted' : 'unsupported_type');
   if (mime === undefined || mime === 'application/xml') return 'text';
-  // Some types are recognized by two letters, with which a text may also begin. So first checks for a text.
+  // Some file types are recognized by their first two letters. A text may begin with the same letters, so the function first checks whether
+  // the file is a text.
   if (notForReaders.test(mime) || !isPlainUtf8(bytes)) throw new Unreadable('unsupported_type');
   return 'text';
 }

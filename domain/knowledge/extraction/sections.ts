@@ -1,4 +1,4 @@
-/** Defines and builds the sections of files and lessons: the paragraphs on one page under one path of headings. */
+/** Defines and builds the sections of files and lessons. A section contains the paragraphs on one page under the same headings. */
 import { withoutEnd, withoutEnds } from '../../../platform/core/text/ends.policy.ts';
 import type { SourceWarning, SourceWarningCode } from '../../../entities/knowledge/values.ts';
 import { Warnings } from './warnings.ts';
@@ -12,7 +12,7 @@ export interface Paragraph {
   kind: 'prose' | 'row' | 'lines';
   /** The header of the table, if the paragraph is a row. Each passage with rows begins with it. */
   header?: string;
-  /** The time span in a video or sound. The paragraph then stays one block. */
+  /** The time span of the paragraph, if it comes from a video or sound recording. Such a paragraph stays one block. */
   seconds?: Seconds;
 }
 

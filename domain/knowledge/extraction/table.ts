@@ -1,8 +1,8 @@
 /**
  * Builds tables for all readers of files, with each cell in its column, even after empty cells and cells over several rows and columns.
  *
- * Collects the cells of a table and writes its rows, such as `Bowline | | 60`. The words of a cell over several rows or columns are
- * repeated in each, because each row is found and quoted alone. A cell over the whole row is written once.
+ * Collects the cells of a table and writes its rows. A row is written as `Bowline | | 60`. If a cell spans several rows or columns, its
+ * words are repeated in each row and column, because each row is found and quoted alone. A cell that spans the whole row is written once.
  */
 import { cleanLine, hasWords } from './text.policy.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
@@ -11,7 +11,7 @@ import { Unreadable } from './unreadable.ts';
 
 interface Cell {
   text: string;
-  /** Where the cell begins. All repetitions of a cell have these values. */
+  /** The row and the column in which the cell begins. All repetitions of a spanning cell have the same values here. */
   row: number;
   column: number;
 }
@@ -21,7 +21,7 @@ interface Row {
   isHeader: boolean;
 }
 
-/** In characters. A longer header is not repeated in the passages of its table. */
+/** The maximum length, in characters, of a header that is repeated in each passage of its table. */
 const longestRepeatedHeader = 200;
 /** The limit of browsers. */
 const maxColspan = 1_000;
@@ -67,8 +67,8 @@ export class TableBuilder {
 
   /**
    * Ends the table and writes its rows. A table of one column is a list.
-   * @param earlier the header of the table before a page break. With equally many columns, this table continues that one and gets its
-   * header
+   * @param earlier the header of the table before a page break, if any. If both tables have the same number of columns, this table
+   * continues the earlier table and gets its header
    * @returns the header of the table, if it has one
    * @throws Unreadable too_large
    */
@@ -127,7 +127,7 @@ function spanOf(span: number, most: number): number {
   return Number.isInteger(span) && span > 0 ? Math.min(span, most) : 1;
 }
 
-/** Drops columns in which no cell with words begins. They come from cells that only create space, or that span too many columns. */
+/** Drops each column in which no cell with words begins. Such a column appears if cells only create space, or span too many columns. */
 function columnsWithText(rows: readonly Row[]): number[] {
   const columns = new Set<number>();
   for (const { cells } of rows)
@@ -137,8 +137,8 @@ function columnsWithText(rows: readonly Row[]): number[] {
 }
 
 /**
- * @returns the number of header rows, as the file marks them. Without marks, it is the first row if all its cells have words and further
- * rows follow
+ * @returns the number of header rows at the beginning: the number of rows that the file marks as headers. If the file marks none, the first
+ * row is the header if all its cells have words and further rows follow
  */
 function headersOf(rows: readonly Row[], columns: number): number {
   const marked = rows.findIndex(({ isHeader }) => !isHeader);
@@ -149,7 +149,7 @@ function headersOf(rows: readonly Row[], columns: number): number {
 }
 
 /**
- * Joins header rows to one, with the words of each column from top to bottom.
+ * Joins several header rows to one. Each column then has the words of its header cells from top to bottom.
  * @returns undefined if the header is too long to repeat
  */
 function combined(rows: readonly Row[], columns: readonly number[]): string | undefined {

@@ -1,4 +1,4 @@
-/** Cleans the text of passages: only characters that Postgres accepts and people see, and one form for each letter. */
+/** Cleans the text of passages. The result has only characters that Postgres accepts and people see, and each letter has only one form. */
 import { joinsLetters } from '../../../platform/core/text/text.policy.ts';
 
 /** Control characters except tabs and line feeds. Postgres does not accept NUL. */
@@ -25,7 +25,7 @@ export function cleanText(text: string): string {
 
 const afterPicture = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F]$/u;
 
-/** Joiners stay between two emoji, which they combine to one picture, and inside words of some scripts. All others are dropped. */
+/** A joiner between two emoji combines the emoji to one picture, and some scripts need joiners in words. Any other joiner is dropped. */
 function meantJoiner(run: string, at: number, whole: string): string {
   const before = whole.slice(Math.max(0, at - 12), at);
   if (run.includes('\u200D') && afterPicture.test(before)) return '\u200D';

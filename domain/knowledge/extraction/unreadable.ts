@@ -5,7 +5,7 @@ import type { IndexingError } from '../indexing/indexing.policy.ts';
 
 export class Unreadable extends Error {
   readonly code: Exclude<IndexingError, 'indexing_failed'>;
-  /** Recorded before the error, which they may explain. */
+  /** The warnings that were recorded before the error, which may explain the error. */
   readonly warnings: SourceWarning[];
   /** The pages that are pictures, for a PDF without text. */
   readonly scanned: Scanned | undefined;

@@ -32,7 +32,7 @@ export class Warnings {
   }
 }
 
-/** @param pages in order, each once @returns a warning that counts all pages and lists the first ones */
+/** @param pages in order, each once @returns a warning that counts all pages and lists the first pages */
 export function warningOf(code: SourceWarningCode, pages: readonly number[]): SourceWarning {
   return { code, count: pages.length, pages: pages.slice(0, placesAWarning) };
 }

@@ -22,7 +22,10 @@ export const indexingRules = {
   /** The maximum number of characters of a source's text. */
   maxText: 10_000_000,
   maxPassages: 50_000,
-  /** `pieceBytes`: how a file is read from the store. `passagesAStatement`: how many passages one statement writes. */
+  /**
+   * `pieceBytes` is the size of the pieces in which a file is read from the store. `passagesAStatement` is the number of passages that one
+   * statement writes.
+   */
   pieceBytes: 8 * 1_024 * 1_024,
   passagesAStatement: 2_000,
   /** A transaction that deletes so many passages or citations takes about a second. */
@@ -30,12 +33,15 @@ export const indexingRules = {
   /** The maximum size of all read entries of an archive (DOCX, PPTX) after unpacking. */
   maxUnpackedBytes: 64 * 1_024 * 1_024,
   maxEntries: 10_000,
-  /** The thread that reads a file has one limit for its objects, and one for its buffers. */
+  /** The memory limits of the thread that reads a file: one for its objects, and one for its buffers. */
   maxHeapMb: 512,
   maxBuffersMb: 512,
   /** The time limit for the extraction of a file. */
   extractionMs: 120_000,
-  /** The lease of a claim, and the interval of its renewals. Both are short, so that another worker can soon take over from a dead one. */
+  /**
+   * The time after which a claim ends if it is not renewed, and the interval of renewals. Both are short, so that a different worker can
+   * soon claim the source if a worker dies.
+   */
   leaseMs: 10_000,
   renewalMs: 2_500,
 } as const;

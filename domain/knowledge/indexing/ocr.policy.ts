@@ -8,15 +8,16 @@ export const ocrRules = {
   /** Further scanned pages stay pictures without text. */
   maxPages: 100,
   /**
-   * The pages of one run, if the command accepts page numbers. If a run fails, only its pages are missing. Small runs also show progress.
+   * The number of pages that one run of the OCR program reads, if the program's command accepts page numbers. If such a run fails, only
+   * these pages are missing. Small runs also show progress.
    */
   pagesARun: 20,
   /**
-   * The time limit for all runs of one file and the reading of their results. The whole step may take 10 minutes, with the first reading
-   * and the transfer from the store.
+   * The time limit for all runs of the OCR program for one file, together with the reading of their results. The whole step may take 10
+   * minutes, including the first reading and the transfer from the store.
    */
   timeMs: 360_000,
-  /** The time limit for one run. After a run that hangs, enough time remains for others. */
+  /** The time limit for one run of the program. After a run that hangs, enough time remains for other runs. */
   runMs: 180_000,
   /** A run begins only with at least this much time left. */
   leastMs: 10_000,
@@ -25,7 +26,10 @@ export const ocrRules = {
   /** The disk space that a run needs beyond the size of the file. */
   reserveBytes: 512 * 1_024 * 1_024,
   extractionMs: 60_000,
-  /** If OCR has killed the worker in all these attempts, the next one works without OCR and stores the first reading. */
+  /**
+   * The maximum number of attempts with OCR. If OCR has killed the worker in all these attempts, the next attempt works without OCR and
+   * stores the result of the first reading.
+   */
   attempts: 2,
   /** The wait after the program was missing or the disk was full. */
   againMs: 3_600_000,
@@ -46,7 +50,7 @@ const ocrLanguageOf = (language: Language) => ocrLanguages[language.split('-')[0
 
 /**
  * @param further the deployment's languages, such as `eng+jpn`
- * @returns the club's language and then the deployment's, without repetitions, such as `por+eng+jpn`
+ * @returns the club's language and then the deployment's languages, without repetitions, such as `por+eng+jpn`
  */
 export function ocrLanguagesOf(language: Language, further: string | undefined): string {
   return [...new Set([ocrLanguageOf(language), ...(further?.split('+') ?? [])])].join('+');
@@ -74,7 +78,7 @@ export interface OcrReading {
 }
 
 /**
- * Adds the pages that OCR has read to the first reading, which stays unchanged.
+ * Adds the pages that OCR has read to the result of the first reading. The pages of the first reading do not change.
  * @param scanned the pages that were pictures
  */
 export function withOcr(

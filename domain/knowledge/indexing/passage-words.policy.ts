@@ -1,4 +1,4 @@
-/** Computes the words by which a passage is found, and which are stored with it (docs/adr/0061-search-in-every-script.md). */
+/** Computes the words by which a passage is found (docs/adr/0061-search-in-every-script.md). The words are stored with the passage. */
 import { isPlain, searchWords } from '../search-words/search-words.policy.ts';
 import type { Passage } from './passages.policy.ts';
 
@@ -12,7 +12,7 @@ export function storedWords(text: string): string | null {
   return isPlain(text) ? null : searchWords(text);
 }
 
-/** Takes up to a millisecond, so it runs in the thread that cuts passages, which has a time limit. */
+/** Splits a passage into words. This takes up to a millisecond, so it runs in the thread that cuts passages, whose time is limited. */
 export function withWords(passage: Passage): SearchedPassage {
   return { ...passage, words: { headings: storedWords(passage.headings.join(' ')), text: storedWords(passage.text) } };
 }

@@ -1,10 +1,10 @@
 /**
- * Cuts sections into passages, which are what a search finds, what the model reads, and what citations point to.
+ * Cuts the sections of a SectionBuilder into passages. A search finds passages, the model reads passages, and citations point to passages.
  *
- * A passage is on one page and under one path of headings, and has 300 to 600 characters (code points). Only the last one of a section may
- * have fewer. A passage consists of blocks: a sentence, a row of a table or a line of code, with the white space after it. If whole
- * sentences do not fit, a sentence is cut between words. Only a word longer than a passage is cut. A passage inside a table begins with the
- * header of the table.
+ * A passage is on one page and under one path of headings. It has 300 to 600 characters (code points). Only the last passage of a section
+ * may have fewer. A passage consists of blocks. A block is a sentence, a row of a table or a line of code, with the white space after it.
+ * All blocks together are the text of the passage. If a passage cannot be filled with whole sentences, a sentence is cut between words.
+ * Only a word that is longer than a passage is cut. If a passage continues a table, it begins with the header of the table.
  */
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { Paragraph, Seconds, Section } from '../extraction/sections.ts';
@@ -28,7 +28,10 @@ interface Piece {
   /** Characters of both. */
   length: number;
   gapLength: number;
-  /** The characters up to the end of the paragraph, only in its first piece. If possible, a passage ends before such a piece. */
+  /**
+   * The number of characters up to the end of the paragraph. Only the first piece of a paragraph has this value. If possible, a passage
+   * ends before such a piece.
+   */
   paragraph?: number;
   /** The header of the table, if this is a row. */
   header?: string;

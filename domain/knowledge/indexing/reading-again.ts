@@ -9,7 +9,7 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { wakeSources, wantedAnew } from '../sources.ts';
 import { readerVersion } from './indexing.policy.ts';
 
-/** The limit for all clubs together. This is about one minute of work. */
+/** The maximum number of sources, of all clubs together, that wait to be read again. This is about one minute of work. */
 const waiting = 100;
 
 /**

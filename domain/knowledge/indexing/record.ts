@@ -22,8 +22,9 @@ export interface Indexed {
 }
 
 /**
- * Replaces the source's passages. Until the commit, searches find the old ones. For a large file this takes seconds, so the source's row is
- * locked only at the end, and a removal does not have to wait. After a removal, this changes nothing.
+ * Replaces the source's passages. Until the commit, searches find the old passages. For a large file this takes seconds. So the transaction
+ * locks the source's row only at its end, and a transaction that removes the source does not have to wait. If the source was removed
+ * meanwhile, this transaction changes nothing.
  * @throws LeaseLost if the source was removed, claimed by another worker, or has a newer wanted version; then nothing changes
  */
 export async function recordPassages(db: Database, claim: Claim, indexed: Indexed, now: Date): Promise<void> {
@@ -97,7 +98,7 @@ async function deletePassages(tx: Transaction, old: readonly { id: Id }[]): Prom
   }
 }
 
-/** Inserts the new passages beside the old ones, without a lock on the source. */
+/** Inserts the new passages while the old passages still exist. The inserts do not lock the row of the source. */
 export async function insertPassages(
   tx: Transaction,
   claim: Pick<Claim, 'sourceId' | 'clubId'>,

@@ -1,7 +1,7 @@
 /**
- * Removes a source that has left the index (ANS-7). A source can have many passages, and a trigger counts each of their words down. So the
- * removal works in batches. No search finds the passages meanwhile, and no citation links to them. After a crash, the next attempt removes
- * the rest.
+ * Removes a source that has left the index (ANS-7). A source can have many passages, and a trigger updates the count of each word of a
+ * deleted passage. So the removal works in batches. From the moment at which the source leaves the index, no search finds its passages, and
+ * no citation links to them. If a process dies, the next attempt removes the rest.
  */
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';

@@ -14,7 +14,7 @@ import type { SearchedPassage } from './passage-words.policy.ts';
 
 export interface OcrDeps {
   program: OcrProgram;
-  /** Besides the club's language, such as `eng+jpn`. */
+  /** The languages that OCR recognizes in addition to the club's language, such as `eng+jpn`. */
   furtherLanguages: string | undefined;
   workDirectory: string;
   /** @returns the number of free bytes on the disk of the directory */
@@ -48,7 +48,7 @@ interface Work {
 type Given = Extraction & { scanned: Scanned };
 
 /**
- * @param first the first reading, which stays for all pages that OCR does not read
+ * @param first the first reading of the file, which remains for all pages that OCR does not read
  * @returns the combined reading. `isUnavailable` means that OCR failed for a reason other than the file, and must be tried again later
  * @throws the reason of the signal, if it ends the work; any error without a fault of the file
  */

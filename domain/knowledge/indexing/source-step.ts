@@ -105,8 +105,8 @@ async function workOn(
   // The workers of all earlier attempts died.
   if (claim.attempt > maxAttempts) return recordFailure(deps.db, claim, { code: 'indexing_failed' }, now);
   const { ocr } = deps;
-  // An earlier attempt read the file and then found no free OCR permit. So this one takes the permit first, and does not read the file in
-  // vain again.
+  // An earlier attempt has read the file, but found no free OCR permit. So this attempt takes the permit before it reads the file.
+  // Otherwise it could read the file and then again find no free permit.
   let release = claim.waitsForOcr ? ocr?.permit.tryAcquire(claim.clubId) : undefined;
   try {
     if (ocr && claim.waitsForOcr && !release) return await putOffForOcr(deps, ocr, claim, now);
@@ -139,7 +139,7 @@ interface FirstReading {
   now: Date;
 }
 
-/** @returns the reading with the pages of OCR, and the time at which OCR must be tried again */
+/** @returns the first reading together with the pages that OCR has read, and the time at which OCR must be tried again */
 async function withScannedPages(
   deps: IndexingDeps,
   claim: Claim,

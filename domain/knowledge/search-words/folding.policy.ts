@@ -1,7 +1,7 @@
 /**
- * Gives all variants of a word one spelling, so that keyboards, fonts and habits have no effect on a search
- * (docs/adr/0061-search-in-every-script.md). Marks that make another word stay, such as accents of Latin letters and vowels of Indic
- * scripts.
+ * Gives all variants of a word the same spelling, so that keyboards, fonts and writing habits have no effect on a search
+ * (docs/adr/0061-search-in-every-script.md). Marks that make a different word stay with their letter, such as accents of Latin letters and
+ * vowels of Indic scripts.
  */
 
 /** Letters that people often type for a similar letter, and the letter that replaces them. */
@@ -38,17 +38,23 @@ const variant = /[ςё\u0620-\u06D5\u0901\u0929\u0931\u0934]/gu;
 /** The Arabic letter heh at the end of a word, after at least two letters. */
 const finalHeh = /(?<=\p{L}{2})ه(?!\p{L})/gu;
 
-/** Marks that people may leave out: vowels of Arabic and Hebrew, nuktas, Cyrillic stress, and the tatweel, which only stretches a word. */
+/**
+ * Matches marks that people may leave out: vowels of Arabic and Hebrew, nuktas, Cyrillic stress, and the stroke (tatweel) that only
+ * stretches a word.
+ */
 const optionalMarks =
   // oxlint-disable-next-line no-misleading-character-class
   /[\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u0610-\u061A\u0640\u064B-\u065F\u0670\u06D6-\u06DC\u06DF-\u06E8\u06EA-\u06ED\u08D3-\u08FF\u093C\u09BC\u0A3C\u0ABC\u0B3C\u0CBC]/gu;
 const stressed = /(\p{Script=Cyrillic})[\u0300\u0301\u0308]+/gu;
 const invisible = /\p{Default_Ignorable_Code_Point}/gu;
 
-/** A nasal before a consonant of its group, which people also write as a dot: हिन्दी and हिंदी. */
+/** Matches a nasal consonant before a consonant of the same group. People also write the nasal as a dot: हिन्दी and हिंदी. */
 const nasals = /ङ\u094D(?=[क-घ])|ञ\u094D(?=[च-झ])|ण\u094D(?=[ट-ढ])|न\u094D(?=[त-ध])|म\u094D(?=[प-भ])/gu;
 
-/** Thai and Lao vowels that NFKC decomposes or people type as two characters. The segmenter's dictionaries have each as one character. */
+/**
+ * Thai and Lao vowels that NFKC decomposes, or that people type as two characters. The segmenter's dictionaries contain each of these
+ * vowels as one character.
+ */
 const composed: readonly (readonly [RegExp, string])[] = [
   [/\u0E4D([\u0E48-\u0E4B]?)\u0E32/gu, '$1\u0E33'],
   [/\u0ECD([\u0EC8-\u0ECB]?)\u0EB2/gu, '$1\u0EB3'],
@@ -67,8 +73,8 @@ function asciiDigit(character: string): string {
 }
 
 /**
- * How often a text is folded at most. Only unusual sequences of marks need a second round, when two marks become one character after a mark
- * between them is removed.
+ * The maximum number of times that a text is folded. Only unusual sequences of marks need a second round, because two marks can become one
+ * character after a mark between them is removed.
  */
 const rounds = 8;
 

@@ -4,13 +4,16 @@
  */
 import { foldSearched } from './folding.policy.ts';
 
-/** In code points. A longer word is split, because Postgres does not store it (agent_words). */
+/** The maximum number of code points of a word. A longer word is split, because Postgres does not store longer words (agent_words). */
 export const longestWord = 64;
 
 /** The code points that the segmenter gets at a time. So a text without spaces from an attacker takes no more time than any other. */
 const longestPiece = 500;
 
-/** Latin letters and signs that are never part of a word. In such a text, Postgres finds the words of {@link searchWords} itself. */
+/**
+ * Matches a text of Latin letters, and of signs that are never part of a word. In such a text, Postgres finds the same words as {@link
+ * searchWords}. Only a text with other letters must be divided into words here.
+ */
 const latin =
   // oxlint-disable-next-line no-control-regex
   /^[\u0000-\u00AC\u00AE-\u012F\u0131-\u0148\u014A-\u024F\u1E00-\u1EFF\u2010-\u2027\u2030-\u205E\u20A0-\u20BF]*$/u;
@@ -33,8 +36,9 @@ const asHiragana = (letter: string) => String.fromCodePoint((letter.codePointAt(
 const longVowel = /(?<=.{3})ー$/u;
 
 /**
- * Yields the words of a text in order, perhaps more than once. For scripts without spaces, these are words of a dictionary and all pairs of
- * neighbouring letters, because a dictionary may divide two similar texts differently.
+ * Yields the words of a text in order, and may yield a word more than once. For scripts without spaces, the function yields words of a
+ * dictionary, and also all pairs of neighbouring letters. The pairs are needed because a dictionary may divide two similar texts
+ * differently.
  * @param text any text of any length, without characters of special meaning
  */
 export function* wordsOf(text: string): Generator<string> {
@@ -63,7 +67,10 @@ const hangulWord = /^\p{Script=Hangul}{2,}$/u;
 /** A letter with its marks. A long sequence of marks counts as several letters. */
 const letter = /\P{M}\p{M}{0,20}|\p{M}{1,20}/gu;
 
-/** Cuts a text into pieces, always before a letter, unless it has too many marks for one piece. */
+/**
+ * Cuts a text into pieces, always before a letter. A cut can separate a letter from its marks only if the letter has too many marks for one
+ * piece.
+ */
 function* piecesOf(text: string, longest: number): Generator<string> {
   if (text.length <= longest) {
     yield text;
@@ -85,8 +92,8 @@ function* piecesOf(text: string, longest: number): Generator<string> {
 }
 
 /**
- * A dictionary may divide two similar texts differently, but pairs of letters always match. Single Han characters match words that share
- * one character, such as 烫 in 烫伤 and 烫到.
+ * A dictionary finds words, but may divide two similar texts differently. Pairs of letters match however the texts are divided. Single Han
+ * characters match words that share one character, such as 烫 in 烫伤 and 烫到.
  */
 function* denseWords(piece: string): Generator<string> {
   for (const { segment } of segmenter.segment(piece))

@@ -18,10 +18,16 @@ const mathml = `annotation annotation-xml maction menclose merror mfenced mfrac 
   mprescripts mroot mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover none semantics`;
 
 const namesIn = (text: string): string[] => text.split(/\s+/);
-/** Their content, up to the end tag, is not HTML. Without the end tag, such a name does not count as an element. */
+/**
+ * The content of these elements, up to their end tag, is not HTML. If a text has no end tag of such an element, the name does not count as
+ * an element.
+ */
 const needEnd = ['iframe', 'noembed', 'noframes', 'plaintext', 'script', 'style', 'textarea', 'title', 'xmp'];
 
-/** @returns the names that count as elements in this text, with those of SVG and MathML only if the text contains `<svg` or `<math` */
+/**
+ * @returns the names that count as elements in this text. The names of SVG and MathML are included only if the text contains `<svg` or
+ * `<math`
+ */
 export function elementNamesFor(text: string): ReadonlySet<string> {
   const names = new Set(namesIn(html));
   const lower = text.toLowerCase();

@@ -122,7 +122,10 @@ function fieldOf(field: HtmlElement, into: Warned): string {
   }
 }
 
-/** The visible options: in a drop-down list the chosen or first one, otherwise all. */
+/**
+ * Returns the visible options of a list. A drop-down list shows the chosen option, or the first option if none is chosen. A list that is
+ * always open shows all options.
+ */
 function chosenIn(select: HtmlElement): string[] {
   const options: HtmlElement[] = [];
   visit(select, {
@@ -148,7 +151,10 @@ function isWayBack(element: HtmlElement): boolean {
   return /^[\u2191\u21a9\u21b5\u21d1\u2934^]+[\ufe0e\ufe0f]?$/u.test(text);
 }
 
-/** Whether the element is the mark of a note in the text: by its attributes, or as a raised link within the page. */
+/**
+ * Whether the element is the mark of a note in the text. Such an element has attributes that say so, or is a raised link to a position of
+ * the same page.
+ */
 export function isNoteMark(element: HtmlElement): boolean {
   const { tag, attributes, children, parent } = element;
   if (tag === 'sup') return saysNoteMark(element) && elementsIn(element).length === 0;

@@ -1,6 +1,6 @@
 /**
- * Reads the styles that decide which text of a page is visible: those of elements, and style sheets with simple selectors (`.class`, `#id`,
- * `tag`).
+ * Reads the styles that decide which text of a page is visible: the styles of elements, and style sheet rules with simple selectors
+ * (`.class`, `#id`, `tag`).
  */
 import type { HtmlElement } from './html-tree.ts';
 

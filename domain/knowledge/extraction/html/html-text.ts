@@ -46,10 +46,16 @@ class HtmlReader implements Visitor {
   /** The functions to call at the end of each open element. */
   readonly #ends: (() => void)[] = [];
   readonly #lists: OpenList[] = [];
-  /** The open tables. Undefined for a layout table, and for a table in a cell, which is read as text. */
+  /**
+   * The tables whose end has not been reached. An entry is undefined if the table only serves for layout, or if it is inside a cell and is
+   * read as text.
+   */
   readonly #tables: (OpenTable | undefined)[] = [];
   readonly #headings: number[] = [];
-  /** Texts that change before they are added to the paragraph, such as cells or raised letters. The innermost is last. */
+  /**
+   * Texts that need a change before they are added to the paragraph, such as the text of a cell, or raised letters. The list ends with the
+   * innermost text.
+   */
   readonly #apart: string[][] = [];
   #paragraph: string[] = [];
   /** The number of the current list item, until its first words are read. */
@@ -245,7 +251,10 @@ class HtmlReader implements Visitor {
     });
   }
 
-  /** @returns the reading of ruby text, in brackets after its letters, with consecutive readings in one pair of brackets */
+  /**
+   * @returns the reading of ruby text, in brackets after its letters. If a reading continues an earlier reading, both are in the same
+   * brackets
+   */
   #reading(text: string): string {
     if (text === '') return '';
     const around = this.#apart.at(-1) ?? this.#paragraph;

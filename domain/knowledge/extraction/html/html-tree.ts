@@ -14,7 +14,8 @@ export interface HtmlElement {
 }
 
 /**
- * The kinds of elements that a later tag may close without an end tag. Each open element links to the nearest one of each kind around it.
+ * The kinds of elements that a later tag may close without an end tag. Each open element has, for each kind, a link to the nearest open
+ * element of the kind around it.
  */
 type Kind = 'p' | 'heading' | 'li' | 'dd' | 'option' | 'cell' | 'row' | 'section' | 'table';
 

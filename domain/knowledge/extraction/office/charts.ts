@@ -11,7 +11,7 @@ interface Series {
 }
 
 /**
- * @param root the root of a part with a chart, of either kind
+ * @param root the root element of a part with a chart. There are two kinds of such parts
  * @returns an empty list if the chart stores no values
  */
 export function chartBlocks(root: XmlElement): Block[] {
@@ -53,7 +53,10 @@ function series(chart: XmlElement | undefined, is1904: boolean): Series[] {
     }));
 }
 
-/** Reads the points of a series or its categories. On an outer level, a category's name applies until the next name. */
+/**
+ * Reads the points of a series, or of its categories. Categories can have several levels. A name on an outer level applies to all points
+ * until the next name on this level.
+ */
 function points(data: XmlElement | undefined, is1904: boolean): Map<number, string> {
   const levels = [...descendantsOf(data, 'c:lvl')];
   if (levels.length > 0) return acrossLevels(levels.map((level) => pointsIn(level, 'c:pt', '', is1904)));

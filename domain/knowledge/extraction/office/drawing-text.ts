@@ -53,7 +53,7 @@ export function isDecorative(properties: XmlElement | undefined): boolean {
   return mark !== undefined && /^(?:1|true)$/.test(mark.attributes['val'] ?? '1');
 }
 
-/** Without alternative text, programs use the file name of the picture, which is ignored. */
+/** If the author wrote no alternative text, programs use the file name of the picture. Such a text is ignored. */
 const fileName = /^[^\s/]{1,200}\.(?:avif|bmp|emf|gif|jpe?g|png|svg|tiff?|webp|wmf)$/i;
 
 /** @param properties `p:cNvPr`, `pic:cNvPr`, `wp:docPr` @returns the alternative text; empty if there is none */

@@ -71,7 +71,8 @@ export class OfficeFile {
   }
 
   /**
-   * Finds the part of a kind, such as `styles`, that belongs to the main part. Without relations, looks for its usual name.
+   * Finds the part of the given kind, such as `styles`, that belongs to the main part. If the file has no relations, the function looks for
+   * the usual name of the part.
    * @returns undefined if the part is absent or cannot be read
    */
   async onlyPart(main: string, relations: readonly Relation[], type: string): Promise<XmlElement | undefined> {

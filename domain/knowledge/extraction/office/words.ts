@@ -25,7 +25,7 @@ export class Words {
     this.add(noteMark(mark));
   }
 
-  /** Adds words with the reading (ruby) above them. Consecutive ones form one word. */
+  /** Adds words together with the reading (ruby) above them. Consecutive words with readings form one word. */
   read(text: string, reading: string): void {
     const last = this.#pieces.at(-1);
     if (last?.reading === undefined) this.#pieces.push({ text, reading });
@@ -59,8 +59,8 @@ const symbolFonts = /^(?:symbol|wingdings(?: [23])?|webdings)$/i;
 const privateSigns = /[\uF000-\uF0FF]/g;
 
 /**
- * @returns the text as a reader sees it in this font. `isWhole` is false if an unknown sign was left out. In fonts without signs, a
- * private-use character counts as a sign of the font Symbol.
+ * @returns the text that a reader sees in this font. A sign that is unknown is left out, and `isWhole` is then false. If the font is not a
+ * symbol font, a private-use character is read as a sign of the font Symbol.
  */
 export function signsOf(text: string, font: string): { text: string; isWhole: boolean } {
   let isWhole = true;

@@ -1,6 +1,6 @@
 /**
- * Finds tables without drawn lines, and columns of prose. In both, words are aligned below each other, but prose has many long lines, and
- * the cells of a table are short or leave much space.
+ * Finds tables without drawn lines, and columns of prose. In both cases, words are aligned below each other. Columns of prose have many
+ * long lines. The cells of a table are short, or leave much empty space.
  */
 import { lineOf, type Line, type Segment } from './letters/pdf-lines.ts';
 import { linesOfCell } from './ruled-tables.ts';
@@ -187,12 +187,15 @@ function rowsOf(run: readonly Level[], columns: readonly Column[]): Row[] {
 }
 
 /**
- * In letter sizes. `line` is the maximum distance between two lines of one cell. Segments of different columns belong to one row if they
- * are closer than `beside`, as in a cell that is centred vertically.
+ * Vertical distances in letter sizes. `line` is the maximum distance between two lines of one cell. Two segments in different columns
+ * belong to the same row if their distance is smaller than `beside`. Such a distance occurs if a cell is centred vertically.
  */
 const steps = { line: 1.5, beside: 0.75 } as const;
 
-/** Whether a line belongs to the current row: it continues a cell, or is beside the lines of another cell. */
+/**
+ * Whether a line still belongs to the current row. It does if it continues the words of a cell, or if it is beside the lines of a different
+ * cell.
+ */
 function goesOn(
   before: Level,
   level: Level,

@@ -8,9 +8,10 @@ const edgeLines = 2;
 const longestRepeated = 150;
 
 /**
- * Drops headers and footers: lines that are equal, except for numbers, at the top or bottom of half of the pages, and of at least three.
- * Half is enough, because left and right pages may differ. Lines with large letters stay, because "Chapter 2" does not repeat "Chapter 1".
- * Without other text in the file, everything stays.
+ * Drops headers and footers. A header or footer is the same line, except for its numbers, at the top or bottom of half of the pages. It
+ * must be on at least three pages. Half is enough, because left and right pages may have different headers. Lines with large letters are
+ * headings and stay, because "Chapter 2" is not a repetition of "Chapter 1". If the file has no other text, the headers and footers stay,
+ * too.
  */
 export function withoutRepeated<Page extends PageBlocks>(pages: readonly Page[], size: number): Page[] {
   const edges = pages.map((page) => edgesOf(page, size * headingRules.larger));

@@ -6,7 +6,7 @@ import { wordsOf, type Words } from './letters/words.ts';
 export interface Manner {
   /** The letter size of most of the text. */
   size: number;
-  /** In letter sizes; undefined if too few lines follow one another. */
+  /** The usual distance between lines, in letter sizes; undefined if too few lines follow one another. */
   leading: number | undefined;
   /** The largest first. */
   headingSizes: readonly number[];
@@ -52,7 +52,7 @@ function gapsOf(lines: readonly Line[], size: number): number[] {
   });
 }
 
-/** @returns the heading's level from 1; 0 if such a line is not a heading */
+/** @returns the level of a heading with letters of this size, from 1; 0 if such a line is not a heading */
 export function levelOfSize(size: number, { headingSizes }: Manner): number {
   return headingSizes.indexOf(rounded(size)) + 1;
 }

@@ -9,7 +9,7 @@ import type { Line } from './letters/pdf-lines.ts';
 import { joined, type Words } from './letters/words.ts';
 
 /**
- * @param earlier the header of the table at the end of the previous page, which may continue on this page
+ * @param earlier the header of the table with which the previous page ends. The table may continue on this page
  * @returns the header of the table at the end of this page
  * @throws Unreadable too_large
  */
@@ -86,7 +86,7 @@ function headingLevel(lines: readonly Line[], text: string, manner: Manner): num
 const bullet = /^\s*(?:[•◦▪‣●○■□☐☑☒➢✓–*-]|\(?(?:\d{1,3}|[a-z])[.)]|\[\d{1,3}\])\s/u;
 const sentenceEnd = /[.!?…:;"'”’)\]。！？」』؟]\s*$/u;
 
-/** In letter sizes. Lines that are further apart belong to separate paragraphs. */
+/** Two lines belong to separate paragraphs if their distance, in letter sizes, is larger than this number. */
 const widestLeading = 2.5;
 
 function beginsParagraph(before: Line, line: Line, { leading }: Manner): boolean {

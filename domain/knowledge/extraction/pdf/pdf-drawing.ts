@@ -4,7 +4,7 @@
  */
 import { letterOf, textOfString, type FontCodes } from './letters/pdf-letters.ts';
 
-/** Or several letters that are drawn as one shape. */
+/** A letter, or several letters that are drawn as one shape. */
 export interface Glyph {
   text: string;
   x: number;
@@ -81,7 +81,7 @@ export interface PageSource {
 }
 
 type Matrix = readonly [number, number, number, number, number, number];
-/** A tagged part of the page, with its properties and those of the parts around it. */
+/** Marked content of a PDF: a part of the page with properties. The properties include the properties of the content around this part. */
 interface Mark {
   mark: number | undefined;
   isArtifact: boolean;
@@ -352,8 +352,8 @@ function codesOf(all: Map<string, FontCodes>, name: string): FontCodes {
 }
 
 /**
- * Detects a font with codes of several bytes that mean no letters. Such a code is the number of a shape, but pdf.js takes it for a letter.
- * The first numbers are then control characters, which never occur in text.
+ * Detects a font whose codes have several bytes and mean no letters. Such a code is only the number of a shape in the font, but pdf.js uses
+ * it as the code of a letter. The first numbers are then control characters, which never occur in text.
  */
 function newCodes(): FontCodes {
   let isIdentity = true;

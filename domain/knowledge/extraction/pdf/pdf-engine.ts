@@ -9,8 +9,9 @@ type Engine = typeof Pdfjs;
 const canvas = '@napi-rs/canvas';
 
 /**
- * A PDF can contain a replacement text for letters (ActualText), with vowel signs, joiners and ligatures that the font has no codes for.
- * pdf.js does not return it. So this module changes one line of pdf.js while it loads.
+ * A PDF can contain a replacement text for letters (ActualText). The replacement text contains vowel signs, joiners and ligatures that have
+ * no code of their own in the font. pdf.js returns the letters, but not the replacement text. So this module changes one line of pdf.js
+ * while it loads pdf.js.
  */
 const markedContent = {
   given: 'args = [args[0].name, args[1] instanceof Dict ? args[1].get("MCID") : null];',

@@ -30,7 +30,7 @@ export interface Annotation {
 const flags = { invisible: 1, hidden: 2, noView: 32 } as const;
 
 /**
- * @param place maps the page's coordinates to those of the text
+ * @param place a function that maps the coordinates of the page to the coordinates of the text
  * @returns the visible lines of each annotation, by its id
  */
 export function shownValues(

@@ -22,7 +22,10 @@ export function readCsv(text: string, into: SectionBuilder): void {
   table.end(into);
 }
 
-/** @returns the delimiter with which most of the first rows have equally many fields, and among equals the one with the most fields */
+/**
+ * @returns the delimiter of the file. It is the delimiter with which most of the first rows have the same number of fields. If several
+ * delimiters are equally good, it is the delimiter that gives the most fields
+ */
 function delimiterOf(head: string): string {
   let best: { delimiter: string; score: number } = { delimiter: ',', score: 0 };
   for (const delimiter of delimiters) {
@@ -36,7 +39,7 @@ function delimiterOf(head: string): string {
   return best.delimiter;
 }
 
-/** With a quote that is never closed, all quotes count as ordinary characters. Otherwise it would join all later rows to one field. */
+/** If a quote is never closed, all quotes count as ordinary characters. Otherwise this quote would join all later rows to one field. */
 function rowsOf(text: string, delimiter: string): string[][] {
   const options = { delimiter, relax_column_count: true, skip_empty_lines: true, bom: true };
   try {

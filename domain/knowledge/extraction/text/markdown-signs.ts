@@ -8,7 +8,7 @@ export function hasSignOfMarkdown(text: string): boolean {
   return lineSign.test(text) || hasLink(text);
 }
 
-/** `[label](address)` on one line, without `]` in the label or white space in the address. */
+/** Whether the text has `[label](address)` on one line. The label has no `]` and the address no white space. */
 function hasLink(text: string): boolean {
   /** The end of the last address. A later address that begins before it has this end too, so the text is not searched again. */
   let end = -1;

@@ -12,7 +12,10 @@ const { escapeHtml } = markdown.utils;
 
 interface TextEnv {
   elementNames: ReadonlySet<string>;
-  /** For each sign that ends a formula, the line up to which it was not found, so that these lines are not searched again. */
+  /**
+   * For each sign that ends a formula, the last line up to which a search has not found the sign. So these lines are not searched for the
+   * sign again.
+   */
   searchedTo: Map<string, number>;
 }
 const envOf = (state: { env: unknown }) => state.env as TextEnv;
@@ -85,7 +88,8 @@ function withoutOtherTags(content: string, names: ReadonlySet<string>): string {
 markdown.renderer.rules['html_block'] = markdown.renderer.rules['html_inline'] = (tokens, at, _options, env) =>
   withoutOtherTags(tokens[at]?.content ?? '', envOf({ env }).elementNames);
 
-// In HTML, an empty alternative text means a decoration. In Markdown it is a missing one, so the HTML must have no attribute `alt`.
+// In HTML, a picture with an empty alternative text is a decoration. In Markdown, it is a picture whose alternative text is missing. So the
+// HTML of such a picture must have no attribute `alt`.
 const image = markdown.renderer.rules['image'];
 markdown.renderer.rules['image'] = (tokens, at, options, env, renderer) =>
   tokens[at]?.content.trim() === '' ? '<img>' : (image?.(tokens, at, options, env, renderer) ?? '');
@@ -128,7 +132,10 @@ function endOfFormula(state: StateInline, begin: string, end: string): number {
   return -1;
 }
 
-/** For each sign that ends a formula, a position after which it does not occur, so that the rest is not searched again. */
+/**
+ * For each sign that ends a formula, a position after which the sign does not occur. So the text after this position is not searched for
+ * the sign again.
+ */
 const unended = new WeakMap<StateInline, Map<string, number>>();
 
 /** Reads a formula that has several lines. */

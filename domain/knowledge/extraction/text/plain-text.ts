@@ -34,7 +34,7 @@ function encodingOf(bytes: Uint8Array): string {
   }
 }
 
-/** In UTF-16, one of the two bytes of each Latin letter is 0, always in the first or always in the second place. */
+/** Detects UTF-16 by its zero bytes: in UTF-16, one of the two bytes of each Latin letter is 0, always at the same position. */
 function unmarkedUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   const zeros = [0, 0];
   const head = bytes.subarray(0, 4_096);
@@ -69,7 +69,8 @@ const saidOfCsv = new Set(['text/csv', 'application/csv', 'text/tab-separated-va
 export type TextKind = 'html' | 'markdown' | 'csv' | 'plain' | 'other';
 
 /**
- * Without an announced type, the first element shows HTML, and a heading, a fence or a link shows Markdown.
+ * Returns the kind of the text. If no type is announced, HTML is recognized by its first element, and Markdown by a heading, a fence or a
+ * link.
  * @param says the announced media type. Plain text and CSV are believed without a check
  */
 export function kindOfText(text: string, says: string | null): TextKind {
@@ -89,7 +90,7 @@ const shortestFullLine = 50;
 const longestLine = 200;
 
 /**
- * Reads plain text. An empty line ends a paragraph. Lines that were broken only because of their length are joined, and others stay
+ * Reads plain text. An empty line ends a paragraph. If lines were broken only because of their length, they are joined. Other lines stay
  * separate.
  * @throws Unreadable too_large
  */
@@ -117,7 +118,7 @@ function readLines(lines: readonly string[], into: SectionBuilder): void {
   end();
 }
 
-/** Whether every line ends only because the next word did not fit. */
+/** Whether every line was broken only because the next word did not fit into it. */
 function areOneParagraph(lines: readonly string[]): boolean {
   const widths = lines.map((line) => widthOf(line.trimEnd()));
   const room = widths.reduce((most, width) => Math.max(most, width), 0);
@@ -137,7 +138,8 @@ function widthOf(text: string): number {
 }
 
 /**
- * The width of the first word and the space before it. A line may break before any East Asian letter, so such a letter counts as a word.
+ * Returns the width of the first word and of the space before it. A line may break before any East Asian letter, so such a letter counts as
+ * a word.
  */
 function widthOfFirstWord(line: string): number {
   const [word = ''] = /\S+/.exec(line) ?? [];

@@ -7,7 +7,10 @@ import type { SectionBuilder, Seconds } from '../sections.ts';
 export interface Cue {
   fromMs: number;
   toMs: number;
-  /** Where the cue stands on the picture, as in WebVTT: `line:0 align:start`. Usually empty. */
+  /**
+   * The settings for the position of the cue on the picture, in the form of WebVTT, such as `line:0 align:start`. Usually a cue has no
+   * settings.
+   */
   settings: string;
   /** The lines in the form of WebVTT: with its tags, and `&amp;` instead of `&`. */
   text: string;
@@ -129,7 +132,10 @@ function checkOrder(
     throw new BadSubtitles('beyond_the_end', line);
 }
 
-/** An SRT cue may have some HTML tags, and positions such as `{\an8}`. Only the tags for bold, italic and underlined letters stay. */
+/**
+ * Converts the words of an SRT cue to WebVTT. An SRT cue may contain some HTML tags, and positions such as `{\an8}`. Only the tags for
+ * bold, italic and underlined letters stay.
+ */
 function fromSrt(text: string): string {
   return text
     .replace(/\{\\[a-z]+\d*\}/gi, '')
@@ -196,7 +202,7 @@ export function readCues(cues: readonly Cue[], into: SectionBuilder): void {
 const withoutBlanks =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}、。！？]/u;
 
-/** True for languages such as Chinese, Japanese or Thai. */
+/** Whether two texts are joined without a space, as in Chinese, Japanese or Thai. */
 function hasNoBlanks(before: string, after: string): boolean {
   return withoutBlanks.test(before.slice(-1)) && withoutBlanks.test(after.slice(0, 1));
 }

@@ -3,7 +3,10 @@ import { childOf, childrenOf, type XmlElement } from '../../../../../platform/co
 import { isOn, numberOf } from './docx-styles.ts';
 
 export class DocxFields {
-  /** The open fields, outermost first. True if the result has begun, which alone is visible. */
+  /**
+   * The fields that have not ended yet, with the outermost field first. A value is true if the result of the field has begun. Only the
+   * result is visible.
+   */
   #open: boolean[] = [];
 
   isShown(): boolean {

@@ -12,8 +12,8 @@ interface Level {
   /** Whether the words follow without a space, as in 第一章潮. After a sign, as in `1.`, a space follows. */
   isClose: boolean;
   /**
-   * An item of this level, or of a higher one, restarts the count. Levels count from 1; 0 means never. Undefined means that any higher
-   * level restarts it.
+   * The number of a level. An item of that level, or of a higher level, restarts the count of this level. Levels are counted from 1. 0
+   * means that no item restarts the count. Undefined means that an item of any higher level restarts it.
    */
   restart: number | undefined;
   /** Whether all numbers in the written form are decimal digits. */
@@ -23,7 +23,7 @@ interface Level {
 }
 
 interface List {
-  /** Lists with the same counter continue one another. */
+  /** The name of the list's counter. If two lists have the same counter, the second list continues the count of the first. */
   counter: string;
   levels: ReadonlyMap<number, Level>;
   starts: ReadonlyMap<number, number>;

@@ -4,7 +4,10 @@ import { childOf, childrenOf, type XmlElement } from '../../../../../platform/co
 /** The list and the level to which a style or a paragraph belongs. */
 export interface ListPlace {
   list: string;
-  /** From 0. Undefined if it is not stated. Then the list's definition names the style at one of its levels. */
+  /**
+   * The level, from 0. Undefined if the style or the paragraph does not state the level. Then the definition of the list names the style at
+   * one of its levels.
+   */
   level: number | undefined;
 }
 

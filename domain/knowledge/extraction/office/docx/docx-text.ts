@@ -54,7 +54,10 @@ interface OpenParagraph {
   hasHidden: boolean;
 }
 
-/** Not text of the document, like the elements for properties, which are recognized by the end of their name. */
+/**
+ * The names of elements that are not text of the document. Elements for properties, which are recognized by the end of their name, are not
+ * text either.
+ */
 const passedOver = new Set(['w:del', 'w:moveFrom', 'w:sectPr']);
 const hardHyphen = '-';
 
@@ -101,7 +104,10 @@ class DocxReader {
     }
   }
 
-  /** Whether the next paragraph continues this line: after a deleted or hidden end, or a drop cap. */
+  /**
+   * Whether the next paragraph continues the line of this paragraph. It does if the end of this paragraph is deleted or hidden, or if this
+   * paragraph is a drop cap.
+   */
   #goesOn(properties: XmlElement | undefined): boolean {
     const end = childOf(properties, 'w:rPr');
     if (childOf(end, 'w:del') || childOf(end, 'w:moveFrom')) return true;
@@ -299,7 +305,7 @@ class DocxReader {
  */
 const leastRise = 3;
 
-/** @param hasOwnSize whether the letters have a size of their own, which may be smaller than that around them */
+/** @param hasOwnSize whether the letters have a size of their own, which may be smaller than the size of the letters around them */
 function riseOf(
   align: XmlElement | undefined,
   position: XmlElement | undefined,

@@ -1,6 +1,6 @@
 /**
- * Decides the reading order of a slide's shapes. It is usually the order of the file, which screen readers also use, but shapes of one
- * column are read from top to bottom.
+ * Decides the reading order of a slide's shapes. The order is usually the order of the file, which screen readers also use. But shapes in
+ * the same column are read from top to bottom.
  */
 import { childOf, childrenOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import { shapesAt, type Layout } from './pptx-styles.ts';
@@ -24,7 +24,7 @@ export function inReadingOrder(shapes: readonly XmlElement[], layout: Layout): X
   const unordered = shapes.map((shape) => ({ shape, box: boxOf(shape, layout) }));
   const ordered: XmlElement[] = [];
   while (unordered.length > 0) {
-    // The highest shape has no shape above it, so there always is one.
+    // A shape without a shape above it always exists: the highest shape.
     const next = unordered.findIndex(({ box }) => !unordered.some((other) => isAbove(other.box, box)));
     for (const { shape } of unordered.splice(Math.max(next, 0), 1)) ordered.push(shape);
   }

@@ -1,6 +1,6 @@
 /**
- * Finds the writing directions of a page, and rotates the letters of each direction so that lines run from left to right and from top to
- * bottom.
+ * Finds the writing directions of a page, and rotates the letters of each direction. After the rotation, the lines run from left to right
+ * and follow each other from top to bottom.
  */
 import type { Box, Glyph } from '../pdf-drawing.ts';
 
@@ -8,16 +8,16 @@ export type Place = (x: number, y: number) => readonly [number, number];
 
 export interface Direction {
   glyphs: Glyph[];
-  /** Converts coordinates of the page to those of the direction. */
+  /** Converts coordinates of the page to the rotated coordinates of this direction. */
   place: Place;
   /** Not parallel to a side of the page, like most watermarks. */
   isSlanted: boolean;
 }
 
-/** In degrees, for a page that was scanned at a slight angle. */
+/** The maximum rotation, in degrees, of a page that was scanned at a slight angle. */
 const askew = 6;
 
-/** @returns the directions, the one with the most letters first */
+/** @returns the directions; the direction with the most letters is first */
 export function directionsOf(glyphs: readonly Glyph[]): Direction[] {
   const groups = Map.groupBy(glyphs, ({ angle }) => {
     const quarter = Math.round(angle / 90) * 90;

@@ -5,7 +5,7 @@ import { isHan, isKana } from './pdf-letters.ts';
 /** A letter whose line runs from left to right. */
 export type Letter = Pick<Glyph, 'text' | 'x' | 'y' | 'width' | 'size'>;
 
-/** Keeps one of two equal letters with a small offset, which only make the text look bold or shaded. */
+/** Keeps only one of two equal letters that are painted with a small offset, so that the text looks bold or has a shadow. */
 export function* withoutDoubles(letters: Iterable<Letter>): Generator<Letter> {
   const nearest = 0.12;
   const painted = new Map<string, Letter>();

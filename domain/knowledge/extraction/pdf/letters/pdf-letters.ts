@@ -2,7 +2,7 @@
 
 export interface FontCodes {
   see: (unicode: string, code: number | undefined) => void;
-  /** The file does not say which letters the codes of the font mean. */
+  /** True if the file does not say which letters the codes of the font mean. */
   readonly isUnmapped: boolean;
 }
 
@@ -19,7 +19,7 @@ const cork = new Map(Object.entries({ '\u0010': '“', '\u0011': '”', '\u0012'
 
 /**
  * @param isDrawn whether the file itself draws the font's letters (Type 3)
- * @returns the letter or letters; undefined if the file does not say which
+ * @returns the letter or letters that the shape means; undefined if the file does not say it
  */
 export function letterOf(unicode: string, isDrawn = false): string | undefined {
   const inTex = isDrawn ? cork.get(unicode) : undefined;

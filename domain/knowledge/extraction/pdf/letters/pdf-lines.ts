@@ -243,7 +243,10 @@ function blankGapOf(solid: readonly Cluster[]): number | undefined {
 
 const noMarks: ReadonlySet<string> = new Set();
 
-/** @param notes the marks of the notes at the foot of the page. Raised in the text, such a mark is a reference and not part of a number */
+/**
+ * @param notes the marks of the notes at the foot of the page. If such a mark is raised in the text, it is a reference to the note and not
+ * part of a number
+ */
 export function textOf(parts: readonly Part[], notes: ReadonlySet<string>): string {
   let text = '';
   for (const [at, part] of parts.entries()) {

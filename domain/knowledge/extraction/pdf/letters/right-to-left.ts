@@ -30,8 +30,8 @@ export function logical<T extends { text: string }>(letters: readonly T[]): T[] 
 }
 
 /**
- * Whether each letter is read from right to left. A neutral character takes the direction of its neighbours if these agree, and otherwise
- * that of the line.
+ * Returns for each letter whether it is read from right to left. If both neighbours of a neutral character have the same direction, the
+ * character has this direction, too. Otherwise it has the direction of the line.
  */
 function resolved(letters: readonly { text: string }[], base: boolean): boolean[] {
   const own = letters.map(({ text }) =>
@@ -54,7 +54,7 @@ function resolved(letters: readonly { text: string }[], base: boolean): boolean[
     let end = at;
     while (end < own.length && own[end] === undefined) end += 1;
     const after = own[end] ?? base;
-    // In a right-to-left line, numbers with spaces between them follow each other from right to left, like words.
+    // In a right-to-left line, numbers that are separated by spaces follow each other from right to left, like words.
     const areNumbers = /\p{N}/u.test(letters[at - 1]?.text ?? '') && /\p{N}/u.test(letters[end]?.text ?? '');
     const direct = before === after && !(base && areNumbers) ? after : base;
     for (; at < end; at++) result.push(direct);

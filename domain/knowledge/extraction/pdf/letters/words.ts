@@ -25,7 +25,7 @@ export function wordsOf(texts: Iterable<string>): Words {
   const [hyphenated, whole] = [new Set<string>(), new Set<string>()];
   for (const text of texts) {
     for (const word of hyphenatedWords(text)) hyphenated.add(word.toLowerCase());
-    // Without the first and the last word of a line, which may be parts of a broken word.
+    // The first and the last word of a line are not counted, because they may be parts of a broken word.
     for (const word of text.match(/\p{L}+/gu)?.slice(1, -1) ?? [])
       if (word.length <= longestWord) whole.add(word.toLowerCase());
   }
@@ -37,7 +37,7 @@ const longestWord = 100;
 const hyphens = '-\u2010\u00AD';
 const softHyphen = '\u00AD';
 
-/** Joins lines to a text. The parts of a word that was broken at a line end become one word. */
+/** Joins lines to a text. If a word is hyphenated at the end of a line, its parts become one word. */
 export function joined(lines: readonly { text: string }[], words: Words): string {
   const parts: string[] = [];
   /** The last line, with the beginning of its first word if that is in the line before. */
@@ -74,7 +74,10 @@ function lastLetter(text: string): string {
   return Array.from(text.slice(-2)).at(-1) ?? '';
 }
 
-/** Between compound words with a common part: "Haupt- und Nebensaison", "first- or second-class". A hyphen before such a word stays. */
+/**
+ * The words between two compound words with a common part: "Haupt- und Nebensaison", "first- or second-class". A hyphen before such a word
+ * stays.
+ */
 const joinsWords = new Set('und oder bis and or to y o e ou et u'.split(' '));
 /** Shorter parts of a divided word are often syllables, and not words of their own. */
 const shortestPart = 4;

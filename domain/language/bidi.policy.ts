@@ -1,4 +1,7 @@
-/** Isolates a value inside a sentence of the other writing direction, so that they do not change each other's order (UAX #9). */
+/**
+ * Isolates a value inside a sentence that has the other writing direction. So the value and the sentence do not change each other's order
+ * (UAX #9).
+ */
 
 const rightToLeft =
   /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}\p{Script=Hanifi_Rohingya}\p{Script=Samaritan}\p{Script=Mandaic}]/u;
@@ -21,7 +24,7 @@ export function isolated(value: string, direction: Direction): string {
   return isForeign ? `${isolateStart}${value}${isolateEnd}` : value;
 }
 
-/** An isolated value, which does not affect the direction of the text around it. */
+/** Matches a value that was inserted as an isolate. Such a value does not affect the direction of the text around it. */
 const isolate = /\u2068[^\u2068\u2069]*\u2069/g;
 
 /** @returns the direction of the first letter outside isolates; undefined for a text without letters */

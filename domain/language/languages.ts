@@ -35,7 +35,8 @@ export function isOffered(tag: string): tag is OfferedLanguage {
 
 /**
  * @param tag any text, in any case
- * @returns the language of the tag, or another variant of it, such as `pt-BR` for `pt`; undefined without one
+ * @returns the offered language that a reader of this language understands, if any. This is the language of the tag, or another variant of
+ * that language, such as `pt-BR` for `pt`
  */
 export function nearestLanguage(tag: string): OfferedLanguage | undefined {
   const lowerCaseTag = tag.toLowerCase();

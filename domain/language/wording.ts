@@ -23,8 +23,8 @@ export interface Wording {
   /** @returns a day such as `2 March 2026`, in the time zone (an IANA name) */
   day(at: Date, timeZone: string): string;
   /**
-   * @returns a time such as `Monday 2 March 2026 at 09:00 (Central European Time)`. An hour that occurs twice, because of a clock change,
-   * gets its offset from UTC
+   * @returns a time such as `Monday 2 March 2026 at 09:00 (Central European Time)`. If the hour occurs twice because of a clock change, the
+   * offset from UTC distinguishes the two.
    */
   moment(at: Date, timeZone: string): string;
   /** @returns a time such as `2 March at 09:00`, for lists that name the zone once; the offset is added if the hour occurs twice */
@@ -154,7 +154,7 @@ function offsetIfTwice(locale: string, timeZone: string, at: Date): string | und
 const partOf = (format: Intl.DateTimeFormat, at: Date) =>
   format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? '';
 
-/** How far clocks are set back: two hours in Antarctica/Troll, and usually half an hour or one hour. */
+/** The clocks of a zone are set back by at most three hours: by two hours in Antarctica/Troll, and usually by half an hour or one hour. */
 const setBackMinutes = [30, 60, 120, 180] as const;
 
 /** True for times that occur twice, because the clocks are set back. */

@@ -215,7 +215,8 @@ export function requireValid({ withdrawnAt, revokedAt }: CertificateRow): void {
 }
 
 /**
- * Locks the certificate's student, even a removed one, and reads the certificate, which no other transaction can then change.
+ * Locks the row of the certificate's student, even if the student was removed, and then reads the certificate. While the lock lasts, no
+ * other transaction can change the certificate.
  * @throws DomainError not_found, also for the certificate of another club; certificate_withdrawn
  */
 async function lockCertificate(tx: Transaction, clubId: Id, certificateId: Id): Promise<CertificateRow> {
@@ -232,8 +233,9 @@ export async function moveCertificatesTo(tx: Transaction, studentId: Id, email: 
 }
 
 /**
- * Withdraws a removed student's certificates. They keep their code and course, but lose name and e-mail, and the reason of a revocation and
- * the warnings, which may name the person.
+ * Withdraws a removed student's certificates. The certificates keep their code and course, and lose the name and the e-mail. Their
+ * verification says that they are withdrawn. The reason of a revocation and the warnings are deleted too, because they may mention the
+ * person or the name.
  */
 export async function purgeStudentFromCertificates(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await tx.manager.update(

@@ -1,14 +1,15 @@
 /** The codes of certificates. A code is easy to read aloud and to type, and its check character detects typing mistakes. */
 
-/** Without 0, 1, I, L and O, which look like other characters. 31 is a prime number. */
+/** The 31 characters of codes. 0, 1, I, L and O are left out, because they look like other characters. 31 is a prime number. */
 export const codeAlphabet = '23456789ABCDEFGHJKMNPQRSTUVWXYZ';
 
 /** Includes the check character at the end. */
 export const codeLength = 12;
 
 /**
- * Appends the check character. The characters count as numbers with weights, from 1 at the end to 12 at the beginning, and the check
- * character makes the sum divisible by 31. Because 31 is a prime number, the sum shows every single wrong character and every swap of two.
+ * Appends the check character to a code. The characters are numbers, and each position has a different weight, from 1 at the end to 12 at
+ * the beginning. The check character makes the weighted sum divisible by 31. Because 31 is a prime number, the sum shows every single wrong
+ * character, and every swap of two characters.
  * @param drawn eleven characters of the alphabet
  */
 export function completeCode(drawn: string): string {
@@ -43,7 +44,7 @@ export function readPartOfCode(text: string): string | undefined {
 /** White space, hyphens, and the dashes with which some programs replace hyphens. */
 function withoutSeparators(text: string): string {
   const letters = text.replaceAll(/[\s\p{Dash_Punctuation}]/gu, '');
-  // Only ASCII letters, because letters such as a dotless i would become a letter of the alphabet.
+  // Changes only ASCII letters to upper case. Some other letters, such as a dotless i, would become a letter of the alphabet.
   return letters.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
 }
 

@@ -20,17 +20,18 @@ export interface CertificateFileDeps {
 
 /** Raise this number whenever a certificate looks different afterwards. */
 const drawing = 3;
-/** A PDF has about 40 KB. A larger one is not stored and is drawn each time. */
+/** A PDF has about 40 KB. A larger PDF is not stored and is drawn each time. */
 const maxBytes = 1_024 * 1_024;
 /**
- * How long a process may take to write a file. It may write while the file is being erased, so the file is erased again after this time.
+ * The maximum time that a process needs to write a file. While a file is being erased, another process may still write it. So the file is
+ * erased again after this time.
  */
 const putMs = 5 * 60_000;
 
 /**
  * Draws the certificate with the club's current look (DEC-186). If the store cannot be reached, the PDF is drawn without the logo and is
  * not stored.
- * @returns the bytes of the PDF, which are always equal for one certificate and look
+ * @returns the bytes of the PDF. They are always the same for the same certificate and look
  */
 export async function printCertificate(
   deps: CertificateFileDeps,
@@ -48,7 +49,7 @@ export async function printCertificate(
   return bytes;
 }
 
-/** The key depends on all printed data, also the club's time zone, colour and logo, which can change without a new version. */
+/** The key depends on all printed data. This includes the club's time zone, colour and logo, which can change without a new version. */
 function keyOf(certificate: CertificateRow, { accentColor, logo }: PrintedLook): string {
   const { id, code, studentName, courseTitle, clubName, language, timeZone, lessonCount, hours, version } = certificate;
   const { clubId, issuedAt, completedAt, verifyUrl } = certificate;
@@ -72,8 +73,8 @@ function keyOf(certificate: CertificateRow, { accentColor, logo }: PrintedLook):
 }
 
 /**
- * Stores the file, unless the certificate was withdrawn, revoked or reissued meanwhile. The lock on the certificate orders these changes
- * before or after this transaction.
+ * Stores the file, unless the certificate was withdrawn, revoked or reissued while it was being drawn. The transaction locks the
+ * certificate. So a withdrawal, a revocation or a reissue commits either before or after this transaction.
  */
 async function keep(
   { db, storage }: CertificateFileDeps,
@@ -111,7 +112,8 @@ export async function dropFilesOf(
 }
 
 /**
- * A round erases at most `erasedARound` files, and starts no further one after `roundMs`, because its step has a time limit of one minute.
+ * One round erases at most `erasedARound` files, and starts no further file after `roundMs`. The step that runs the round has a time limit
+ * of one minute.
  */
 const erasedARound = 200;
 const roundMs = 10_000;

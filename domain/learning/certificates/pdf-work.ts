@@ -1,6 +1,6 @@
 /**
- * Draws certificates in threads, which clubs share fairly (ENG-20). A process needs 300 ms for its first certificate, because it reads
- * fonts and compiles code. In the API's main thread, all other requests would wait.
+ * Draws certificates in threads. Each club has a share of the threads (ENG-20). The first certificate of a process takes 300 ms, because
+ * fonts are read and code is compiled. In the API's main thread, all other requests would wait for this first certificate.
  */
 import { moduleAt } from '../../../platform/core/modules.ts';
 import { createClubPermits, type PermitHolder } from '../../../platform/engine/club-permits.ts';
@@ -14,9 +14,12 @@ const pdfThreadRules = {
   maxHeapMb: 256,
   /** 100 MB of it are unused address space of WebAssembly. The longest names, in Han characters, need 160 MB more. */
   maxBuffersMb: 384,
-  /** After so many certificates a new thread replaces the old one. */
+  /** The number of certificates that a thread draws before a new thread replaces it. */
   uses: 250,
-  /** A whole class may print its certificates at one time, and each takes 15 to 50 ms. */
+  /**
+   * The maximum number of waiting certificates. A whole class may print its certificates at the same time, and each certificate takes 15 to
+   * 50 ms.
+   */
   line: { ofAClub: 100, ofAPerson: 2, patienceMs: 10_000 },
 } as const;
 

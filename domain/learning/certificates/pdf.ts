@@ -50,7 +50,7 @@ interface Sheet {
 
 /**
  * @param words a text in the certificate's language
- * @returns the bytes of the PDF, which are always equal for one certificate
+ * @returns the bytes of the PDF. They are always the same for the same certificate
  */
 export async function certificatePdf(
   certificate: Printed,
@@ -146,7 +146,7 @@ async function drawVerification({ pdf, type, words, column }: Sheet, url: string
   link.end();
 }
 
-/** In modules. Scanners need this light margin to find the code. */
+/** The light margin around the code, in modules. Scanners need this margin to find the code. */
 const quietZone = 4;
 
 /** Each sequence of dark modules is one path, so that the code is sharp at every size. */

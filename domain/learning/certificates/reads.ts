@@ -1,4 +1,4 @@
-/** Reads certificates: one, a page of a club's or a student's, or the one with a given code. */
+/** Reads certificates: a single certificate, a page of the certificates of a club or a student, and the certificate with a given code. */
 import { Club } from '../../../entities/clubs/club.ts';
 import { Certificate } from '../../../entities/learning/certificate.ts';
 import { Course } from '../../../entities/learning/course.ts';
@@ -90,7 +90,10 @@ export interface CertificateFilter extends PageRequest {
   revoked?: boolean;
 }
 
-/** @returns a page of the club's certificates, newest first, with withdrawn ones. A search (`q`) finds only the newest 1,000 matches */
+/**
+ * @returns a page of the club's certificates, including withdrawn certificates, newest first. If `q` is present, the pages contain only the
+ * newest 1,000 matches
+ */
 export async function listCertificates(
   db: Queries,
   clubId: Id,

@@ -63,7 +63,7 @@ export function presentCertificate(certificate: CertificateRow): RecordOf<'Certi
 
 export type CertificateVerification = RecordOf<'CertificateVerification'>;
 
-/** @returns the public data of a certificate; a withdrawn one is always shown as withdrawn */
+/** @returns the public data of a certificate; a withdrawn certificate is always shown as withdrawn */
 export function presentVerification(certificate: CertificateRow, branding: Branding): CertificateVerification {
   const { studentName, completedAt, revokedAt, withdrawnAt, hours } = certificate;
   const state = withdrawnAt !== null ? 'withdrawn' : revokedAt !== null ? 'revoked' : 'valid';

@@ -24,7 +24,8 @@ export interface Box {
 export interface Typesetter {
   /**
    * Sets text in the middle of its box, in the largest size that fits, in several lines if needed.
-   * @param written in logical order. Its first letter with a strong direction decides the direction, or else the language
+   * @param written a text in logical order. Its first letter with a strong direction decides its writing direction. If the text has no such
+   * letter, the language decides
    */
   draw(written: string, box: Box): Promise<void>;
   /** Embeds the fonts. Call this function once, after all text was set. */
@@ -33,9 +34,12 @@ export interface Typesetter {
 
 /** Smaller text is not readable on paper. */
 const smallest = 5;
-/** To fit into one line, a text shrinks at most to this share of its largest size. Otherwise it is broken into two lines. */
+/**
+ * A text shrinks at most to this share of its largest size, to fit into one line. A text that would need a smaller size is broken into two
+ * lines.
+ */
 const shrinks = 0.6;
-/** How far the marks of letters may extend beyond the box. Beyond that, they would cover other text. */
+/** The distance by which the marks of letters may extend beyond the box. Marks that extend farther would cover other text. */
 const overshoot = 6;
 
 /** @param language a BCP 47 tag, for the forms of letters and the direction of a text without letters */
@@ -96,7 +100,7 @@ function ascentOf({ runs }: PreparedText): number {
   return Math.max(...runs.map(({ font }) => font.font.hExtents().ascender / font.unitsPerEm));
 }
 
-/** In ems. */
+/** Returns the height of a line, in ems. */
 function heightOf(prepared: PreparedText): number {
   const { runs } = prepared;
   const descent = Math.max(...runs.map(({ font }) => -font.font.hExtents().descender / font.unitsPerEm));
@@ -128,7 +132,10 @@ function drawGlyphs(
   pdf.restore();
 }
 
-/** Draws a part of a letter, such as a dot, as an outline. As text, PDF readers would find its characters twice. */
+/**
+ * Draws a part of a letter, such as a dot, as an outline and not as text. PDF readers already find the characters in another glyph, and
+ * must not find them twice.
+ */
 function drawOutline(
   pdf: PDFKit.PDFDocument,
   { font, glyph, x, y }: PlacedGlyph,

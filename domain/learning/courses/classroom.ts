@@ -1,6 +1,6 @@
 /**
- * Courses and lessons as a student sees them: only published ones with access now. An unpublished, an inaccessible and an unknown one get
- * the same answer.
+ * Courses and lessons as a student sees them: only published courses and lessons to which the student has access now. The answer is the
+ * same for an unpublished, an inaccessible and an unknown course or lesson.
  */
 import { Course } from '../../../entities/learning/course.ts';
 import { Lesson } from '../../../entities/learning/lesson.ts';
@@ -115,8 +115,8 @@ export async function findVisibleLesson(
 }
 
 /**
- * Finds a lesson like `findVisibleLesson`, with a shared lock on its course, so that no part of the course is unpublished or removed. The
- * caller locks the student first, so that the access does not change either.
+ * Finds a lesson like `findVisibleLesson`, and takes a shared lock on the lesson's course. So no other transaction can unpublish or remove
+ * a part of the course. The caller locks the student first, so that the student's access cannot change either.
  * @throws DomainError not_found
  */
 export async function lockVisibleLessonForShare(
@@ -128,8 +128,8 @@ export async function lockVisibleLessonForShare(
   const lockedCourse = await tx.one<{ id: Id }>(sql`SELECT id FROM courses
       WHERE id = (SELECT course_id FROM lessons WHERE club_id = ${reader.clubId} AND public_id = ${publicId}) FOR SHARE`);
   const lesson = await findVisibleLesson(tx, reader, publicId, now);
-  // Before the lock, an administrator may have given the public id to a lesson of another course. The caller did not ask for that one, so
-  // the answer is 404.
+  // Before this transaction locked the course, an administrator may have given the public id to a lesson of a different course. The caller
+  // did not ask for that lesson, so the answer is 404.
   if (lesson.courseId !== lockedCourse?.id) throw noLesson();
   return lesson;
 }

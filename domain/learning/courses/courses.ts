@@ -48,10 +48,7 @@ const coursesWithCounts = sql`FROM courses course CROSS JOIN LATERAL (
   SELECT count(*)::int AS lessons, count(published_at)::int AS published FROM lessons
    WHERE course_id = course.id AND removed_at IS NULL) counted`;
 
-/**
- * Removed lessons are left out, because they are in no module. One statement reads the course and its outline, so that both come from one
- * snapshot.
- */
+/** A removed lesson is in no module. The same statement reads the course and its outline, so that both come from one snapshot. */
 const outline = sql`(
   SELECT coalesce(jsonb_agg(jsonb_build_object('id', module.id, 'title', module.title, 'lessons', (
            SELECT coalesce(jsonb_agg(jsonb_build_object('id', lesson.id, 'public_id', lesson.public_id, 'title', lesson.title,
@@ -112,8 +109,8 @@ export async function findCourse(db: Queries, clubId: Id, courseId: Id): Promise
 }
 
 /**
- * Locks the course's row until the transaction ends, so that all changes of the course, its modules and its lessons run one after another.
- * Transactions that check a completion hold a shared lock, so a change also waits for them.
+ * Locks the course's row until the transaction ends. So all changes of the course, its modules and its lessons run one after another. A
+ * change also waits for every transaction that checks a completion, because that transaction holds a shared lock on the course.
  * @returns the course as read after the lock
  * @throws DomainError not_found
  */

@@ -13,8 +13,8 @@ export interface JudgingDeps extends Pick<AddressedDeps, 'db' | 'publicUrl'> {
 export type CourseCompletionStep = { done: true; outcome: 'judged' } | { done: false; at?: number };
 
 /**
- * `lookedAt`: the students that one step reads. `judged`: a step ends after so many completions. So a step stays short, and other upkeep
- * waits less than a second.
+ * The number of students that one step reads, and the number of course completions after which a step ends. These limits keep a step short,
+ * so that other upkeep waits less than a second.
  */
 export const judging = { lookedAt: 500, judged: 50 } as const;
 
@@ -26,9 +26,10 @@ interface Look {
 }
 
 /**
- * The step of `course-completion/<course>`. It reads the next page of students with a completed lesson, by id, and completes the course for
- * those who have completed all published lessons. A change of the course begins a new pass. Steps may be repeated or run twice, because
- * each student completes a course only once.
+ * The step of `course-completion/<course>`. It reads the next page of students who have completed a published lesson, in the order of their
+ * ids. If a student has completed all published lessons, the step checks whether it can complete the course for this student. A change of
+ * the course during the run begins a new pass. The step may be repeated, or run twice at the same time, because each student completes a
+ * course only once.
  * @param now Unix milliseconds
  */
 export async function judgeCompletions(deps: JudgingDeps, courseId: Id, now: number): Promise<CourseCompletionStep> {
@@ -79,8 +80,9 @@ async function readPage(db: Database, courseId: Id, after: Id | null): Promise<{
 }
 
 /**
- * Checks one student under the locks of a completion. The course is not completed if a lesson was published again, the access has ended, or
- * the student was removed. Each student has a transaction, so that nobody waits for a whole page.
+ * Checks the current state of one student, under the same locks as a completion. The course is not completed if a lesson was published
+ * again, if the student's access has ended, or if the student was removed. Each student has a separate transaction, so that no other
+ * transaction waits for a whole page.
  * @returns when the student's access begins, if later than now
  */
 async function judgeStudent(
@@ -110,7 +112,7 @@ async function findBeginning(tx: Transaction, studentId: Id, courseId: Id, now: 
   return row?.begins ?? undefined;
 }
 
-/** @returns the next step, which begins a new pass if one was requested during this step */
+/** @returns the next step. If a new pass began during this step, the next step starts that pass from its beginning */
 async function recordPage(
   db: Database,
   courseId: Id,

@@ -120,9 +120,9 @@ export async function updateLesson(
 export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     const { courseId, publishedAt } = await lockLesson(tx, clubId, lessonId);
-    // Also locks the lesson, because the publication of an automation with this lesson locks only the lesson. This lock lets foreign keys
-    // to the lesson be inserted. A stricter one could cause a deadlock with an update of the search index, which inserts such keys under
-    // the club's lock.
+    // Also locks the lesson, because a transaction that publishes an automation with this lesson locks only the lesson, and not its course.
+    // This lock does not block inserts of foreign keys to the lesson. A stricter lock could cause a deadlock: an update of the search index
+    // inserts such keys while it holds the club's lock, and this function later waits for the club's lock.
     await tx.run(sql`SELECT FROM lessons WHERE id = ${lessonId} FOR NO KEY UPDATE`);
     await requireUnnamed(tx, 'lesson', lessonId);
     if (publishedAt !== null) await noteCourseChanged(tx, courseId, now);

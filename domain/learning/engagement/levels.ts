@@ -71,7 +71,7 @@ export async function createLevel(
 }
 
 /**
- * Changes a level. Students who have reached it keep it. Others with enough points reach it with their next award.
+ * Changes a level. Students who have reached the level keep it. Other students who have enough points reach it with their next award.
  * @throws DomainError not_found, points_taken
  */
 export async function updateLevel(

@@ -16,7 +16,7 @@ import { levelsPassed } from './levels.ts';
 
 export interface Award {
   kind: AwardKind;
-  /** The id of the lesson, or one that the administrator's client chose. */
+  /** The id of the cause: the id of the lesson, or an id that the administrator's client chose. */
   causeId: Id;
   points: number;
   note: string | null;
@@ -26,7 +26,7 @@ export interface Award {
 export interface NewAward {
   clubId: Id;
   studentId: Id;
-  /** May be negative. With 0, nothing is recorded. */
+  /** The number of points. It may be negative. If it is 0, nothing is recorded. */
   points: number;
   /** A student gets at most one award for each cause. */
   cause: { kind: AwardKind; id: Id };
@@ -99,7 +99,7 @@ export async function awardByHand(
   return presentAward(await db.transaction((tx) => awardPoints(tx, award, now)));
 }
 
-/** @throws DomainError invalid_request for 0 points, which would record nothing */
+/** @throws DomainError invalid_request: an award of 0 points would record nothing */
 export function requirePoints(points: number): void {
   if (points === 0) throw new DomainError('invalid_request', 'points must not be 0.');
 }

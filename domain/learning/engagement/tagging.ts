@@ -41,7 +41,8 @@ export interface ManyTaggings extends Omit<Tagging, 'studentId'> {
 }
 
 /**
- * Adds a tag to many students, with one fact for each new one. The number of statements does not grow with the students.
+ * Adds a tag to many students, with one fact for each student who did not have it. The number of statements does not grow with the
+ * students.
  * @param options the priority and the details of the facts
  * @returns the students who did not have the tag before
  * @throws DomainError not_found (no such tag), before anything is written

@@ -44,8 +44,8 @@ export async function tagsOf(db: Queries, studentId: Id): Promise<TagRow[]> {
 }
 
 /**
- * Finds a tag and locks its row. With `share`, it is not deleted meanwhile. With `update`, it is also not given to a student or named in an
- * automation.
+ * Finds a tag and locks its row until the transaction ends. The lock `share` prevents other transactions from deleting the tag. The lock
+ * `update` also prevents other transactions from giving the tag to a student or naming it in an automation.
  * @throws DomainError not_found, also for a tag of another club and for a deleted tag
  */
 export async function lockTag(tx: Transaction, clubId: Id, tagId: Id, lock: 'share' | 'update'): Promise<TagRow> {

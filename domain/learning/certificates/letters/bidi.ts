@@ -18,7 +18,7 @@ const opening = new Set(['LRI', 'RLI', 'FSI']);
 
 /**
  * Rules P2 and P3: the first letter with a strong direction outside isolates decides.
- * @param otherwise the direction without such a letter
+ * @param otherwise the direction that is returned if the text has no such letter
  */
 export function baseDirectionOf(text: string, otherwise: Direction): Direction {
   let depth = 0;
@@ -33,8 +33,8 @@ export function baseDirectionOf(text: string, otherwise: Direction): Direction {
 }
 
 /**
- * Rule L2 of the Unicode bidirectional algorithm: from the highest level down to the lowest odd one, every sequence of parts with at least
- * this level is reversed.
+ * Applies rule L2 of the Unicode bidirectional algorithm. It handles the levels from the highest down to the lowest odd level. For each
+ * level, it reverses every sequence of parts that have this level or a higher level.
  * @returns the parts in visual order, from left to right
  */
 export function inVisualOrder<Part extends { level: number }>(parts: readonly Part[]): Part[] {

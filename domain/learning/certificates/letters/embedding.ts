@@ -15,7 +15,7 @@ export interface EmbeddedFont {
 interface Code {
   glyph: number;
   text: string;
-  /** In thousandths of an em. */
+  /** The width in thousandths of an em. */
   width: number;
 }
 
@@ -130,7 +130,7 @@ function glyphMap(codes: readonly Code[]): Uint8Array {
   return map;
 }
 
-/** All codes of a range must also have one first byte. */
+/** The maximum number of entries of one range. All codes of a range must also have the same first byte. */
 const rangeLength = 100;
 
 function unicodeMap(codes: readonly Code[]): string {

@@ -1,4 +1,4 @@
-/** Finds the font of each letter: the first one with all code points of the letter (CERT-4). */
+/** Finds the font of each letter. This is the first font whose cmap has all code points of the letter (CERT-4). */
 import { familiesIn, isOfPictures, type Family, type HanForm, type Style } from './font-files.ts';
 import { hasLetter, loadFont, type LoadedFont } from './fonts.ts';
 
@@ -15,7 +15,7 @@ export interface FontSpan {
 export const replacement = '\u25a1';
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** Characters that only change the look of others, and need no glyph. */
+/** Matches characters that only change the look of other letters, and need no glyph of their own. */
 const ignorable = /\p{Default_Ignorable_Code_Point}/u;
 /** Drawn as emoji, because people expect a picture, although some text fonts have these characters. */
 const emojiLike = /\p{Emoji_Presentation}|\p{Emoji}\ufe0f/u;

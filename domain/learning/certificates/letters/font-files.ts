@@ -14,7 +14,7 @@ export interface FontFile {
   readonly weight?: number;
 }
 
-/** A font family in one weight: a single file, or slices with different code points. */
+/** A font family in one weight. It is a single file, or several slices that contain different code points. */
 export interface Family {
   readonly name: string;
   /**
@@ -34,7 +34,7 @@ function wholeFont(packageName: string, file: string): Family {
   return { name: file, filesFor: () => [whole], slices: [{ file: whole }] };
 }
 
-/** A variable font of Fontsource, which lists the code points of each slice in `unicode.json`. */
+/** A variable font of Fontsource: `unicode.json` lists the code points of each slice. */
 function slicedFont(name: string, weight: number): Family {
   const directory = directoryOf(`@fontsource-variable/${name}`);
   const declared = JSON.parse(readFileSync(join(directory, 'unicode.json'), 'utf8')) as Record<string, string>;
@@ -63,10 +63,10 @@ export function isInRanges(ranges: readonly Range[], codePoint: number): boolean
 
 const dejavu = (name: string) => wholeFont('dejavu-fonts-ttf', `ttf/${name}.ttf`);
 const emoji = wholeFont('@expo-google-fonts/noto-emoji', '400Regular/NotoEmoji_400Regular.ttf');
-/** Every style ends with these fonts, which have the most letters, so that all styles print the same letters. */
+/** The fonts with the most letters. Every style has these fonts at the end of its list, so that all styles print the same letters. */
 const widest = [dejavu('DejaVuSans'), dejavu('DejaVuSerif')];
 
-/** The forms, in the order in which they are tried after the preferred form. */
+/** The regional forms of Han characters, in the order in which they are tried after the preferred form. */
 const hanForms = ['sc', 'tc', 'jp', 'kr'] as const;
 export type HanForm = (typeof hanForms)[number];
 
@@ -96,7 +96,7 @@ function scriptsIn(weight: number) {
 const inRegular = scriptsIn(400);
 const inBold = scriptsIn(700);
 
-/** Each with the usual family, families of other scripts, and one for all remaining letters. */
+/** The families of each style: the usual family, families of other scripts, and a family for all remaining letters. */
 const styles = {
   regular: { usual: dejavu('DejaVuSerif'), wide: dejavu('DejaVuSans'), ...inRegular },
   italic: { usual: dejavu('DejaVuSerif-Italic'), wide: dejavu('DejaVuSans'), ...inRegular },
@@ -116,7 +116,7 @@ export function familiesIn(style: Style, han: HanForm, isEmoji: boolean): readon
   return isEmoji ? [emoji, ...letters] : [...letters, emoji];
 }
 
-/** @returns whether this is the emoji font, which has a space as wide as a picture and must not be used for normal spaces */
+/** @returns whether the file is the emoji font. The space of this font is as wide as a picture, so it must not be used for normal spaces */
 export function isOfPictures({ path }: FontFile): boolean {
   return emoji.slices.some(({ file }) => file.path === path);
 }

@@ -37,7 +37,7 @@ export async function loadFont(file: FontFile): Promise<LoadedFont> {
   return fontIn(loaded, file);
 }
 
-/** @returns the font, which is not cached */
+/** @returns the font. This function does not cache it */
 export async function readFont(file: FontFile): Promise<LoadedFont> {
   return fontIn(await readFontFile(file.path), file);
 }

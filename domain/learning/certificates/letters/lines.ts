@@ -12,7 +12,7 @@ export interface Line {
   to: number;
 }
 
-/** Scripts without spaces, in which only a dictionary finds the words. */
+/** Matches scripts that have no spaces, so that only a dictionary finds the words. */
 const withoutSpaces = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const words = new Intl.Segmenter('th', { granularity: 'word' });
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });

@@ -4,7 +4,7 @@ import { printedCodePoints } from './printed-code-points.ts';
 /** The first and last code point of each range, in ascending order. */
 const bounds = readBounds(printedCodePoints);
 
-/** @param written the distance of each bound from the one before, in base 36 */
+/** @param written the distance of each bound from the bound before it, in base 36 */
 function readBounds(written: string): Uint32Array {
   let last = 0;
   return Uint32Array.from(written.split(' '), (distance) => (last += Number.parseInt(distance, 36)));

@@ -71,14 +71,14 @@ export function shapeLine(prepared: PreparedText, from: number, to: number): { g
   return { glyphs, width: x };
 }
 
-/** HarfBuzz frees a buffer only when JavaScript collects garbage, so all texts share one. */
+/** All texts share one buffer, because HarfBuzz frees a buffer only when JavaScript collects garbage. */
 const buffer = new hb.Buffer();
 
-/** @returns where the run ends, in ems */
+/** @returns the x coordinate of the end of the run, in ems */
 function shapeRun({ text, language }: PreparedText, run: Run, startX: number, into: PlacedGlyph[]): number {
   const { font, start, end, level, isMissing, script } = run;
   buffer.reset();
-  // The letters beside the run decide the form of Arabic letters at its ends, so they are passed too.
+  // Passes the letters on both sides of the run, because they decide the form of Arabic letters at its ends.
   if (isMissing) buffer.addText(replacement);
   else buffer.addText(text, start, end - start);
   buffer.setDirection(level % 2 === 1 ? hb.Direction.RTL : hb.Direction.LTR);
@@ -113,9 +113,9 @@ interface Clustered {
 }
 
 /**
- * Divides the characters of each cluster among its glyphs, so that the glyphs in order have the whole text. Marks get no characters,
- * because the glyph of their letter has them. In right-to-left text, one glyph gets all characters in reverse order, because PDF readers
- * read from left to right and then reverse such text.
+ * Divides the characters of each cluster among the glyphs of the cluster. The glyphs in order then contain the whole text. Marks get no
+ * characters, because the glyph of their letter has them. In right-to-left text, one glyph gets all characters in reverse order. PDF
+ * readers read a line from left to right, and then reverse right-to-left text character by character.
  * @param glyphs the glyphs from left to right
  */
 function textsOf(glyphs: readonly Clustered[], text: string, { start, end, level }: Run): string[] {
@@ -127,7 +127,7 @@ function textsOf(glyphs: readonly Clustered[], text: string, { start, end, level
     const letter = text.slice(nth === 0 ? start : cluster, starts[nth + 1] ?? end);
     const clusterGlyphs = [...glyphs.keys()].filter((index) => glyphs[index]?.cluster === cluster);
     const advancing = clusterGlyphs.filter((index) => (glyphs[index]?.xAdvance ?? 0) > 0);
-    // In form NFD, a vowel around its consonant is two characters.
+    // Uses form NFD, because a vowel that surrounds its consonant consists of two characters in this form.
     const clusterText = Array.from(advancing.length > Array.from(letter).length ? letter.normalize('NFD') : letter);
     const bearers = (advancing.length > 0 ? advancing : clusterGlyphs).slice(0, isBackwards ? 1 : clusterText.length);
     if (isBackwards) clusterText.reverse();

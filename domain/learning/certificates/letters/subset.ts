@@ -67,7 +67,7 @@ const unneeded = [
 ];
 
 /**
- * @param glyphs the glyphs to keep, which also keep their numbers
+ * @param glyphs the numbers of the glyphs that the subset keeps. The glyphs keep these numbers
  * @returns a TrueType font of one weight
  * @throws Error if the font cannot be subset
  */

@@ -1,12 +1,14 @@
 /** Handles events that prove that a mail was sent, whatever its row says (CAMP-14). */
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
-/** The earliest event that proves that the mail was sent; null without one. Reads columns of `mails`. */
+/**
+ * SQL for the time of the earliest event that proves that the mail was sent; null if there is no such event. It reads columns of `mails`.
+ */
 export const provenAt: Sql = sql`least(delivered_at, bounced_at, soft_bounced_at, complained_at, opened_at, clicked_at, machine_opened_at, machine_clicked_at)`;
 
 /**
- * SET clauses of an UPDATE of `mails` after such an event. They set `sent`, unless a worker still hands the mail over and will record the
- * result.
+ * The SET clauses of an UPDATE of `mails`, after an event has proved that the mail was sent. They change the status to `sent`. If a worker
+ * is still handing the mail over, they do not change the status, because that worker records the result.
  * @param at when the event happened
  */
 export const sentByEvidence = (at: Sql): Sql => sql`

@@ -1,4 +1,4 @@
-/** The kinds of mail. Each context defines which rows its mails are about, and whether they may still be sent. */
+/** The kinds of mail. Each context defines for its own kinds which rows a mail is about, and whether the mail may still be sent. */
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import type { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import type { CalendarEvent } from '../../platform/core/time/calendar.policy.ts';
@@ -40,7 +40,8 @@ export interface MailSubject {
 }
 
 /**
- * Reads the rows that a mail is about, in one statement when a worker claims it, so that the mail describes the current rows.
+ * Reads the rows that a mail is about, with one statement. The statement runs when a worker claims the mail, so the mail always describes
+ * the current rows.
  * @returns undefined if the mail must not be sent any more
  */
 export type MailKind = (db: Queries, mail: MailRow, now: Date) => Promise<MailSubject | undefined>;

@@ -2,7 +2,7 @@
 const day = 86_400_000;
 
 /**
- * Records of visits and notices are kept for this time. A visit so long after its mail, or a notice so long after its event, is not
- * recorded.
+ * The service keeps each record of a visit or a notice for this time. If a visit happens later than this time after its mail was sent, the
+ * service does not record the visit. If a notice arrives later than this time after its event, the service does not record the notice.
  */
 export const eventRetentionMs = 90 * day;

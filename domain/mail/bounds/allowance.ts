@@ -3,13 +3,15 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
-/** How long an empty bucket takes to become full. Every bucket has room for at least one mail. */
+/**
+ * The number of seconds in which an empty bucket becomes full, if no mail is taken from it. Every bucket has room for at least one mail.
+ */
 const fullAfterSeconds = 10;
 
 /**
  * Reserves mails in the club's bucket, which all campaigns and automations of the club share.
- * @param now the time of the process, and not of the database, because tests move only the former
- * @returns how many mails may be sent now, and the milliseconds until the next one may be
+ * @param now the time of the process. The function does not use the database's clock, because tests move only the clock of the process
+ * @returns the number of mails that may be sent now (at most `mails`), and the milliseconds until the next mail may be sent
  */
 export async function takeAllowance(
   db: Queries,

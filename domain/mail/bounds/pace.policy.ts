@@ -24,10 +24,10 @@ export function mailsOfDay({ plan, createdAt }: PacedClub, warmUp: readonly numb
   return bounds.length === 0 ? null : Math.min(...bounds);
 }
 
-/** The limits of the first day, the second day and so on. After the last one there is no limit. */
+/** The limits of the first day, the second day and so on. After the last day there is no limit. */
 export interface WarmUps {
   clubs: readonly number[];
-  /** Counted from the day on which a club's own mail domain was first proven. */
+  /** The limits of a club's own mail domain. The first day is the day on which the domain was first proven. */
   domains: readonly number[];
 }
 

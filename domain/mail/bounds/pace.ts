@@ -1,4 +1,4 @@
-/** Finds a slot for a mail that a club sends on its own initiative, on the first day with a free one (DEC-65). */
+/** Finds a slot for a mail that a club sends on its own initiative. The slot is on the first day that has a free slot (DEC-65). */
 import { TransactionalMail } from '../../../entities/mail/transactional-mail.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
 import type { Claim } from '../../../platform/engine/lease.ts';
@@ -19,8 +19,8 @@ interface PacedMail extends Claim {
 }
 
 /**
- * Reserves a slot and records it in the mail's row in one transaction, so that a retry reserves no second one. If the mail must wait, its
- * token stays valid for as much longer.
+ * Reserves a slot and records it in the mail's row in one transaction, so a retry reserves no second slot. If the mail must wait, the
+ * function extends the validity of the mail's token by the length of the wait.
  * @param warmUp see `mailsOfDay`
  * @returns true if the mail may be sent now; otherwise its lease is released
  * @throws LeaseLost if another worker has claimed the mail; then nothing was written

@@ -12,10 +12,13 @@ export interface AccountAddress {
   email: string;
 }
 
-/** The last bytes of the id prove that no mail was sent. In the id of a mailed code they are random. */
+/** The number of bytes at the end of the id that prove that no mail was sent. If a code was mailed, these bytes of its id are random. */
 const proofBytes = 5;
 
-/** @returns an id with the time of the request. With the current time, a caller could see how long the service has worked */
+/**
+ * @returns an id that contains the time of the request. If the id contained the time at which it was created, a caller could see how long
+ * the service had worked before
+ */
 export function codeRequestId(now: Date): Id {
   const bytes = bytesOf(newId());
   bytes.writeUIntBE(now.getTime(), 0, 6);
@@ -28,7 +31,7 @@ export function unmailedRequestId(vault: Vault, account: AccountAddress, now: Da
   return idOf(Buffer.concat([prefix, proofOf(vault, account, prefix)]));
 }
 
-/** @returns whether this service issued the id for this club and address, at any time, because codes expire */
+/** @returns whether this service issued the id for this club and address; the age of the request does not matter, because codes expire */
 export function isUnmailedRequest(vault: Vault, account: AccountAddress, id: Id): boolean {
   const bytes = bytesOf(id);
   return timingSafeEqual(bytes.subarray(-proofBytes), proofOf(vault, account, bytes.subarray(0, -proofBytes)));

@@ -4,20 +4,21 @@
 export const codeTries = 5;
 
 /**
- * Wrong codes of one account in one day (UTC), over all its requests. Beyond this, each mailed request still allows one try. Otherwise an
- * attacker who requests and guesses codes could lock out the owner.
+ * The limit of wrong codes of one account in one day (UTC), for all requests of the account together. Above this limit each mailed request
+ * still allows one try. Without that try, an attacker who requests and guesses codes could lock out the owner.
  */
 export const wrongCodesADay = 20;
 
 /**
- * Wrong codes in one day (UTC) for requests without a mail. An attacker can make many of these, so they have limits of their own. A network
- * has a lower limit than an account, so that one network cannot use up the account's limit.
+ * The limits of wrong codes in one day (UTC) for requests whose mail the service withheld. Such a request sends no mail, so an attacker can
+ * make many requests. Therefore these requests have separate limits. The limit of one network is lower than the limit of an account, so one
+ * network cannot use up the account's limit.
  */
 export const withheldTriesADay = { account: 100, network: 25 } as const;
 
 /**
  * @param wrongCodes of the account, today, with this try
- * @returns how many tries a request must still have for this try
+ * @returns the number of tries that a request must still have, so that this try is allowed
  */
 export function triesNeeded(wrongCodes: number): number {
   return wrongCodes > wrongCodesADay ? codeTries : 1;

@@ -1,7 +1,7 @@
 /**
- * One-time codes (DEC-61). A caller sends a code together with the id of a request. A stranger does not know that id, and so cannot use up
- * its tries. Every unspent code of the account is valid, because a person may have received several, for example after a stranger requested
- * one. A wrong code counts for its request and for the account.
+ * One-time codes (DEC-61). A caller must send the code together with the id of a request. A stranger does not know that id, so a stranger
+ * cannot use up the tries of the request. Every unspent code of the account is valid, because a person may have received several codes, for
+ * example after a stranger requested a code. A wrong code counts for its request and for the account.
  */
 import { createHash } from 'node:crypto';
 import { OneTimeToken } from '../../../entities/mail/one-time-token.ts';
@@ -31,8 +31,9 @@ export interface FoundCode {
 }
 
 /**
- * Tries a code. Each try is counted before the code is compared, so that simultaneous tries cannot exceed the limit. The caller must commit
- * after every result, or the count is lost. An address without an account runs the same statements. For an unknown club nothing is written.
+ * Tries a code. The function counts each try before it compares the code, so that tries at the same time cannot exceed the limit. The
+ * caller must commit the transaction after every result, or the count is lost. If the address has no account, the function runs the same
+ * statements. If the club is unknown, the function writes nothing.
  * @returns undefined for an invalid code
  */
 export async function tryCode(
@@ -51,7 +52,7 @@ export async function tryCode(
   const codes = await tx.rows<{ id: Id; keyId: Buffer | null }>(sql`
     SELECT id, key_id AS "keyId" FROM one_time_tokens
      WHERE student_id = ${studentId ?? null}::uuid AND purpose = 'student_code' AND expires_at > ${now}`);
-  // Every code is compared, so that the time does not show which one is right.
+  // Every code is compared, so the time does not show which code is right.
   const good = codes.filter(({ id, keyId }) => isRight(vault, tried.code, id, keyId ?? vault.keyId));
   const [found] = good;
   return studentId !== undefined && found ? { studentId, id: found.id } : undefined;
@@ -59,7 +60,7 @@ export async function tryCode(
 
 /**
  * Spends a valid code in the transaction that uses it, and uncounts the try. The caller holds the lock of the student's row.
- * @returns false if the code was spent or withdrawn meanwhile
+ * @returns false if another transaction has already spent or withdrawn the code
  */
 export async function spendCode(tx: Transaction, vault: Vault, tried: TriedCode, found: FoundCode): Promise<boolean> {
   const { affected } = await tx.manager.delete(OneTimeToken, { id: found.id });
@@ -73,7 +74,10 @@ export async function spendCode(tx: Transaction, vault: Vault, tried: TriedCode,
   return true;
 }
 
-/** Deletes the counts of an account's wrong codes, also those of an old release, which counted by address only, for all clubs together. */
+/**
+ * Deletes the counts of an account's wrong codes. Also deletes rows that an old release wrote. That release counted wrong codes by address
+ * only, for all clubs together.
+ */
 export async function deleteCodeFailures(
   tx: Transaction,
   { clubId, addressKey }: { clubId: Id; addressKey: Buffer },

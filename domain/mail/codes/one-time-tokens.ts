@@ -29,7 +29,7 @@ export const tokenLifetimeMs = {
   administrator_invitation: 7 * 24 * hour,
 } as const satisfies Record<TokenPurpose, number>;
 
-/** A person has at most one token of each of these purposes, for the last sign-up's password. */
+/** A person has at most one token of each of these purposes. This token stores the password of the person's last sign-up. */
 const newestOnly: ReadonlySet<TokenPurpose> = new Set(['student_sign_up_again', 'administrator_sign_up_again']);
 
 export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
@@ -60,7 +60,7 @@ export async function issueToken(
 }
 
 /**
- * Issues a token for each of these students in one statement, but no codes.
+ * Issues a token for each of these students in one statement. This function cannot issue codes.
  * @returns the ids of the tokens, in the order of the students
  */
 export async function issueTokens(
@@ -85,7 +85,7 @@ function ownerColumn(owner: TokenOwner): ['student_id' | 'administrator_id' | 'i
 }
 
 /**
- * @param keyId the key under which the token was issued; by default the current one @returns the text for the mail: 43
+ * @param keyId the id of the key under which the token was issued; the current key if absent @returns the text for the mail: 43
  * characters, or six digits for a code @throws Error if the process does not have that key
  */
 export function tokenText(vault: Vault, purpose: TokenPurpose, id: Id, keyId?: Buffer): string {
@@ -190,7 +190,7 @@ const expiredForMs = 86_400_000;
 const batchSize = 1_000;
 
 /**
- * Removes a batch of tokens that expired at least a day ago, but not those with the password of a repeated sign-up. While such a token
+ * Removes a batch of tokens that expired at least a day ago. The token with the password of a repeated sign-up stays. While that token
  * exists, the account has no password (ADR 5).
  * @returns the number of removed tokens, and whether another batch may be
  * due immediately

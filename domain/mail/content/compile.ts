@@ -21,7 +21,7 @@ export type Slot =
   /** An image of the library, by its index in {@link CompiledEmail.images}. */
   | { kind: 'image'; image: number }
   | { kind: 'unsubscribe' }
-  /** The tracking picture, which reports that the mail was opened. Empty without tracking. */
+  /** The tracking picture, which reports that the mail was opened. The slot is empty if openings are not tracked. */
   | { kind: 'pixel' };
 
 export type Piece = string | Slot;
@@ -145,7 +145,7 @@ export async function compileEmail(
   };
 }
 
-/** Removes the characters that mark slots, which have no meaning in authors' texts. */
+/** Removes the characters that mark slots. They have no meaning in authors' texts. */
 const withoutPrivateUse = <Value>(value: Value): Value =>
   JSON.parse(JSON.stringify(value), (_key, each) => (typeof each === 'string' ? each.replace(privateUse, '') : each));
 
@@ -162,7 +162,7 @@ function mjmlOf(
     .split(/\r?\n/)
     .map((line) => escapeHtml(line))
     .join('<br>');
-  // In the order of the document, because each new slot gets the next number.
+  // The parts are created in the order of the document, because each new slot gets the next number.
   const preview = preheader === undefined ? undefined : escapeHtml(slots.template(preheader));
   const body = blocks.map((block) => blockMjml(block, { slots, widths, direction })).join('\n');
   const footer = `<p${dirAttribute(clubName + address, direction)}>${escapeHtml(clubName)}<br>${address}</p>
@@ -198,7 +198,7 @@ function blockMjml(block: EmailBlock, { slots, widths, direction }: Place): stri
       return `<mj-text>${proseHtml(parseMarkdown(slots.template(text)), slots, direction)}</mj-text>`;
     case 'image': {
       const width = widths[block.media_id ?? ''];
-      // With its own width, an image is not enlarged by mail programs. The compiler limits it to the column.
+      // The image gets its own width, so that mail programs do not enlarge it. The compiler limits the width to the width of the column.
       return `<mj-image src="${slots.image(block.media_id ?? '')}"${width === undefined ? '' : ` width="${width}px"`} alt="${escapeHtml(slots.template(block.alt ?? ''))}"${block.url === undefined ? '' : ` href="${escapeHtml(slots.link(block.url))}"`} />`;
     }
     case 'button':
@@ -224,7 +224,7 @@ function blockHtml(block: Prose, slots: Slots, dir: string): string {
   return `<${tag}${start}${dir}>${block.items.map((item) => `<li>${itemHtml(item, slots)}</li>`).join('')}</${tag}>`;
 }
 
-/** Leaves out the variables, which do not show the language of a text. */
+/** Returns the words of a text without the variables, because variables do not show the language of the text. */
 function wordsOf(prose: readonly Prose[]): string {
   const inlineWords = (inlines: readonly Inline[]): string =>
     inlines

@@ -8,7 +8,10 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { CopiesToMake, RenderedCopy } from './email-thread.ts';
 import { copiesInThread } from './email-work.ts';
 
-/** In bytes of HTML and text. A full cache evicts the copies that nobody has read for longest. */
+/**
+ * The maximum size of the cache, in bytes of HTML and text. If the cache is full, it evicts the copies that were not read for the longest
+ * time.
+ */
 const cacheBytes = 20_000_000;
 /** An estimate of a copy's memory beyond its HTML and text. */
 const entryBytes = 500;

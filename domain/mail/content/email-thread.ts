@@ -24,7 +24,7 @@ export interface EmailToJudge {
 export interface CopiesToMake {
   content: EmailContent;
   letterhead: Letterhead;
-  /** By image id. */
+  /** The address of each image, by its id. */
   imageUrls: Readonly<Record<Id, string>>;
   /** In pixels, by image id; absent if unknown. */
   imageWidths?: ImageWidths;

@@ -1,6 +1,6 @@
 /**
- * Validates and compiles e-mails in worker threads, which clubs share fairly (ENG-20). The largest e-mail keeps a CPU core busy for some
- * seconds, and in the API's main thread every other request would wait for it.
+ * Validates and compiles e-mails in worker threads, which the clubs share fairly (ENG-20). The largest e-mail keeps a CPU core busy for
+ * some seconds. In the API's main thread every other request would wait for it.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -20,7 +20,7 @@ const emailThreadRules = {
   workMs: 10_000,
   maxHeapMb: 512,
   maxBuffersMb: 64,
-  /** After so many tasks a new thread replaces the old one. */
+  /** The number of tasks that a thread does before a new thread replaces it. */
   uses: 200,
 } as const;
 

@@ -4,7 +4,7 @@ import type { Direction } from '../../language/bidi.policy.ts';
 /** Compiles MJML to HTML. The compiler is large, so it is loaded for the first e-mail. */
 export async function mjmlToHtml(mjml: string): Promise<string> {
   const { default: mjml2html } = await import('mjml');
-  // Without web fonts, which mail programs would fetch from a third party.
+  // The document uses no web fonts, because the reader's mail program would fetch them from a third party.
   const { html, errors } = await mjml2html(mjml, { validationLevel: 'soft', fonts: {}, keepComments: true });
   if (errors.length > 0) throw new Error(`MJML reported ${errors.length} errors in the document of an e-mail`);
   // The MJML compiler does not accept `text-align: start`, so the compiled HTML gets it here. Outlook ignores this style, and uses the
@@ -25,7 +25,7 @@ interface Frame {
   /** BCP 47 tag. */
   language: string;
   direction: Direction;
-  /** Mail programs show it beside the subject. */
+  /** The text that mail programs show beside the subject; absent if the e-mail has no such text. */
   preheader?: string | undefined;
   /** The MJML elements inside the column. */
   body: string;

@@ -1,4 +1,6 @@
-/** The Markdown of text blocks: paragraphs, emphasis, lists and links. Everything else, including HTML, is shown as typed. */
+/**
+ * The Markdown of text blocks: paragraphs, emphasis, lists and links. All other constructs, including HTML, are shown as they were typed.
+ */
 import MarkdownIt, { type Token } from 'markdown-it';
 
 /** The maximum nesting depth of lists. */

@@ -75,7 +75,7 @@ export function contentProblems(
   return [...eachProblem(content, context)];
 }
 
-/** Yields the problems one by one, because an e-mail may have hundreds of thousands. */
+/** Yields the problems of {@link contentProblems} one by one, because an e-mail may have hundreds of thousands of problems. */
 export function* eachProblem(
   content: Partial<EmailContent>,
   { path = '$', ...images }: { path?: string } & KnownImages,
@@ -162,7 +162,10 @@ interface ReadProse {
   links: readonly string[];
 }
 
-/** In characters. Each read of a draft needs the parsed texts again, and parsing the largest takes 0.15 s. */
+/**
+ * The maximum size of the cache of parsed texts, in characters. Each read of a draft needs the parsed texts again, and parsing the largest
+ * texts takes 0.15 s.
+ */
 const cacheCharacters = 10_000_000;
 const parsedTexts = new LRUCache<string, ReadProse>({
   maxSize: cacheCharacters,

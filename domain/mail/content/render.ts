@@ -8,7 +8,7 @@ import { parseTemplate, type Variable, type VariableName } from './variables.pol
 export interface RecipientCopy {
   /** The author's fallback replaces a value that is absent or empty. */
   values: Readonly<Partial<Record<VariableName, string>>>;
-  /** By the link's index. */
+  /** Returns the address of a link by its index. */
   linkUrl: (link: number) => string;
   imageUrl: (image: number) => string;
   unsubscribeUrl: string;
@@ -32,7 +32,7 @@ export function renderEmail(
   };
 }
 
-/** @returns a line for one recipient, such as the preheader, without escaping */
+/** @returns the text of one line for one recipient, such as the preheader. The text is not escaped */
 export function renderLine(line: string, values: RecipientCopy['values'], wording: Wording): string {
   return parseTemplate(line, wording.say('mail.student_without_name'))
     .parts.map((part) => (typeof part === 'string' ? part : valueOf(part, values)))

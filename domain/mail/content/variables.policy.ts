@@ -1,8 +1,9 @@
 /** Finds variables in the texts of an e-mail, such as `{{student_first_name|there}}`, in which `there` is the fallback. */
 
 /**
- * The student's name is in variables with `isStudent`. Without a name and a fallback, they show a word such as "student". The name of an
- * unconfirmed account is not used, because anyone could have typed it at the sign-up.
+ * The variables. A variable with `isStudent` contains the student's name. If the recipient has no name and the author wrote no fallback, a
+ * word such as "student" replaces the variable. The name of an unconfirmed account is not used, because anyone could have typed it at the
+ * sign-up.
  */
 export const variables = {
   student_first_name: { isStudent: true },

@@ -53,7 +53,7 @@ async function check({ db, mailDomains }: MailDomainDeps, { id }: MailDomain, no
 /** The time limit for all records together. It is short, because a caller may wait for the result. */
 const allRecordsMs = 10_000;
 
-/** @returns by the kind of the record; undefined if a name server did not answer */
+/** @returns the state of each DNS record, by the kind of the record; undefined if a name server did not answer */
 async function statesOf(
   { resolveText, spfInclude }: MailDomainSettings,
   domain: MailDomain,
@@ -76,7 +76,10 @@ async function statesOf(
   }
 }
 
-/** The domain's own DMARC policy, or else that of its nearest parent domain. */
+/**
+ * Returns the state of the domain's own DMARC policy. If the domain has no policy, returns the state of the policy of its nearest parent
+ * domain.
+ */
 async function nearestPolicy(
   resolveText: MailDomainSettings['resolveText'],
   domain: string,

@@ -10,7 +10,7 @@ const everyMs = day;
 const atFirst = { everyMs: hour, forMs: 3 * day };
 /** The wait if no name server answered. */
 const unansweredMs = hour;
-/** After so long without an answer, a proven domain becomes unproven. */
+/** A proven domain becomes unproven if no name server answers for this length of time. */
 const longestSilenceMs = 3 * day;
 
 /** The stored results of a domain's checks. */

@@ -131,7 +131,8 @@ const reserved: ReadonlySet<string> = new Set(['localhost', 'local', 'internal',
 
 /** @returns the name in lower-case ASCII, as in DNS @throws DomainError invalid_request */
 function domainName(input: string, platformDomain: string): string {
-  // `domainToASCII` removes some of these characters. Without this check, the result could be another domain than the caller typed.
+  // `domainToASCII` removes some of these characters. So without this check, the result could be a different domain from the domain that
+  // the caller typed.
   if (/[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(input))
     throw new DomainError('invalid_request', '`domain` must not contain control characters or invisible characters.');
   const name = domainToASCII(input.trim().replace(/\.$/, '')).toLowerCase();

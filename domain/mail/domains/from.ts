@@ -30,8 +30,8 @@ export async function fromOf(
 }
 
 /**
- * The last 15 characters of the platform's domain, for the last part of the header `Feedback-ID`, which needs 5 to 15. Mailbox providers
- * count complaints by it.
+ * Returns the last 15 characters of the platform's domain. They become the last part of the header `Feedback-ID`, which must have 5 to 15
+ * characters. Mailbox providers count complaints by this part.
  */
 export const feedbackSenderOf = (platformAddress: string): string =>
   platformAddress.slice(platformAddress.indexOf('@') + 1).slice(-15);

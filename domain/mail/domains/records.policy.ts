@@ -1,6 +1,6 @@
 /**
- * Computes the DNS records that a club must publish to prove its mail domain, and the state of the published ones (CAMP-40). The functions
- * are pure.
+ * The DNS records that prove a club's mail domain. Computes which records the club must publish, and the state of the published records
+ * (CAMP-40). The functions are pure.
  */
 
 export type DomainRecordKind = 'dkim' | 'spf' | 'dmarc';
@@ -38,8 +38,8 @@ export function recordsOf(
 }
 
 /**
- * `ok` if our key is the only published one, is valid for mail, and is not marked as a test. Otherwise receivers do not accept our
- * signature.
+ * Returns the state of the DKIM record. It is `ok` if our key is the only published key, is valid for mail, and is not marked as a test. In
+ * every other case, receivers do not accept our signature for the domain.
  */
 export function dkimState(texts: readonly string[], publicKey: string): DomainRecordState {
   const keys = texts.map(tagsOf).filter((tags) => tags.has('p') && (tags.get('v') ?? 'DKIM1') === 'DKIM1');
@@ -57,7 +57,10 @@ export function dkimState(texts: readonly string[], publicKey: string): DomainRe
   return isOurs ? 'ok' : 'wrong';
 }
 
-/** `ok` if the domain has exactly one policy, with the platform's mail servers. */
+/**
+ * Returns the state of the SPF record. It is `ok` if the domain has exactly one policy, and this policy includes the platform's mail
+ * servers.
+ */
 export function spfState(texts: readonly string[], include: string): DomainRecordState {
   const policies = texts.filter((text) => /^v=spf1(?:\s|$)/i.test(text));
   const [policy] = policies;
@@ -67,7 +70,10 @@ export function spfState(texts: readonly string[], include: string): DomainRecor
   return policies.length === 1 && names.some((name) => terms.includes(name)) ? 'ok' : 'wrong';
 }
 
-/** `ok` if the domain has exactly one policy. Our signature names exactly this domain, so it satisfies strict and relaxed alignment. */
+/**
+ * Returns the state of the DMARC record. It is `ok` if the domain has exactly one policy. The policy may demand strict or relaxed
+ * alignment. Our signature satisfies both, because it names exactly this domain.
+ */
 export function dmarcState(texts: readonly string[]): DomainRecordState {
   const policies = texts.filter((text) => /^v\s*=\s*DMARC1\s*(?:;|$)/.test(text));
   const [policy] = policies;
@@ -76,7 +82,10 @@ export function dmarcState(texts: readonly string[]): DomainRecordState {
   return policies.length === 1 && ['none', 'quarantine', 'reject'].includes(action) ? 'ok' : 'wrong';
 }
 
-/** @returns the names under which the policy may be published, nearest first, because a parent's policy applies too */
+/**
+ * @returns the domain names under which the policy may be published, nearest first; the policy of a parent domain also applies to its
+ * subdomains
+ */
 export function dmarcNames(domain: string): string[] {
   const labels = domain.split('.');
   return labels.slice(0, -1).map((_, from) => `_dmarc.${labels.slice(from).join('.')}`);

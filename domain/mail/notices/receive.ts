@@ -14,7 +14,7 @@ export interface MailNoticeDeps {
   token: Secret | undefined;
   /** Undefined if the operator has configured no topic. */
   sns: SnsGuard | undefined;
-  /** For the metrics. */
+  /** Receives the outcome of each request, for the metrics. */
   onEvents: (events: RecordedEvents) => void;
 }
 
@@ -23,7 +23,10 @@ interface Receiving {
   mailNotices: MailNoticeDeps;
 }
 
-/** @throws DomainError not_configured without a token; not_found for a wrong one, as for an unknown address */
+/**
+ * @throws DomainError not_configured, when the service has no token; not_found, when the received token is wrong. An unknown address gets
+ * the same answer as a wrong token
+ */
 function requireToken({ token }: MailNoticeDeps, received: string): void {
   if (token === undefined)
     throw new DomainError('not_configured', 'This environment accepts no notices of mail providers.');

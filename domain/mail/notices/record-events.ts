@@ -1,6 +1,6 @@
 /**
- * Records the events that mail providers report, all of a request in one transaction. An event changes the times of its mail and the
- * tallies, and may suppress an address (CAMP-14, CAMP-15).
+ * Records the events that mail providers report. An event changes the times of its mail and the tallies, and may suppress an address. All
+ * events of a request are recorded in one transaction (CAMP-14, CAMP-15).
  */
 import type { TalliedList } from '../../../entities/facts/values.ts';
 import { Mail } from '../../../entities/mail/mail.ts';

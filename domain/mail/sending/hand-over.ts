@@ -26,7 +26,10 @@ const pageLimitMs = 10_000;
 const unreachedBeforePause = 20;
 
 export interface HandOverDeps {
-  /** A mail is claimed only when a connection is idle, so that its lease does not run while it waits for one. */
+  /**
+   * The mail server. A mail is claimed only when a connection is idle, so that no claimed mail must wait for a connection while its lease
+   * runs.
+   */
   smtp: Pick<SmtpHandOver, 'connections' | 'onConnection' | 'handOver'>;
   /** Tests kill the process at these points: `mail_claimed`, `mail_handed_over`, `mail_recorded`. */
   failpoint: (name: string) => Promise<void>;
@@ -118,8 +121,8 @@ interface AcceptedMail {
 }
 
 /**
- * Records mails that the server accepted, together with those of other connections in one statement. An acceptance is recorded even after
- * the lease has expired, when the mail may already be `failed` or `pending` again.
+ * Records mails that the server accepted. One statement also records the accepted mails of other connections. An acceptance is recorded
+ * even after the lease has expired. At that time, the status of the mail may already be `failed`, or `pending` again.
  */
 export function recorderOfAccepted(
   db: Database,

@@ -5,8 +5,8 @@ import { settledAs } from '../evidence.ts';
 import { outcomeUnknown } from './recipients.policy.ts';
 
 /**
- * Records a final status for mails with an expired lease. Such a mail may have arrived, so it becomes `failed`, or `sent` if an event
- * proves it.
+ * Records a final status for mails whose lease has expired. Such a mail may have arrived. It becomes `failed`, or `sent` if an event proves
+ * that it was sent.
  * @param mails a condition with columns of `mails`
  * @returns the time at which the next lease ends; undefined if no mail is being handed over
  */

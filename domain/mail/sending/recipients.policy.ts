@@ -33,7 +33,7 @@ export function outcomeOf(answer: Answer, attempt: number): Outcome {
     : { status: 'pending', lastError: answer.reply, waitMs };
 }
 
-/** The limits of SMTP for an address (RFC 5321), which are stricter than the check in a form. */
+/** The limits that SMTP sets for an address (RFC 5321). They are stricter than the check of an address in a form. */
 const longest = { address: 254, localPart: 64 } as const;
 
 /** @returns whether a mail server can accept this address */

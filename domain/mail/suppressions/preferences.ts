@@ -19,7 +19,7 @@ import {
   type Unsubscription,
 } from './unsubscribe-link.ts';
 
-/** The column with the time at which an address unsubscribed from each kind of mail. */
+/** For each kind of mail, the column with the time at which the owner of an address unsubscribed. */
 const columns = {
   campaigns: 'leftCampaignsAt',
   automations: 'leftAutomationsAt',
@@ -134,7 +134,7 @@ export async function readPreferences(
   return preferencesOf(db, student.clubId, await keyOf({ db, vault }, student));
 }
 
-/** Changes the kinds of mail that the student gets, in one transaction. Kinds that are missing in `wanted` stay as they are. */
+/** Changes the kinds of mail that the student gets, in one transaction. A kind that `wanted` does not contain stays as it is. */
 export async function setPreferences(
   { db, vault }: VaultDeps,
   student: Subscriber,

@@ -90,7 +90,7 @@ export async function suppressAll(
   now: Date,
   most: number = suppressionsPerClub,
 ): Promise<number> {
-  // With this lock, suppressions by hand run one after another, and the count stays correct until the commit.
+  // This lock makes transactions that suppress addresses by hand run one after another, so the count stays correct until the commit.
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   // The rows are locked by key, so that two transactions with the same addresses cannot deadlock.
   const written = await tx.one<{ added: number; rows: number }>(sql`

@@ -10,7 +10,10 @@ export interface OwnText {
   action: string | null;
 }
 
-/** A club cannot change the mails about a person's own account, or the warning about a new key, which it could hide. */
+/**
+ * Templates of mails about a person's own account, and of the warning about a new key. A club cannot change the texts of these mails, so it
+ * cannot hide the warning.
+ */
 const withoutClub = [
   'administrator_verify_email',
   'administrator_already_registered',

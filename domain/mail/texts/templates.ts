@@ -1,12 +1,12 @@
 /**
- * The rules of transactional mails, one template for each kind. The catalogues of domain/language have the texts. The contexts read the
- * rows that a mail is about ({@link file://./../kinds.ts}).
+ * The rules of transactional mails, with one template for each kind of mail. The texts of the mails are in the catalogues of
+ * domain/language. The contexts read the rows that a mail is about ({@link file://./../kinds.ts}).
  */
 import type { Priority } from '../../../entities/facts/values.ts';
 import type { MailTemplate } from '../../../entities/mail/values.ts';
 import type { TokenPurpose } from '../../../entities/mail/values.ts';
 
-/** The variables of a text. A mail without its `link` or `code` would be useless, so that one is required. */
+/** The variables of a text. A text must contain its variable `link` or `code`, because the mail is useless without the link or the code. */
 export type MailVariable =
   | 'name'
   | 'club'
@@ -30,11 +30,11 @@ export interface Template {
   withReason?: true;
   /** The club sends the mail on its own initiative, perhaps to strangers, so a daily limit applies (DEC-65). */
   paced?: true;
-  /** The mail goes to the student's former address, which its request contains. */
+  /** Whether the mail is sent to the student's former address. The request for the mail contains this address. */
   toFormerAddress?: true;
   /**
-   * The hourly limit of an address does not apply, because something else limits these mails: for example, a review needs a submission, and
-   * LIM-10 limits bookings.
+   * True if the hourly limit of an address does not apply to this template, because the number of its mails is already limited. For
+   * example, each review needs a submission of the student, and LIM-10 limits bookings.
    */
   uncapped?: true;
   /** The path of the linked page. The token replaces `{token}`, and the id of the mail's row replaces `{id}`. */

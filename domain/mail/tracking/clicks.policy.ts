@@ -1,6 +1,6 @@
 /**
- * Decides whether a person or a machine clicked. A person follows one link at a time, and a scanner follows all links of a mail nearly at
- * once (CAMP-13).
+ * Decides whether a click came from a person or a machine. A person follows one link at a time; a scanner follows all links of a mail
+ * almost at the same time (CAMP-13).
  */
 import type { Id } from '../../../platform/core/ids.ts';
 

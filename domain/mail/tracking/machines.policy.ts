@@ -1,4 +1,4 @@
-/** Recognizes visits of machines to the addresses in a mail, which do not show that the recipient read it (CAMP-13). */
+/** Recognizes visits of machines to the addresses in a mail. Such visits do not show that the recipient read the mail (CAMP-13). */
 
 /** The parts of a request for a picture or a link that are checked, and never stored. */
 export interface Visit {
@@ -7,7 +7,10 @@ export interface Visit {
   header: (name: string) => string;
 }
 
-/** The user agents of scanners, previews, crawlers and HTTP libraries, which fetch addresses in a mail that nobody reads. */
+/**
+ * Matches the user agents of programs that fetch the addresses in a mail although no person reads the mail: scanners, previews, crawlers,
+ * HTTP libraries.
+ */
 const machineNames =
   /bot\b|bots\/|crawl|spider|preview|prefetch|scan|monitor|headless|proofpoint|mimecast|barracuda|safelinks|trendmicro|symantec|bitdefender|sophos|facebookexternalhit|slurp|microsoft office|ms-office|existence discovery|python|curl|wget|libwww|java\/|go-http-client|okhttp|axios|node-fetch|undici|ruby|perl|php|http-client|httpclient/i;
 

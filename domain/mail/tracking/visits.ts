@@ -57,8 +57,9 @@ export async function followLink({ db, vault }: VaultDeps, token: string, visit:
 }
 
 /**
- * Locks the student, because a visit changes first the e-mail and then the run, and a step of the run does the opposite. With the student's
- * lock first, the two cannot deadlock (ENG-6). An e-mail of a campaign has no run, so nobody is locked.
+ * Locks the student. A visit changes the e-mail before it wakes the run, but a step of the run changes the run before the e-mail. Every
+ * transaction that changes the e-mail and the run locks the student first, so these transactions cannot deadlock (ENG-6). An e-mail of a
+ * campaign has no run, so no student is locked for it.
  */
 async function lockStudentOfRun(tx: Transaction, mailId: Id): Promise<void> {
   await tx.run(sql`SELECT FROM students
@@ -87,7 +88,10 @@ async function recordClick(tx: Transaction, { linkId, mailId }: FollowedLink, by
   await countClicks(tx, mail, known, [...known.filter((click) => !turned.includes(click)), ...written]);
 }
 
-/** Writes clicks, and deletes those of a person that now count as a machine's. Only the times of a recorded click change. */
+/**
+ * Writes clicks. First deletes the recorded clicks of a person that now count as clicks of a machine. If a click is already recorded, only
+ * its times change.
+ */
 async function writeClicks(
   tx: Transaction,
   mailId: Id,

@@ -5,8 +5,8 @@ export const requestRules = {
   mailsAnHour: 5,
   hourMs: 3_600_000,
   /**
-   * Beyond the limit, one more mail is sent in each period of this length. Otherwise an attacker could use up the limit, and the owner
-   * would get no valid code.
+   * When the limit is reached, one more mail is still sent in each period of this length. Without this rule, an attacker could use up the
+   * limit, and the owner of the address would get no valid code.
    */
   oneMoreEveryMs: 10 * 60_000,
 } as const;

@@ -13,8 +13,8 @@ interface CountedMails {
 }
 
 /**
- * Counts sent and pending mails, the latter at their planned time, but not failed or canceled ones. A pending mail without its token counts
- * only while a worker is sending it.
+ * Counts the mails that were sent, and the pending mails. A pending mail counts at its planned time. Failed and canceled mails do not
+ * count. If the token of a pending mail no longer exists, the mail counts only while a worker is sending it.
  * @param addressKeys the keys of any number of addresses
  * @returns until when the next mail to an address is withheld, by the address's key in hexadecimal. A missing address may get a mail now
  */
@@ -44,7 +44,7 @@ export async function withheldAddresses(
 /**
  * Counts the requests for an address that caused no mail, because there is no account or its account does not get this mail. They do not
  * use up the limit of real mails.
- * @returns whether the limit is reached; then nothing must be written for the next such request
+ * @returns whether the limit is reached, so that the service must write nothing for the next such request
  */
 export async function hadEnoughRequests(
   db: Queries,

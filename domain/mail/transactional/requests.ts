@@ -29,8 +29,8 @@ export interface MailRequest {
   clubId: Id | null;
   recipient: Recipient;
   /**
-   * The recipient's case-folded address, for the limits of this address. The mail itself goes to the account's current address, unless its
-   * template is for a former one.
+   * The recipient's case-folded address. The limits count all mails to this address, no matter for which account or invitation. When the
+   * mail is sent, it goes to the current address of the account. Only a template for a former address is sent to the address here.
    */
   email: string;
   /** The webhook endpoint that the mail is about. */
@@ -128,8 +128,8 @@ export async function requestInvitations(
 }
 
 /**
- * Imitates a request for an address without an account: runs the same statements, but sends no mail, so that the response time does not
- * show whether an account exists. For an unknown club nothing is written.
+ * Imitates a request for a mail to an address without an account. The function runs the same statements, but sends no mail, so the response
+ * time does not show whether an account exists. For an unknown club the function writes nothing.
  */
 export async function imitateRequest(
   tx: Transaction,
@@ -151,9 +151,9 @@ export async function imitateRequest(
 }
 
 /**
- * Deletes a student's current and former addresses from the club's mails, with all their keys, also in mails from before the account
- * existed. The next step of an unsent mail to them cancels it. Mails of other clubs keep their keys, because the limits of those clubs need
- * them.
+ * Deletes a student's current and former addresses from the club's mails, and all keys of these addresses. This includes the keys in mails
+ * that were requested before the account existed. If a mail to one of these addresses is not sent yet, the next step of that mail cancels
+ * it. Mails of other clubs keep their keys, because the limits of those clubs count the mails by key.
  */
 export async function deleteAddressesOf(
   tx: Transaction,

@@ -1,4 +1,4 @@
-/** The waits between the attempts of a transactional mail. The first ones are short, because a person waits. */
+/** The waits between the attempts of a transactional mail. The first waits are short, because a person waits for the mail. */
 const minute = 60_000;
 
 /** The waits after attempt 1, attempt 2 and so on, in milliseconds. If the last attempt fails, the mail is `failed`. */

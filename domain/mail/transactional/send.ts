@@ -147,7 +147,7 @@ async function send(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<
   return record(deps.db, claimed, 'sent', now);
 }
 
-/** @returns false if the mail must wait for another day, which is then recorded */
+/** @returns false if the mail must wait for another day; the function has then recorded that day in the mail's row */
 async function hasSlot(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<boolean> {
   const { clubId, clubCreatedAt, plan, placedOn, template } = claimed;
   if (!('paced' in mailTemplates[template]) || placedOn !== null) return true;
@@ -210,7 +210,8 @@ function compose(
   const rendered = renderMail(
     claimed.template,
     {
-      // The name may come from a sales platform or an import file, or be older than the rule about names, so it is checked again (DEC-64).
+      // Checks the person's name again when the mail is sent. The name may come from a sales platform or an import file, or may be older
+      // than the rule about names (DEC-64).
       name: mailable(claimed.name),
       clubName: mailable(claimed.clubName) || (claimed.clubSlug ?? ''),
       link: base + rule.path.replace('{token}', token).replace('{id}', subject.id ?? ''),

@@ -3,7 +3,9 @@ import { hasVisible } from '../../platform/core/text/text.policy.ts';
 
 // oxlint-disable-next-line no-control-regex -- a name must not contain these characters
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
-/** Characters that change the writing direction. With them, a name that ends in `exe` can look like that of a PDF. */
+/**
+ * Matches characters that change the writing direction. Such a character can make a name that ends in `exe` look like the name of a PDF.
+ */
 const directionMarks = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
 /** @returns the normalized name; undefined for a path, a name of only dots or spaces, and a name with invisible characters */

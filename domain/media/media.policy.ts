@@ -16,7 +16,7 @@ export type MediaError =
 export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
 export type ImageType = (typeof imageTypes)[number];
 
-/** A text does not show which of these types it has, so the announced one is accepted. */
+/** The text types. The content of a text does not show which of these types it has, so the service accepts the announced type. */
 export const textTypes = ['text/markdown', 'text/html', 'text/csv', 'text/plain'] as const;
 export type TextType = (typeof textTypes)[number];
 
@@ -81,13 +81,14 @@ export const mediaRules = {
   /** An upload that started before its address expired may still be completed within this time. */
   completionMs: 60 * minuteMs,
   /**
-   * After a removal, the object is erased again so long after its upload address expired. An upload may arrive even then, because the
-   * bucket's clock may be behind or a request may still run. Until this erasure, the bytes count as storage.
+   * The time between the expiry of an upload address and a further erasure of the object, if the file was removed. An upload may arrive
+   * even after the address has expired: the bucket's clock may be behind ours, and a request that started in time may still run. Until this
+   * erasure, the bytes of the file count as storage.
    */
   lateMs: 5 * minuteMs,
   /**
-   * So long after its address expired, even a very slow upload cannot arrive any more. Until then the object is erased repeatedly, at
-   * growing intervals.
+   * This long after the expiry of an upload address, no upload can arrive any more, even if the upload is very slow. Until then the object
+   * is erased repeatedly, at growing intervals.
    */
   arrivalMs: 24 * 60 * minuteMs,
   /** The maximum number of a library's valid upload addresses without an uploaded file. */
@@ -96,11 +97,11 @@ export const mediaRules = {
   agentImageSide: 8_000,
   /** The maximum number of a student's images, complete or not, that no question shows. */
   maxUnusedImages: 20,
-  /** How long an image stays after its upload, if no question shows it. */
+  /** The time for which an image is kept after its upload was completed, if no question shows the image. */
   unusedImageMs: 7 * 24 * 60 * minuteMs,
   /** The maximum number of a student's unfinished or ready files that belong to no attempt. */
   maxUnsentFiles: 20,
-  /** How long a file without an attempt stays after its upload, or after its attempt was withdrawn. */
+  /** The time for which a file that belongs to no attempt is kept, after its upload was completed or its attempt was withdrawn. */
   unsentFileMs: 7 * 24 * 60 * minuteMs,
   /** The maximum number of a student's unfinished or ready files that belong to no post. */
   maxUnsentPostFiles: 20,
@@ -114,9 +115,12 @@ export const mediaRules = {
 export const resumableRules = {
   /** The lifetime of a token for a resumable upload. */
   tokenMs: 24 * 60 * minuteMs,
-  /** How long a client can get new tokens for an upload. Ten gigabytes take a day at a megabit per second. */
+  /**
+   * For this time after the reservation, a client can get new tokens for an upload. Slow uploads need this time: ten gigabytes take a day
+   * at a megabit per second.
+   */
   renewableMs: 7 * 24 * 60 * minuteMs,
-  /** For the open uploads of a library. Students have the limit of unsent files instead. */
+  /** The maximum number of open uploads of a library. For students, the limit of unsent files applies instead. */
   maxOpen: 100,
   /** The lease of the upload's lock. The process that holds the lock renews the lease. */
   leaseMs: 6 * secondMs,
@@ -127,11 +131,14 @@ export const resumableRules = {
 
 /** The rules for videos in a club whose plan does not host videos (MED-10). */
 export const expiryRules = {
-  /** How long a recording is kept without hosting in the plan. Other videos are also kept so long after the plan loses it. */
+  /**
+   * The time for which a recording is kept if the plan does not host videos. If the plan loses this feature, every other video is also kept
+   * for this time.
+   */
   keepMs: 30 * 24 * 60 * minuteMs,
   /** The time between the warning to the administrators and the removal of the video. */
   warningMs: 7 * 24 * 60 * minuteMs,
-  /** One mail has all warnings of a period of this length. */
+  /** One mail contains all warnings that are due within a period of this length. */
   oneWarningMs: 24 * 60 * minuteMs,
   /** The wait after a removal that failed because the file is in use. */
   inUseMs: 24 * 60 * minuteMs,
@@ -145,7 +152,7 @@ export function isTextType(mime: string): mime is TextType {
   return textTypes.some((type) => type === mime);
 }
 
-/** Returns whether a browser could run the content of such a file. Browsers show texts as their source and never run them. */
+/** Returns whether a browser could run the content of a file of this type. Browsers show texts as their source and never run them. */
 export function mayRun(mime: string): boolean {
   return !isTextType(mime) && /(?:[/+]xml|html|script)/.test(mime);
 }
@@ -156,7 +163,10 @@ export function kindOf(mime: string): MediaKind {
   return group === 'video' || group === 'audio' || group === 'image' ? group : 'document';
 }
 
-/** In bytes, by purpose and kind. A store accepts at most 5 GB in one request, so videos are uploaded in parts (MED-26). */
+/**
+ * The maximum size of a file in bytes, by purpose and kind. A store accepts at most 5 GB in one request, so videos are uploaded in parts
+ * (MED-26).
+ */
 export const mostBytes = {
   library: { image: 20 * megabyte, video: 10 * gigabyte, audio: 500 * megabyte, document: 500 * megabyte },
   assignment: { image: 100 * megabyte, video: 2 * gigabyte, audio: 100 * megabyte, document: 100 * megabyte },
@@ -166,8 +176,8 @@ export const mostBytes = {
 } as const satisfies Record<MediaPurpose, Record<MediaKind, number>>;
 
 /**
- * `tus`: in parts through our listener (MED-26). `listener`: in one request through our listener, because the size was not announced
- * (MED-29). `bucket`: to an address with a signature that covers the size.
+ * Returns how a file is uploaded. `tus`: in parts through our listener (MED-26). `listener`: in one request through our listener, because
+ * the size was not announced (MED-29). `bucket`: to a signed address of the bucket. The signature of the address covers the size.
  */
 export type UploadWay = 'tus' | 'listener' | 'bucket';
 
@@ -181,7 +191,7 @@ export function isResumable(mime: string): boolean {
   return kindOf(mime) === 'video';
 }
 
-/** @returns whether a worker keeps the whole file in memory, which is true for images of at most 20 MB */
+/** @returns whether a worker keeps the whole file in memory while it processes the file. This is true only for images of at most 20 MB */
 export function isReadWhole({ mime, sizeBytes }: { mime: string | null; sizeBytes: string | number | null }): boolean {
   return isImageType(mime ?? '') && Number(sizeBytes) <= mostBytes.library.image;
 }

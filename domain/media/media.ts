@@ -60,7 +60,7 @@ export interface StoredMedia {
   renditions: Partial<Record<RenditionRole, { key: string; mime: string }>> | null;
   /** The file is ready, but a worker may still make renditions of it. */
   isUnfinished: boolean;
-  /** In the order in which they were added. Null without tracks. */
+  /** The tracks in the order in which they were added. Null if the file has no tracks. */
   tracks: StoredTrack[] | null;
   transcription: StoredTranscription | null;
 }
@@ -138,8 +138,8 @@ export async function loadMedia(
 }
 
 /**
- * Returns the record of a file. The addresses of a ready file are signed and valid for some minutes, so they must not be stored. Those of a
- * public file are permanent.
+ * Returns the record of a file. The addresses of a ready file are signed, are valid for some minutes, and must not be stored. The addresses
+ * of a public file are permanent.
  */
 export async function presentMedia(stored: StoredMedia, storage: ObjectStore): Promise<RecordOf<'Media'>> {
   return {
@@ -169,7 +169,7 @@ export async function presentMedia(stored: StoredMedia, storage: ObjectStore): P
   };
 }
 
-/** For players (MED-24). */
+/** Returns the state of the video's MP4, for players (MED-24). */
 function mp4Of({ status, renditions, isUnfinished }: StoredMedia): RecordOf<'MediaMp4'> {
   if (status === 'failed') return 'impossible';
   if (renditions?.video) return 'made';

@@ -9,7 +9,7 @@ const minuteMs = 60_000;
 export const identificationRules = {
   /** A new thread then replaces it, because threads might leak memory. */
   filesPerThread: 100,
-  /** CPU time for one file. An image of 20 MB takes about 50 ms. */
+  /** The limit of CPU time for the identification of one file. An image of 20 MB takes about 50 ms. */
   workMs: 5_000,
   /** One limit for the thread's objects, and one for its buffers, which hold an image and a piece of a file. */
   maxHeapMb: 64,
@@ -23,13 +23,13 @@ export const processingRules = {
   renewalMs: 2_500,
   /** After so many faults of ours in a row, a file that is not ready yet becomes `failed`. */
   maxFaults: 7,
-  /** How long a call that completes an upload waits for the result. Most files need less. */
+  /** The time for which a call that completes an upload waits for the result. Most files are processed within this time. */
   watchMs: 2 * secondMs,
   /** Further calls in a process get their answer immediately. */
   maxWatching: 200,
   /** The maximum number of old files that are processed at the same time. */
   maxOldFiles: 50,
-  /** How long a replaced original stays. Its signed addresses are valid for 20 minutes, and a download takes a while. */
+  /** The time for which a replaced original is kept. Its signed addresses are valid for 20 minutes, and a download takes a while. */
   emptyAfterMs: 30 * minuteMs,
 } as const;
 
@@ -100,10 +100,10 @@ export const videoRules = {
   soundBitsASecond: 128_000,
   /** The maximum duration of a video that gets a rendition. */
   longestMs: 12 * 60 * minuteMs,
-  /** Of a decoded frame; an 8K frame has 33 million pixels. */
+  /** The maximum number of pixels in a decoded frame; an 8K frame has 33 million pixels. */
   mostPixels: 36_000_000,
   memoryMb: 2_048,
-  /** For each ffmpeg process. The other cores serve requests. */
+  /** The number of threads of each ffmpeg process. The other cores serve requests. */
   threads: 2,
   /** The picture shows this time of the video, or a tenth of its duration if that is earlier. */
   pictureAtMs: 3 * secondMs,
@@ -137,7 +137,7 @@ export function videoBounds(durationMs: number): { timeMs: number; memoryMb: num
 }
 
 /**
- * Processing a video takes minutes, so one permit stays free for other files.
+ * One permit is kept free for other files, because the processing of a video takes minutes.
  * @returns the number of videos that a worker processes at the same time
  */
 export function videoPermits(cores: number): number {
@@ -153,20 +153,22 @@ export const movingRules = {
   renewalMs: 2_500,
   /** The wait while the file is being processed. The end of the processing wakes the move earlier, but a removal does not. */
   busyMs: 10 * minuteMs,
-  /** How long clients may cache the target of a permanent address. */
+  /** The time for which clients may cache the target of a public file's permanent address. */
   linkSeconds: 300,
   /**
-   * How long the old object of a moved file stays, by its visibility. Signed addresses of a private file are valid for 20 minutes, and
-   * reading takes a while. The target of a permanent address may be cached for 5 minutes.
+   * The time for which the old object of a moved file stays in its bucket. The time depends on the visibility that the file had before.
+   * Signed addresses of a private file are valid for 20 minutes, and reading the file takes a while. The target of a permanent address may
+   * be cached for 5 minutes.
    */
   readableMs: { private: hourMs, public: 6 * minuteMs },
 } as const;
 
 /**
- * With more than two cores, one is left to the rest of the process. There are at least two permits, so that a slow read from the store does
- * not block all other files.
+ * If the machine has more than two cores, one core is left to the rest of the process. There are at least two permits, so that a slow read
+ * from the store does not block all other files.
  * @param cores the machine's number of cores
- * @returns the number of files for one club; for all clubs together it is twice as high (ENG-20)
+ * @returns the number of files that a worker processes at the same time for one club; the number for all clubs together is twice as high
+ * (ENG-20)
  */
 export function mediaPermits(cores: number): number {
   return Math.max(2, Math.min(4, cores - 1));
@@ -177,5 +179,5 @@ export function waitAfterFault(faults: number): number | undefined {
   return waits[faults - 1];
 }
 
-/** Together nearly three hours, in which the operator can replace a faulty release. */
+/** All waits together take nearly three hours. In this time the operator can replace a release that has a fault. */
 const waits = [secondMs, 10 * secondMs, minuteMs, 10 * minuteMs, 40 * minuteMs, 120 * minuteMs] as const;

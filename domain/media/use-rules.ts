@@ -5,11 +5,14 @@
 import type { MediaUseKind } from '../../entities/media/values.ts';
 import type { Sql } from '../../platform/infra/postgres/sql.ts';
 
-/** Parts of statements about `media_uses use`. One statement combines those of all contexts. */
+/** SQL parts for statements about `media_uses use`. One statement combines the parts of all contexts. */
 export interface MediaUseRule {
   /** The title of the record `use.place_id`. */
   title: Sql;
-  /** Lists show only live uses, and a file with one cannot be deleted. Without this condition, every use is live. */
+  /**
+   * The condition under which a use is live. Lists show only live uses, and a file with a live use cannot be deleted. If the condition is
+   * absent, every use is live.
+   */
   isLive?: Sql;
   /** A live use prevents even a deletion with `force`. */
   blocksForce?: true;

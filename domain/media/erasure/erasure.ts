@@ -148,10 +148,11 @@ export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCount
 }
 
 /**
- * Erases the file of a due row. It is due because it failed or was removed, because its upload was not completed in time (it then becomes
- * failed), or because nothing used it in time (it is then removed). A simultaneous completion, question or submission either commits first,
- * or sees that the file was removed. The club's storage counts the file until it is erased (MED-20), and the reserved bytes until the
- * address expires (MED-21).
+ * Erases the file of a due row from the bucket. A row is due in three cases. First, its file failed or was removed. Second, its upload was
+ * not completed in time; this function then sets the upload to failed. Third, the file is unused: no question showed the image in time, or
+ * the file was not sent with a submission in time. This function then removes the file. A completion, a question or a submission may use
+ * the file at the same time. Its transaction either commits first or sees that the file was removed. The club's storage counts the file
+ * until the bucket has erased it (MED-20), and the reserved bytes until the address expires (MED-21).
  * @throws any error of the store; the row then stays due
  */
 export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
@@ -173,8 +174,8 @@ export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promis
   }
   const { lateMs, arrivalMs } = mediaRules;
   const lastArrival = sql`upload_expires_at + ${arrivalMs} * interval '1 millisecond'`;
-  // The object is erased 5, 10, 20, 40 … minutes after the address expires, so that a late upload disappears soon. For example, one that
-  // ends 15 minutes after the expiry is erased within 30 minutes after it.
+  // The object is erased 5, 10, 20, 40 … minutes after the address expires. So a late upload is erased soon. For example, an upload that
+  // ends 15 minutes after the expiry is erased at the latest 30 minutes after the expiry.
   const sinceItsEnd = sql`greatest(2 * (${now}::timestamptz - upload_expires_at), ${lateMs} * interval '1 millisecond')`;
   const again = sql`least(${lastArrival}, upload_expires_at + ${sinceItsEnd})`;
   const isAddressGood = sql`upload_expires_at + ${lateMs} * interval '1 millisecond' > ${now}`;
@@ -187,8 +188,8 @@ export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promis
 }
 
 /**
- * Settles a resumable upload that nobody has settled although all its parts have arrived, because the client and the process of the last
- * part died (MED-26).
+ * Settles a resumable upload if all its parts have arrived but no call has settled the upload yet. This happens if the client died, and the
+ * process that received the last part died, too (MED-26).
  */
 async function settleAtDeadline(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
   const due = await deps.db.one<ArrivingFile>(sql`

@@ -24,8 +24,8 @@ export const neverExpires: Expiry = { expiresAt: null, expiryLooksAt: null };
 /**
  * Requires the plan's feature for a new video. The lock on the club's row keeps the plan until the caller's transaction commits. Call it
  * immediately before the row is inserted.
- * @param recording whether the video is a recording of a live session or a meeting. Without the feature, it is accepted and kept for 30
- * days
+ * @param recording whether the video is a recording of a live session or a meeting; if the plan does not have the feature, such a recording
+ * is accepted and kept for 30 days
  * @returns the columns to insert. If the file expires, the caller must also wake the run `mediaExpiry`
  * @throws DomainError feature_not_in_plan
  */
@@ -51,8 +51,8 @@ const filesPerTransaction = 500;
 const clubsPerRound = 20;
 
 /**
- * Applies changes of the feature `video_hosting`. With the feature, no video of the club expires. Without it, all expire 30 days after the
- * change. It may be repeated, or run twice at the same time.
+ * Applies changes of the feature `video_hosting`. If the club's plan has gained this feature, no video of the club expires. If the plan has
+ * lost the feature, all videos expire 30 days after the change. The function may be repeated, and may run twice at the same time.
  * @returns the number of changed files, and whether another round may be due immediately
  */
 export async function followVideoHosting(db: Database, now: Date): Promise<{ changed: number; more: boolean }> {
@@ -64,9 +64,9 @@ export async function followVideoHosting(db: Database, now: Date): Promise<{ cha
 }
 
 /**
- * Locks the files before the row of the plan's change (ENG-6). In the opposite order, a removal that holds a video's lock and waits for the
- * club could deadlock with a transaction that holds the club and waits for that row. If the plan changes meanwhile, the next round applies
- * the change.
+ * Locks the files before the row that records the plan's change (ENG-6). The opposite order could cause a deadlock. A transaction that
+ * removes a video holds the video's lock and waits for the club's lock. At the same time, the transaction that holds the club's lock may
+ * wait for the row of the change. If the plan changes during this work, the next round applies the change.
  */
 async function followPlan(tx: Transaction, clubId: Id, now: Date): Promise<number> {
   const stays = await hasFeature(tx, clubId, 'video_hosting');
@@ -113,7 +113,7 @@ export async function checkExpiry(deps: ExpiryDeps, id: Id, now: number): Promis
 
 type Result = { state: 'kept' | 'removed' } | { state: 'waiting'; at: Date; waitingFor: 'warning' | 'removal' };
 
-/** The plan gained the feature during the removal, which is rolled back. */
+/** The plan has gained the feature during the removal of the file. The removal is rolled back. */
 class PlanChanged extends Error {}
 
 function stepOf(result: Result): ExpiryStep {
@@ -121,7 +121,10 @@ function stepOf(result: Result): ExpiryStep {
   return { done: true, outcome: result.state };
 }
 
-/** With the lock on the file, a change of the plan comes either before or after the warning. */
+/**
+ * This transaction holds the lock of the file. So a change of the plan is applied to the file either before or after the warning, but not
+ * during it.
+ */
 async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date): Promise<Result> {
   const file = await tx.manager.findOne(Media, {
     where: { id },
@@ -154,8 +157,8 @@ async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date
 }
 
 /**
- * Requests one warning for all files with their last week from the same day. With the lock on the club's row, a second transaction sees the
- * warning of the first.
+ * Requests one warning for all files whose last week starts on the same day. The function locks the club's row. So if two transactions
+ * handle two files at the same time, the second transaction sees that the first has sent the warning.
  */
 async function warnOnceADay(tx: Transaction, vault: Vault, clubId: Id, now: Date): Promise<void> {
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);

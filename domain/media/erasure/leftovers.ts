@@ -27,7 +27,7 @@ export async function recordLeftover(
     VALUES (${key}, ${clubId}, ${erasesAt}, ${arrivesUntil}) ON CONFLICT (object_key) DO NOTHING`);
 }
 
-/** The limits of one round: the number of objects, and the time after which no further object is started. */
+/** The limits of one round: the number of objects, and the time after which the round starts no further object. */
 const objectsPerRound = 100;
 const roundMs = 10_000;
 /** The time until the next try, if the store did not answer. */

@@ -15,7 +15,7 @@ const mainParts: ReadonlyMap<string, ArchiveType> = new Map([
   ['ppt/presentation.xml', `${office}.presentationml.presentation`],
   ['xl/workbook.xml', `${office}.spreadsheetml.sheet`],
 ]);
-/** Without templates, and documents with macros. */
+/** The content types of documents. Templates, and documents with macros, are not in this list. */
 const mainContents: ReadonlyMap<string, ArchiveType> = new Map(
   [...mainParts.values()].map((type) => [`${type}.main+xml`, type]),
 );
@@ -23,7 +23,7 @@ const mainContents: ReadonlyMap<string, ArchiveType> = new Map(
  * The parts that name the main part usually have some kilobytes, and grow by about 200 kilobytes for each thousand parts of the document.
  */
 const maxNamingBytes = 1_024 * 1_024;
-/** The first entry of OpenDocument and EPUB, which has the type and is not compressed. */
+/** The name of the first entry in OpenDocument and EPUB. The entry is not compressed and contains the type. */
 const mimeEntry = 'mimetype';
 const statedTypes: readonly ArchiveType[] = [
   'application/vnd.oasis.opendocument.text',

@@ -1,4 +1,7 @@
-/** Detects the type of a file by its content. The announced type is used only for texts, which do not show their type. */
+/**
+ * Detects the type of a file by its content. The type that the caller announced is used only for texts, because the content of a text does
+ * not show its type.
+ */
 import type { MediaKind, MediaPurpose } from '../../../entities/media/values.ts';
 import { archiveTypeOf, type Read } from './archive-type.ts';
 import { imageTypeOf, measureImage } from './image.ts';
@@ -36,7 +39,7 @@ export interface IdentifiedFile {
 
 export type Finding = IdentifiedFile | { sizeBytes: number; error: MediaError };
 
-/** What is known about a file before its content is read. */
+/** The properties of a file that are known before its content is read. */
 export interface ArrivedFile {
   sizeBytes: number;
   purpose: MediaPurpose;
@@ -74,12 +77,12 @@ async function typeOf(read: Read, sizeBytes: number, announced: string): Promise
   if (image) return { is: image };
   if (isAvif(head)) return { is: 'image/avif' };
   const begins = head.subarray(0, pdfHeadBytes).indexOf('%PDF-');
-  // A text may contain the mark of a PDF, so a file that was announced as a text is a PDF only if it starts with the mark.
+  // A text may also contain the bytes that mark a PDF. So a file that was announced as a text is a PDF only if it starts with these bytes.
   if (begins === 0 || (begins > 0 && !isTextType(announced))) return { is: 'application/pdf' };
   const kind = kindOf(announced);
   // The directory of an archive can be long, so it is not read for an announced image, audio or video.
   const archive = kind === 'document' ? await archiveTypeOf(read, sizeBytes, head) : undefined;
-  // The content decides about documents. A plain archive must also be announced as one.
+  // The content decides about documents. A plain archive is accepted only if the caller announced an archive.
   if (archive && (archive !== 'application/zip' || announced === archive)) return { is: archive };
   const played = kind === 'audio' || kind === 'video' ? await playedFileOf(read, sizeBytes) : undefined;
   if (played) {

@@ -14,7 +14,7 @@ export interface ImageProperties {
   isAnimated: boolean;
 }
 
-/** As stored in the file, before the rotation of the Exif. */
+/** The properties of an image as they are stored in the file, before the rotation that the Exif requires. */
 interface ParsedImage extends ImageProperties {
   exif?: Buffer | undefined;
 }
@@ -63,7 +63,10 @@ const parsers: Readonly<Record<ImageType, (bytes: Buffer) => ParsedImage>> = {
   'image/webp': parseWebp,
 };
 
-/** A PNG consists of chunks with a length, a name, data and a checksum. The first one is IHDR with the size, and the last one is IEND. */
+/**
+ * Parses a PNG, which consists of chunks. Each chunk has a length, a name, data and a checksum. The first chunk is IHDR, which contains the
+ * size; the last chunk is IEND.
+ */
 function parsePng(bytes: Buffer): ParsedImage {
   if (bytes.readUInt32BE(8) !== 13 || bytes.toString('latin1', 12, 16) !== 'IHDR') throw new BrokenImage();
   const [width, height] = [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
@@ -86,8 +89,8 @@ function parsePng(bytes: Buffer): ParsedImage {
 }
 
 /**
- * The end of the image, the start of a scan, and the Exif segment. The size is in the frame segment, with one of the marks 0xC0 to 0xCF,
- * but not 0xC4, 0xC8 or 0xCC.
+ * The marks of a JPEG: the end of the image, the start of a scan, and the start of the Exif segment. The size of the image is in the frame
+ * segment. The mark of this segment is one of 0xC0 to 0xCF, but not 0xC4, 0xC8 or 0xCC.
  */
 const [endOfImage, startOfScan, exifSegment] = [0xd9, 0xda, 0xe1];
 const isFrame = (mark: number) => mark >= 0xc0 && mark <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(mark);
@@ -171,7 +174,8 @@ function parseWebp(bytes: Buffer): ParsedImage {
     const name = bytes.toString('latin1', at, at + 4);
     const next = at + 8 + bytes.readUInt32LE(at + 4);
     if (next > end) throw new BrokenImage();
-    // In an extended file, the first chunk has the size. In a simple file, it is the chunk of the only picture.
+    // In an extended file, the first chunk contains the size. A simple file has only one picture, and the chunk of this picture contains
+    // the size.
     size ??= webpSizes.get(name)?.(bytes, at + 8);
     hasPicture ||= name === 'VP8 ' || name === 'VP8L' || name === 'ANMF';
     isAnimated ||= name === 'ANIM' || name === 'ANMF';

@@ -27,7 +27,10 @@ export interface PlayedFile {
   hasWideColors?: boolean;
 }
 
-/** The types of each container format with and without video. Undefined if such a file is refused. Playlists are not in the list. */
+/**
+ * The types of each container format: the type of a file with video, and the type of a file without video. The type is undefined if such a
+ * file is refused. The list has no playlists.
+ */
 const types: readonly { format: InputFormat; video: PlayedType | undefined; audio: PlayedType | undefined }[] = [
   { format: MP4, video: 'video/mp4', audio: 'audio/mp4' },
   { format: QTFF, video: 'video/quicktime', audio: 'audio/mp4' },

@@ -4,7 +4,7 @@ const byteOrderMark = '\xef\xbb\xbf';
 
 /**
  * @param head the first bytes of a file as Latin-1
- * @returns whether the root element is `svg`, perhaps after a declaration, comments and a document type
+ * @returns whether the root element is `svg`. A declaration, comments and a document type may come before the root element
  */
 export function beginsAsSvg(head: string): boolean {
   let at = head.startsWith(byteOrderMark) ? byteOrderMark.length : 0;
@@ -33,6 +33,6 @@ export function beginsAsSvg(head: string): boolean {
 
 const whiteSpace = /\s*/y;
 const declaration = /<\?xml[^>]*>/y;
-/** With declarations in brackets, a document type is refused. */
+/** A document type that contains its own declarations in brackets is refused. */
 const documentType = /<!DOCTYPE[^>[]*>/y;
 const root = /<svg[\s>]/y;

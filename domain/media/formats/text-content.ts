@@ -7,7 +7,8 @@ type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
 
 /**
  * @param head the first bytes
- * @param tail the last bytes, if `head` is not the whole file. A character may be cut at either place, but not a 2-byte unit of UTF-16
+ * @param tail the last bytes, if `head` is not the whole file. `head` may end, and `tail` may start, inside a character, but not inside a
+ * 2-byte unit of UTF-16
  * @returns whether the bytes are UTF-8, or UTF-16 after a byte-order mark
  */
 export function isText(head: Buffer, tail?: Buffer): boolean {

@@ -100,8 +100,9 @@ export async function updateFolder(
 }
 
 /**
- * Deletes an empty folder. Foreign keys protect a folder with content, even if a file moves into it meanwhile. The tree is not locked,
- * because a transaction that moves a file holds the folder's lock and may wait for others, so the two could deadlock.
+ * Deletes an empty folder. If the folder contains files or folders, their foreign keys prevent the deletion, even if a file moves into the
+ * folder at the same time. The function does not lock the tree, because that lock could cause a deadlock: a transaction that moves a file
+ * holds the folder's lock, and may wait for other locks.
  * @throws DomainError not_found, folder_not_empty
  */
 export async function deleteFolder({ db }: DatabaseDeps, clubId: Id, folderId: Id): Promise<void> {
@@ -137,13 +138,13 @@ async function findFolder(tx: Transaction, clubId: Id, id: Id): Promise<Folder> 
   return presentFolder(row);
 }
 
-/** By the folder's id. */
+/** The parent of each folder, by the folder's id. */
 type Tree = ReadonlyMap<Id, Id | null>;
 
 /**
- * Reads and locks the club's tree of folders. Until the transaction ends, others can only delete empty folders. An advisory lock is used
- * and not the club's row, because a transaction that moves a file holds a folder's lock and may wait for the club's row, so the two could
- * deadlock.
+ * Reads and locks the club's tree of folders. Until the transaction ends, other transactions can only delete empty folders. The function
+ * takes an advisory lock and does not lock the club's row. A lock of that row could cause a deadlock: a transaction that moves a file holds
+ * a folder's lock, and may wait for the club's row.
  */
 async function lockTree(tx: Transaction, clubId: Id): Promise<Tree> {
   await tx.run(sql`SELECT pg_advisory_xact_lock(hashtextextended('media folders ' || ${clubId}::text, 0))`);

@@ -105,7 +105,7 @@ async function listLibrary(
 ): Promise<Page<LibraryRow>> {
   const { after, limit, offset } = windowAfter(filter, order);
   const types = [...new Set(filter.types ?? screenTypes)];
-  // Reads the newest files of each type from the index of types, so that a rare type is found as fast as a frequent one.
+  // The query reads the newest files of each type from the index of types. So a rare type is found as fast as a frequent type.
   const heads = sql`FROM unnest(${types}::text[]) AS listed (type) CROSS JOIN LATERAL (
     SELECT * FROM media WHERE ${all([isListed(reader, filter), after])} AND media.type = listed.type ORDER BY ${orderBy(order)} LIMIT ${limit + offset}) AS media
     WHERE true`;
@@ -120,7 +120,10 @@ async function listLibrary(
   });
 }
 
-/** Two tallies belong to no folder: one for the whole library, and one for the files outside all folders. */
+/**
+ * The names of the two tallies that belong to no folder. The first tally counts the whole library, and the second tally counts the files
+ * outside all folders.
+ */
 const talliedAs = {
   all: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
   top: '00000000-0000-0000-0000-000000000000',

@@ -82,8 +82,8 @@ export async function moveFile(deps: MovingDeps, mediaId: Id, now: number, watch
 }
 
 /**
- * Claims the move. A worker with an earlier claim may still be writing its copy, so that copy is erased later, when nobody can write it any
- * more.
+ * Claims the move. A worker with an earlier claim may still be writing its copy. So that copy is erased later, when no process can write it
+ * any more.
  */
 async function claimMove(db: Database, mediaId: Id, now: number): Promise<MoveClaim | undefined> {
   return db.transaction(async (tx) => {
@@ -141,8 +141,9 @@ const renditionAt = (targetKey: string, { objectKey }: MovedFile, key: string) =
   `${targetKey}${key.slice(objectKey.length)}`;
 
 /**
- * Makes the file use its copy, if it did not change meanwhile and the move is still requested. Otherwise the copy is recorded for erasure,
- * and the move ends or starts again. The file's row is locked before that of the move, as in requests for moves.
+ * Makes the file use its copy, if the file did not change while it was copied and the move is still requested. Otherwise the function
+ * records the copy for erasure, and the move ends or starts again. The function locks the file's row before the row of the move, in the
+ * same order as requests for moves.
  * @throws LeaseLost
  */
 async function settle(db: Database, claim: MoveClaim, isThere: boolean, now: Date): Promise<void> {

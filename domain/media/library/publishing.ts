@@ -12,7 +12,8 @@ import { findMedia, type LibraryReader } from './library.ts';
 import { mediaColumns, type LibraryDeps, type StoredMedia } from '../media.ts';
 
 /**
- * Requests that a file becomes public or private. A run then copies it to the other bucket. Of several requests, the last one counts.
+ * Requests that a file becomes public or private. A run then copies the file to the other bucket. If the file already has the requested
+ * visibility, nothing changes. If there are several requests, the last request counts.
  * @returns the file, with a new `visibility` only after the move
  * @throws DomainError not_found, also for a student's file; media_not_ready, if the file is not ready or not stored here; media_archived,
  * if an archived file should be published

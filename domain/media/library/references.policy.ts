@@ -1,6 +1,6 @@
 /**
- * Decides which addresses of other sites are accepted as references, and which part of an address is stored (MED-3, MED-9). No address is
- * fetched.
+ * References to content on other sites. Decides which addresses are accepted, and which part of an address is stored (MED-3, MED-9). The
+ * service does not fetch any address.
  */
 import type { ReferenceProvider } from '../../../entities/media/values.ts';
 import { withoutEnd } from '../../../platform/core/text/ends.policy.ts';

@@ -10,7 +10,7 @@ import type { LibraryDeps } from '../media.ts';
 import { externalIdOf } from './references.policy.ts';
 
 /**
- * Adds a reference by an id or a pasted address, which is not fetched.
+ * Adds a reference from an id or a pasted address. The service does not fetch the address.
  * @throws DomainError invalid_request (the input is neither an id nor an address of the provider, or the title has no letter), not_found
  * (no such folder)
  */

@@ -1,6 +1,6 @@
 /**
- * Replaces the content of a file: two files of the library exchange their contents, so that all records show the new content and the old
- * one is not lost (MED-18).
+ * Replaces the content of a file. Two files of the library exchange their contents. So all records show the new content, and the old
+ * content is not lost (MED-18).
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
@@ -34,8 +34,8 @@ const contentColumns = [
 const columnList = (prefix: string) => raw(contentColumns.map((column) => `${prefix}${column}`).join(', '));
 
 /**
- * Exchanges the contents of two files. Both keep their ids, titles, uses and folders, and the second one is archived. A repeated call
- * undoes the exchange.
+ * Exchanges the contents of two files in one transaction. Both files keep their ids, titles, uses and folders. The second file is archived
+ * and gets the old content of the first file. A repeated call undoes the exchange.
  * @returns the first file
  * @throws DomainError not_found (if one of the two files does not exist), media_mismatch
  */
@@ -72,9 +72,9 @@ export async function replaceMedia(
 }
 
 /**
- * Exchanges the renditions of two files. Their versions become negative meanwhile, because both files may have the same ones. Both files
- * get the higher of their fencing tokens, because keys of renditions contain the token and no later claim may write to an existing key
- * (MED-22).
+ * Exchanges the renditions of two files. Both files may have renditions of the same version, so all versions become negative during the
+ * exchange. Both files also get the higher one of their two fencing tokens. Keys of renditions contain the fencing token, and no later
+ * claim may write to an existing key (MED-22).
  */
 async function exchangeRenditions(tx: Transaction, mediaId: Id, withId: Id): Promise<void> {
   await tx.run(sql`

@@ -85,7 +85,7 @@ export async function removeTrack({ db }: Pick<MediaDeps, 'db'>, name: TrackName
 }
 
 /**
- * @returns the file's track in this language; undefined if there is none and the file may get one
+ * @returns the file's track in this language. If the file has no such track and may still get one, the result is undefined
  * @throws DomainError too_many_tracks
  */
 export async function findWithRoom(tx: Transaction, mediaId: Id, language: string): Promise<MediaTrack | undefined> {

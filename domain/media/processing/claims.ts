@@ -11,7 +11,7 @@ export interface FileClaim extends StoredMedia {
   ownerId: Id | null;
   /** The fencing token: a later claim has a higher token. */
   fence: number;
-  /** The faults of ours since the last successful step. A process that died with its claim counts as one. */
+  /** The number of our faults since the last successful step. If the process of an earlier claim died, that counts as a fault. */
   faultCount: number;
   hasDigest: boolean;
   /** The rules of the last complete examination. */

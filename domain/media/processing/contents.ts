@@ -1,4 +1,4 @@
-/** Reads the content of a file from the store, in pieces or as a whole, and shows errors of the store by a class of their own. */
+/** Reads the content of a file from the store, in pieces or as a whole. If the store fails, the functions throw a separate error class. */
 import { Readable } from 'node:stream';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 

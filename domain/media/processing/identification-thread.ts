@@ -1,4 +1,7 @@
-/** The worker thread that identifies files one after another. It requests the bytes that it needs, and keeps nothing afterwards. */
+/**
+ * The worker thread that identifies files one after another. The thread requests the bytes that it needs, and keeps nothing of a file
+ * afterwards.
+ */
 import { serveThread } from '../../../platform/infra/threads/thread-work.ts';
 import { identifyContent, type ArrivedFile } from '../formats/file-content.ts';
 

@@ -14,9 +14,10 @@ export const hasPicture = ({ purpose, renditions }: FileClaim) =>
   isKeptAsPicture(purpose) && renditions?.preview !== undefined;
 
 /**
- * Makes the picture that replaces the original. A later step empties the object of the original, which keeps its key so that the upload
- * address accepts no other file (ADR 15). Old releases showed some originals by signed addresses. The later step waits until these
- * addresses expire. If such an original cannot be decoded, it stays, because a question may show it.
+ * Makes the picture that replaces the original. A later step empties the object of the original. The empty object keeps its key, so that
+ * the upload address accepts no other file (ADR 15). Old releases gave some originals the status `ready` and signed addresses for these
+ * originals. For such an original, the later step waits until these addresses expire. If such an original cannot be decoded, the service
+ * keeps the original, because a question may show it.
  * @returns the reason why the file must wait
  * @throws LeaseLost, StoreAway, the signal's reason, and faults of ours
  */
@@ -52,8 +53,8 @@ export async function keepPicture(
 }
 
 /**
- * Empties the object of the original. If the file is removed meanwhile, the empty object is removed too, here or by the last erasure of the
- * file. The function may be repeated.
+ * Empties the object of the original. The function may be repeated. If the file is removed at the same time, this function also removes the
+ * empty object. If this removal fails, the last erasure of the file removes the empty object.
  * @throws LeaseLost, StoreAway
  */
 export async function emptyOriginal({ db, storage }: ProcessingDeps, claim: FileClaim, now: Date): Promise<void> {

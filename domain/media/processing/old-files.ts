@@ -1,6 +1,6 @@
 /**
- * Processes ready files again if a part is missing: files of old releases, files that older rules examined (MED-30), and files without a
- * rendition. Only a few at a time, beside new uploads.
+ * Processes ready files again if a part of their processing is missing: files of old releases, files that were examined by older rules
+ * (MED-30), and files that lack a rendition. Only a few files are processed at a time, in addition to new uploads.
  */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../../platform/infra/postgres/sql.ts';

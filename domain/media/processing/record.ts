@@ -15,7 +15,7 @@ import type { FileClaim } from './claims.ts';
 import type { Digest } from './digest.ts';
 import { recordRenditions, type RenditionResult, type Rendition } from './renditions.ts';
 
-/** Records that the file is ready. A further step, if there is one, is due immediately. @throws LeaseLost */
+/** Records that the file is ready. If a further step must process the file, this step is due immediately. @throws LeaseLost */
 export async function recordReady(
   db: Database,
   claim: FileClaim,
@@ -171,8 +171,8 @@ async function end(
 }
 
 /**
- * Wakes a move that waits for the end of the processing (MED-25). The move locks this file too, so the later transaction sees the changes
- * of the earlier one.
+ * Wakes a move that waits for the end of the processing (MED-25). The transaction of the move locks the same file, so the later of the two
+ * transactions sees the changes of the earlier one.
  */
 async function wakeMove(tx: Transaction, file: { id: Id; clubId: Id }, now: Date): Promise<void> {
   const waitingMoves = await tx.run(sql`

@@ -34,7 +34,7 @@ export interface RenditionResult {
   renditions: readonly Rendition[];
   /** The roles of the existing renditions that the file keeps. */
   keptRoles?: readonly RenditionRole[];
-  /** Whether an image of the library has a picture for e-mails, or why not. Absent for other files. */
+  /** Whether an image of the library has a picture for e-mails, or why it has none. Absent for other files. */
   mailPicture?: MailPictureState;
 }
 
@@ -148,9 +148,10 @@ export async function recordRenditions(
 }
 
 /**
- * Erases renditions that earlier claims made but did not record. It runs before this claim's result is recorded, so that a retry repeats it
- * if the store fails. Recorded renditions, and those of later claims, stay. For a resumable upload, it also erases bytes that did not fill
- * a part, and aborts multipart uploads of a process that died (MED-26).
+ * Erases renditions that earlier claims made but did not record. The function runs before the result of this claim is recorded. So if the
+ * store fails, a retry repeats the erasure. Renditions that are recorded, and renditions of later claims, stay. For a resumable upload, the
+ * function also erases received bytes that did not fill a whole part. It also aborts multipart uploads that no row names because the
+ * process that started them died (MED-26).
  * @throws StoreAway
  */
 export async function eraseUnrecorded(

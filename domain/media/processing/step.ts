@@ -53,8 +53,8 @@ export type ProcessingStep =
   | { done: false; at: number; faults: number; for?: ProcessingWait };
 
 /**
- * Why a ready file waits. `turn`: for its next step. `place`: for a permit beside other videos. `disk`: for room on the disk. `addresses`:
- * for the expiry of signed addresses of an agent image's original.
+ * The reason why a ready file waits. `turn`: the file waits for its next step. `place`: the video waits for a free permit. `disk`: the disk
+ * has too little room for the video. `addresses`: the signed addresses of an agent image's original have not expired yet.
  */
 export type ProcessingWait = 'turn' | 'place' | 'disk' | 'addresses';
 
@@ -269,7 +269,7 @@ async function picturesOf(
   return result;
 }
 
-/** Makes the missing pictures of an image, for screens and for e-mails. Existing ones stay. */
+/** Makes the missing pictures of an image: the pictures for screens, and the picture for e-mails. Existing pictures stay. */
 async function picturesOfImage(
   deps: ProcessingDeps,
   claim: FileClaim,

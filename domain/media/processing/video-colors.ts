@@ -1,6 +1,6 @@
 /**
- * Reads the colours of a video, and builds the ffmpeg filters that convert them to BT.709, which every screen shows correctly (MED-31,
- * docs/adr/0056-colors-by-a-table.md).
+ * Reads the colours of a video from its bytes, and builds the ffmpeg filters that convert these colours to BT.709. Every screen shows
+ * BT.709 correctly (MED-31, docs/adr/0056-colors-by-a-table.md).
  */
 import { open } from 'node:fs/promises';
 import { toStandardColors } from '../../../platform/infra/images/colors.mjs';
@@ -35,7 +35,10 @@ const matrixNames: Readonly<Record<number, string>> = {
   10: 'bt2020',
 };
 
-/** Without colour data, a video with fewer than 720 lines has the matrix BT.601, and any other BT.709. */
+/**
+ * Returns the matrix of a video. For a video without colour data, the matrix is BT.601 if the video has fewer than 720 lines, and otherwise
+ * BT.709.
+ */
 function matrixOf({ matrix }: VideoColors, { width, height }: { width: number; height: number }): string {
   const isHd = Math.max(width, height) >= 1_280 || Math.min(width, height) >= 720;
   return matrixNames[matrix] ?? (isHd ? 'bt709' : 'smpte170m');
@@ -48,7 +51,8 @@ const exact = 'flags=bicubic+accurate_rnd+full_chroma_int';
  * @param options.target the size of the output
  * @param options.table a file with the table of {@link conversionOf}; absent without a conversion
  * @param options.as `video` has 8 bits and 4:2:0, `picture` has RGB
- * @returns the value of ffmpeg's option `-vf`, which scales the output, removes transparency, and converts the colours to BT.709
+ * @returns the value of ffmpeg's option `-vf`. The value makes ffmpeg scale the output, remove transparency, and convert the colours to
+ * BT.709
  */
 export function colorFilters(
   colors: VideoColors,
@@ -99,7 +103,7 @@ export const standardColors = [
 /** @returns the conversion of the colours to BT.709; undefined if the colours already are BT.709 */
 export const conversionOf = ({ primaries, transfer }: VideoColors) => toStandardColors({ primaries, transfer });
 
-/** Read from the start of each probe file, which {@link file://./video.ts} makes. */
+/** The number of bytes that are read from the start of each probe file. {@link file://./video.ts} makes these files. */
 const headBytes = 1_024 * 1_024;
 
 async function headOf(file: string): Promise<Buffer> {
@@ -113,7 +117,10 @@ async function headOf(file: string): Promise<Buffer> {
   }
 }
 
-/** @param probes a Matroska file and a PNG that ffmpeg made from the first frame. Without one of them, its properties are unknown */
+/**
+ * @param probes two files that ffmpeg made from the first frame: a Matroska file and a PNG. If one of the files is missing, the properties
+ * that it shows are unknown
+ */
 export async function readColors(probes: { matroska: string; png: string }): Promise<VideoColors> {
   const [matroska, png] = [await headOf(probes.matroska), await headOf(probes.png)];
   return { ...unknownColors, ...colorsIn(matroska), hasAlpha: isPngWithAlpha(png) };

@@ -21,14 +21,16 @@ export interface VideoDeps {
   workDirectory: string;
   /** Returns the free bytes of a directory's disk. */
   freeBytes: (directory: string) => Promise<number>;
-  /** The permits for videos are limited, so that other files still get one (ENG-20). */
+  /** The permits of this process for videos. Their number is limited, so that other files still get a permit (ENG-20). */
   permits: Pick<ClubPermits, 'tryAcquire'>;
 }
 
 /** Why a video must wait: ffmpeg cannot be used, the disk has no room, or no permit is free (`place`). */
 export type VideoWait = 'ffmpeg' | 'disk' | 'place';
 
-/** By container. The demuxer is named, so that ffmpeg does not guess. */
+/**
+ * The demuxer for each container that the service identifies. The service names the demuxer, so that ffmpeg does not guess the container.
+ */
 const demuxers: Readonly<Record<string, string>> = {
   'video/mp4': 'mov',
   'video/quicktime': 'mov',
@@ -67,9 +69,9 @@ export async function makeVideo(
       const filters = await filtersFor(job, source);
       const work = { ...job, filters };
       const renditions = [...(await picture(storage, claim, work)), ...(await makeMp4(storage, claim, work))];
-      // Another process may have filled the disk, which is no fault of the file.
+      // Another process may have filled the disk. In this case the file did not cause the failure.
       if (renditions.length < 2 && (await freeBytes(workDirectory)) < videoRules.reserveBytes) return 'disk';
-      // An update may have removed or broken ffmpeg, which is no fault of the file either.
+      // A software update may have removed or broken ffmpeg. In this case, too, the file did not cause the failure.
       return renditions.length < 2 && !(await ffmpeg.look({ force: true })) ? 'ffmpeg' : renditions;
     });
   } catch (error) {

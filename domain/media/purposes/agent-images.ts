@@ -7,8 +7,9 @@ import { mediaColumns, type StoredMedia } from '../media.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 
 /**
- * Reads the images of a question and marks them as used, so that upkeep does not erase them. The caller holds the student's lock, so only
- * that erasure could remove an image meanwhile. It either commits before the read, or sees that the image is used.
+ * Reads the images that a question names, and marks the images as used, so that maintenance does not erase them as unused. The caller holds
+ * the student's lock. So only the erasure of unused images can remove such an image during this transaction. That erasure either commits
+ * before this function reads the image, or sees that the image is used.
  * @returns the images in the order of the question
  * @throws DomainError invalid_image: unknown, not ready, removed, for another purpose, another owner's, or named twice
  */

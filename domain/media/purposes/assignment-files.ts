@@ -12,7 +12,10 @@ import { eraseImmediately, removeOne } from '../erasure/erasure.ts';
 import { mediaColumns, presentMedia, type MediaDeps, type MediaOwner, type StoredMedia } from '../media.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 
-/** True if a file for an assignment belongs to no attempt. Such a ready file has an erasure time, and a file of an attempt has none. */
+/**
+ * A condition on `media`. It is true if a file for an assignment belongs to no attempt. A ready file that belongs to no attempt has an
+ * erasure time; a file that belongs to an attempt has none.
+ */
 const isUnsent = sql`(erases_at IS NOT NULL OR status <> 'ready')`;
 
 /** @returns a page of the files in the student's limit of 20 unsent files, newest first */

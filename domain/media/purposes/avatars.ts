@@ -1,6 +1,6 @@
 /**
- * Replaces and removes the pictures of students (MED-28). A student has at most one ready picture, which everyone in the club sees, and one
- * unfinished one. A new reservation removes the unfinished one. A new ready picture replaces the old one.
+ * Pictures of students (MED-28). A student has at most one ready picture, which all members of the club see, and one unfinished picture. A
+ * new reservation removes an earlier unfinished picture. When the new picture is ready, it replaces the ready picture.
  */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
@@ -22,8 +22,8 @@ export async function removeUnreadyAvatars(tx: Transaction, studentId: Id, now: 
 }
 
 /**
- * Removes the earlier picture, before this transaction makes the new one `ready`. Upkeep erases it later. The student is locked before the
- * files (ENG-6).
+ * Removes the earlier picture. After this call, the same transaction sets the new picture to `ready`. Maintenance later erases the earlier
+ * picture from the bucket. The function locks the student before the files (ENG-6).
  */
 export async function replaceAvatar(
   tx: Transaction,
@@ -35,7 +35,7 @@ export async function replaceAvatar(
 }
 
 /**
- * Removes a student's pictures, also an unfinished one. May be repeated.
+ * Removes a student's pictures, including an unfinished picture. The function may be repeated.
  * @throws DomainError not_found (the student was removed)
  */
 export async function deleteAvatar(

@@ -14,8 +14,9 @@ import { RefusalToPerson } from '../../language/refusal.ts';
 type SentPurpose = Extract<MediaPurpose, 'assignment' | 'post'>;
 
 /**
- * Keeps the files of a submission or post. The caller holds the student's lock, so only the erasure of unsent files could remove one
- * meanwhile. It either commits before the read, or sees that the file is sent.
+ * Keeps the files of a submission or post, so that they are not erased as unsent. The caller holds the student's lock. So only the erasure
+ * of unsent files can remove such a file during this transaction. That erasure either commits before this function reads the file, or sees
+ * that the file is sent.
  * @returns the ids in lower case, in the order of `fileIds`
  * @throws DomainError invalid_file: unknown, not ready, removed, already sent, for another purpose, another owner's, or named twice
  */

@@ -48,7 +48,8 @@ const joiningMs = [0, 100, 400, 1_000] as const;
 async function sizeOf({ db, storage }: MediaDeps, id: Id, objectKey: string): Promise<number | undefined> {
   const whole = await storage.size(objectKey);
   const upload = await openUploadOf(db, id);
-  // After a crash, the store may have only a part of the file, which the announced length shows (MED-29).
+  // If a process died, the store may have only a part of the file. The function detects this by a comparison with the announced length
+  // (MED-29).
   if (whole !== undefined) return upload && whole !== Number(upload.length) ? undefined : whole;
   if (!upload || upload.multipartId === null) return undefined;
   const joining = await storage.joinParts(objectKey, upload.multipartId, Number(upload.length));
@@ -78,8 +79,9 @@ export function endOfAddress(now: Date): Sql {
 }
 
 /**
- * Writes size and status, changes the club's storage (MED-21), and wakes the processing, in one transaction. Of simultaneous calls, the
- * first locks the row. The others return at once without a change, because waiting would occupy a connection.
+ * In one transaction, writes the size and the status, changes the club's storage (MED-21), and wakes the processing. If several calls run
+ * at the same time, the first call locks the row. The other calls change nothing and return without waiting for the lock, because a waiting
+ * call would occupy a connection.
  */
 async function arrive(
   { db }: MediaDeps,

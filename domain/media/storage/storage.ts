@@ -29,7 +29,10 @@ interface LockedStorage {
   changes: number;
 }
 
-/** To lock a club's storage, a transaction locks only the row of this kind, for files of every kind. */
+/**
+ * A club's storage has one row for each kind of file. To lock the whole storage, a transaction locks only the row of this kind, for files
+ * of every kind.
+ */
 const [lockedKind] = mediaKinds;
 
 /**
@@ -37,7 +40,7 @@ const [lockedKind] = mediaKinds;
  * before the club in the order of locks (docs/explanation/architecture.md#locks).
  */
 async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> {
-  // A separate statement, so that the next one sees the changes of the transaction that held the lock before.
+  // The lock needs a separate statement. Only then does the next statement see the changes of the transaction that held the lock before.
   await tx.run(sql`INSERT INTO club_storage AS storage (club_id, kind) VALUES (${clubId}, ${lockedKind})
      ON CONFLICT (club_id, kind) DO UPDATE SET bytes = storage.bytes`);
   const row = await tx.one<Terms & { stored: string; held: string; changes: number }>(sql`
@@ -64,8 +67,9 @@ async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> 
  * file's row with `bytes` as `heldBytes` in this transaction. They count until the file is settled, fails, expires or is removed.
  *
  * The caller may hold locks of the student and of files, but not of the club's row.
- * @param bytes the announced size, or the `Upload-Length` of a resumable upload; 0 if unknown, and then one free byte is enough
- * @param addressee who reads the refusal. One for a student says nothing about the plan (AUTH-10)
+ * @param bytes the announced size, or the `Upload-Length` of a resumable upload; 0 if the size is unknown. If the size is unknown, one free
+ * byte is enough
+ * @param addressee the kind of person who reads the refusal. A refusal for a student says nothing about the plan (AUTH-10)
  * @throws DomainError limit_reached, if the plan does not bill overage
  */
 export async function reserveStorage(tx: Transaction, clubId: Id, bytes: number, addressee: Addressee): Promise<void> {
@@ -80,9 +84,10 @@ export async function reserveStorage(tx: Transaction, clubId: Id, bytes: number,
  * Admits an uploaded file of this size. Only bytes beyond its reservation need more room. If the plan bills overage, it is recorded, and no
  * file is refused (BILL-7).
  *
- * Locks the club's storage. The caller holds the lock of the file's row, but not of the club's, and then sets `size_bytes` in only one
- * UPDATE of the row. A second one would check the foreign key to the student again and wait for a removal of the student, which waits for
- * the file: a deadlock (docs/explanation/architecture.md#locks).
+ * Locks the club's storage. The caller holds the lock of the file's row, but not the lock of the club's row. The caller then sets the row's
+ * `size_bytes`, which replaces the held bytes. The caller must change the row in only one UPDATE. A second UPDATE would check the foreign
+ * key to the student again, and would wait for a removal of that student. This removal waits for the file, so the two transactions would
+ * deadlock (docs/explanation/architecture.md#locks).
  * @param sizeBytes the size that the bucket reports
  * @returns false without room. The caller then records the file as failed (`storage_full`), without a size
  */

@@ -34,7 +34,9 @@ export interface SpokenFile {
   contents: Pick<Contents, 'stream'>;
 }
 
-/** By container. The demuxer is named, so that ffmpeg does not guess. */
+/**
+ * The demuxer for each container that the service identifies. The service names the demuxer, so that ffmpeg does not guess the container.
+ */
 const demuxers: Readonly<Record<string, string>> = {
   'video/mp4': 'mov',
   'video/quicktime': 'mov',
@@ -132,7 +134,10 @@ async function fromCopy(
   return readSubtitles(outputPath, file.durationMs);
 }
 
-/** Also allows a sound of unknown duration, and one that is slightly longer than stated. */
+/**
+ * Returns the maximum size of the WAV. The limit also allows a sound whose duration is unknown, and a sound that is slightly longer than
+ * the stated duration.
+ */
 function soundBytes({ durationMs }: SpokenFile): number {
   const ms = durationMs ?? transcriptionRules.mostMs;
   return Math.ceil((ms / 1_000 + 60) * transcriptionRules.soundBytesASecond);

@@ -147,8 +147,9 @@ interface MadeSubtitles {
 }
 
 /**
- * Stores the object and then the row. The object is first recorded for erasure, until the row names it, so that upkeep erases it after a
- * crash. A track that was uploaded meanwhile stays. If the content of the file has changed (MED-18), the transcription starts again.
+ * Stores the object, and then the row. The object is first recorded for erasure, and this record is deleted when the row names the object.
+ * So if the process dies before it writes the row, maintenance erases the object. If an administrator uploads a track during the
+ * transcription, the uploaded track stays. If the content of the file changes (MED-18), the transcription starts again.
  * @throws LeaseLost
  */
 async function record(
@@ -197,7 +198,7 @@ async function isStillPlayed(tx: Transaction, { id, clubId }: SpokenClaim): Prom
   }
 }
 
-/** Returns whether the file still has this content. Keys are not compared, because a moved file has a new one. */
+/** Returns whether the file still has this content. The function does not compare keys, because a file gets a new key when it is moved. */
 async function hasContent(db: Queries, mediaId: Id, { sha256, sizeBytes }: MadeSubtitles['source']): Promise<boolean> {
   const file = await db.one(
     sql`SELECT FROM media WHERE id = ${mediaId} AND sha256 IS NOT DISTINCT FROM ${sha256} AND size_bytes = ${sizeBytes}`,

@@ -11,24 +11,24 @@ export const transcriptionRules = {
   memoryMb: 6_144,
   /** The limit of CPU time is the time limit times this many cores. It also stops a child process that has left the process group. */
   cores: 16,
-  /** For the command's temporary files, without the sound. */
+  /** The maximum size of the command's temporary files, not including the sound. */
   scratchBytes: 1_024 * 1_024 * 1_024,
   /** The maximum size of the subtitles. */
   maxOutputBytes: 2 * 1_024 * 1_024,
   /** 16,000 samples of two bytes. */
   soundBytesASecond: 32_000,
   soundMs: hour,
-  /** For the test of `doctor`, in which the program also loads its model. */
+  /** The time limit of the test that `doctor` runs. In this test, the program must also load its model. */
   trialMs: 2 * minute,
   soundMemoryMb: 2_048,
   /**
-   * After so many attempts the transcription fails. A released attempt does not count. One in which the worker died does, so that a file
-   * cannot kill its workers for ever.
+   * After this number of failed attempts, the transcription fails. An attempt that the worker releases does not count. An attempt in which
+   * the worker died counts, so a file cannot make its worker die again and again.
    */
   attempts: 3,
   leaseMs: 10_000,
   renewalMs: 2_500,
-  /** The wait for a missing program or ffmpeg. For room on the disk it is shorter. */
+  /** The time until the next try, if the program or ffmpeg is missing. If the disk has no room, the wait is shorter. */
   programWaitMs: hour,
   diskWaitMs: 5 * minute,
   faultWaitMs: minute,

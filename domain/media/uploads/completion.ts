@@ -16,9 +16,9 @@ export interface CompletionDeps extends MediaDeps {
 }
 
 /**
- * Records that a file has arrived, starts its processing, and waits a moment for the result. The object cannot be replaced any more: the
- * store accepts one upload for each key ({@link MediaDeps.storage}, `signPut`), and only objects of failed or removed files are erased. A
- * file that is too large for its announced type or for the club's storage fails immediately.
+ * Records that a file has arrived, which starts the processing of the file. Then it waits a moment for the result. The object cannot be
+ * replaced after it has arrived. The store accepts only one upload for each key ({@link MediaDeps.storage}, `signPut`), and only the object
+ * of a failed or removed file is erased. A file that is too large for its announced type, or for the club's storage, fails immediately.
  * @param chargeChange called once, by the call that changes the row. If it throws, the upload stays unchanged
  * @returns the record: `ready`, `failed`, still `processing`, or `uploading` if another call is about to change it
  * @throws DomainError not_found (also for a file of another owner), upload_missing (no file has arrived), any error of `chargeChange`
@@ -44,8 +44,8 @@ export async function completeMedia(
 }
 
 /**
- * Records that the last part of a resumable upload has arrived. Without this call, the file is still noticed when the caller completes the
- * upload, or at its deadline (MED-26).
+ * Records that the last part of a resumable upload has arrived. If this function is not called, the service still notices the file: when
+ * the caller completes the upload, or at the upload's deadline (MED-26).
  * @throws any error of the store
  */
 export async function noticeUpload(deps: MediaDeps, file: ArrivingFile, now: Date): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * The lock of a resumable upload, because only one request at a time may write to it, over all processes. The lock is a lease in the
- * upload's row. A waiting request sends a NOTIFY, which asks the holder to release it. Otherwise a client that reconnects would wait for
- * its own earlier request with a dead connection (MED-26).
+ * The lock of a resumable upload. Only one request at a time may write to an upload, even if several processes receive requests. The lock
+ * is a lease in the upload's row. A request that waits for the lock sends a NOTIFY, which asks the holder to release the lock. Without the
+ * NOTIFY, the request of a client that reconnects would wait for the client's own earlier request, whose connection is dead (MED-26).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MediaUpload } from '../../../entities/media/media-upload.ts';
@@ -20,7 +20,7 @@ const retryMs = 50;
 /** The time between two requests to the holder to release the lock. */
 const notifyMs = 1_000;
 
-/** A request waited too long, because another one held the lock. */
+/** The error for a request that waited too long, because another request held the lock. */
 export class UploadLocked extends Error {
   override name = 'UploadLocked';
 }
@@ -44,7 +44,7 @@ export interface UploadLocks {
 
 export interface UploadLockDeps {
   db: Database;
-  /** Without transaction pooling, because LISTEN needs a direct connection. */
+  /** The address for a direct connection, without transaction pooling. LISTEN needs a direct connection. */
   databaseUrl: string;
   /** Receives the error of a failed connection. The connection is then opened again. */
   onFailure: (error: unknown) => void;

@@ -19,7 +19,7 @@ export interface UploadedFile {
   objectKey: string | null;
   /** In bytes, as a request announced it; 0 before that. */
   length: number;
-  /** Of the multipart upload in the store; undefined until the first bytes arrive. */
+  /** The store's id of a multipart upload; undefined until the first bytes arrive. */
   multipartId: string | undefined;
   /** False after the file has arrived, has failed or was removed. */
   isOpen: boolean;
@@ -40,8 +40,8 @@ export async function findUploadedFile(db: Queries, mediaId: Id): Promise<Upload
 }
 
 /**
- * Sets the length of an upload. It must equal the size in the reservation. Without such a size, as for a student's file, the length is
- * reserved in the club's storage (MED-21).
+ * Sets the length of an upload. If the reservation states a size, the length must be the same. If the reservation states no size, as for a
+ * student's file, this function reserves the length in the club's storage (MED-21).
  * @param header the name of the header with the length
  * @throws DomainError not_found, invalid_request, limit_reached
  */
@@ -73,7 +73,10 @@ export async function declareLength(
   });
 }
 
-/** Counts the open uploads of a library. The caller holds the lock of the club's storage, so the number does not change meanwhile. */
+/**
+ * Counts the open uploads of a library. The caller holds the lock of the club's storage, so the number does not change before the
+ * transaction ends.
+ */
 export async function countOpenUploads(db: Queries, clubId: Id): Promise<number> {
   const row = await db.one<{ open: number }>(sql`
     SELECT count(*)::int AS open FROM media_uploads JOIN media ON media.id = media_uploads.id

@@ -36,16 +36,19 @@ export interface ReservationDeps extends MediaDeps {
   filesUrl: string;
 }
 
-/** What the caller says about a file before the upload. It is checked when the file has arrived. */
+/** The caller's description of a file before the upload. The service checks the description when the file has arrived. */
 export interface AnnouncedFile {
   fileName: string;
-  /** One of the types that the contract lists for the purpose. */
+  /** The type of the file. It must be one of the types that the contract lists for the purpose of the file. */
   mime: string;
   /** In bytes. Absent if our listener reads the size from the request (MED-29). */
   sizeBytes?: number;
   /** By default the name of the file. */
   title?: string;
-  /** A recording of a live session or a meeting. Without `video_hosting` in the plan, it is kept for some days (MED-10). */
+  /**
+   * Whether the file is a recording of a live session or a meeting. If the club's plan does not have `video_hosting`, the recording is kept
+   * for some days (MED-10).
+   */
   recording?: boolean;
 }
 
@@ -68,8 +71,8 @@ export async function reserveMedia(
 }
 
 /**
- * Reserves an upload of a student's image for an agent. With the lock on the student, a removal either commits first or sees the new row,
- * and the count of images stays correct.
+ * Reserves an upload of a student's image for an agent. The function locks the student. So a removal of the student either commits before
+ * the reservation, or sees the new row. The lock also keeps the count of the student's images correct.
  * @throws DomainError invalid_request, feature_not_in_plan, limit_reached, too_many_images, not_found (the student was removed)
  */
 export async function reserveAgentImage(
@@ -155,8 +158,8 @@ export async function reservePostFile(
 }
 
 /**
- * Reserves an upload of a student's picture, and removes an earlier unfinished one. The current picture stays until the new one is ready.
- * Locks the student, as `reserveAgentImage` does.
+ * Reserves an upload of a student's picture. An earlier picture whose upload is not finished is removed. The current picture stays until
+ * the new picture is ready. The function locks the student, as `reserveAgentImage` does.
  * @throws DomainError invalid_request, limit_reached, too_many_images, not_found (the student was removed)
  */
 export async function reserveAvatar(

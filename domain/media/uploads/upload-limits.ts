@@ -12,8 +12,8 @@ import { DomainError } from '../../../platform/core/errors.ts';
 const isGone = sql`(status = 'failed' OR removed_at IS NOT NULL)`;
 
 /**
- * Counts a student's unused files for one purpose. They have an erasure time, unless they are being processed. A failed or removed file
- * counts until its address expires. The caller holds the student's lock.
+ * Counts a student's unused files for one purpose. An unused file has an erasure time, unless it is being processed. A failed or removed
+ * file counts until its address expires. The caller holds the student's lock.
  */
 export async function countUnused(tx: Transaction, studentId: Id, purpose: MediaPurpose, now: Date): Promise<number> {
   const row = await tx.one<{ unused: number }>(sql`SELECT count(*)::int AS unused FROM media

@@ -1,4 +1,4 @@
-/** Sets covers. A cover is an image of the library, and the only file that a record such as a course uses directly (MED-14). */
+/** Covers. A cover is an image of the library. The cover is the only file that a record such as a course uses directly (MED-14). */
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';

@@ -1,4 +1,4 @@
-/** Records which files of the library each record uses, in the transaction in which the record names them (MED-14). */
+/** The uses of the library's files by records. When a record names a file, its context writes the use in the same transaction (MED-14). */
 import { MediaUse } from '../../../entities/media/media-use.ts';
 import { mediaUseKinds, type MediaUseKind } from '../../../entities/media/values.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -17,12 +17,13 @@ export interface UsingRecord {
 }
 
 /**
- * Replaces the files that a record uses, and locks them against deletion and archiving until the transaction ends. The caller holds the
- * record's lock, but not that of the club's row (docs/explanation/architecture.md#locks).
+ * Replaces the files that a record uses. The caller holds the record's lock, so that the uses of the record are written one after another.
+ * The caller must not hold the lock of the club's row (docs/explanation/architecture.md#locks). No file of the list can be deleted or
+ * archived before the transaction ends.
  * @param mediaIds in any order and case; repeated ids count once
- * @param mayBeGone files that may no longer exist: usually those that the record used before, and for a draft all its files, because its
- * problems are reported later
- * @param from the record that this one was copied from, which may use archived files
+ * @param mayBeGone the ids of files that may no longer exist in the library. For most records, these are the files that the record used
+ * before. For a draft, these are all files of the draft, because the service reports the problems of a draft later
+ * @param from the record from which this record was copied. An archived file is accepted if that record uses it
  * @throws DomainError not_found (no file of the club's library), media_archived (an archived file that the record did not use)
  */
 export async function setUses(
@@ -120,8 +121,8 @@ export async function usesOf(
 const namedRecords = 3;
 
 /**
- * Ends all uses of a file before its deletion. The caller holds the file's row `FOR NO KEY UPDATE`, so that nobody can add a use.
- * @param force whether live uses end too, except those by a published version of an automation or one with runs
+ * Ends all uses of a file before its deletion. The caller holds the file's row `FOR NO KEY UPDATE`, so no other transaction can add a use.
+ * @param force if true, live uses also end. A live use by a version of an automation never ends if the version is published or has runs
  * @throws DomainError in_use, with the names of the first records
  */
 export async function endUses(tx: Transaction, places: AllMediaUseRules, mediaId: Id, force: boolean): Promise<void> {

@@ -28,10 +28,11 @@ const slotTaken = () => new RefusalToPerson('slot_taken', 'refusal.slot_taken');
 const sessionState = (message: string) => new DomainError('session_state', message);
 
 /**
- * Books a session, or moves one to another time. The slot is checked under the lock of the mentorship's row. An exclusion constraint also
- * refuses sessions of a mentor that overlap, because two mentorships of one mentor may be booked at once. After a move to another mentor,
- * the former one gets a mail (MENT-11).
- * @param input.replaces the student's session in this mentorship to move, which keeps its id
+ * Books a session, or moves a session to another time. The function checks the slot while it holds the lock of the mentorship's row. The
+ * database also refuses a session that overlaps another session of the mentor. This exclusion constraint is needed for concurrent bookings
+ * in different mentorships of one mentor. If the session moves to another mentor, the former mentor gets a mail (MENT-11).
+ * @param input.replaces the session to move, which the student has booked in the same mentorship. After the move, the session has the same
+ * id
  * @throws DomainError not_found (the mentorship does not exist, or the session to move does not exist), feature_not_in_plan,
  * booking_limit_reached, slot_taken; invalid_request, when no session begins at that time; too_late_to_cancel, when the session can no
  * longer be moved
@@ -52,8 +53,8 @@ export async function bookSession(
         input.replaces === undefined ? undefined : await lockOwn(tx, student, { publicId, sessionId: input.replaces });
       await requireFeature(tx, student.clubId, 'community', 'person');
       if (replaced) requireChangeable(replaced, now);
-      // With this lock, concurrent bookings in two mentorships of one mentor run one after another. Otherwise each could wait for a row
-      // that the other has inserted.
+      // Because of this lock, concurrent bookings in two mentorships of one mentor run one after another. Without the lock, a deadlock
+      // could occur: each booking could wait for a row that the other booking has inserted.
       const hasHours = await lockMentor(tx, student, mentorship);
       if (!hasHours || !isOffered(mentorship, startsAt, now))
         throw new RefusalToPerson('invalid_request', 'refusal.slot_gone', {
@@ -230,7 +231,7 @@ function requireChangeable({ status, startsAt, cancelDeadlineMinutes }: LockedSe
 }
 
 /**
- * With the lock on the mentorship, the second of two concurrent bookings counts the first.
+ * The caller holds the lock of the mentorship, so the second of two concurrent bookings counts the first booking.
  * @throws DomainError booking_limit_reached
  */
 async function requireRoom(tx: Transaction, student: Reader, mentorship: SeenMentorship, now: Date): Promise<void> {
@@ -289,7 +290,7 @@ const insertOne = prepared<
      booked_at, looks_at, created_at, updated_at) VALUES (${value.id}, ${value.clubId}, ${value.mentorshipId}, ${value.mentorId}, ${value.studentId}, ${value.startsAt}, ${value.endsAt}, ${value.busyUntil}, ${value.agenda}, ${value.now}, ${value.now}, ${value.now}, ${value.now})`,
 );
 
-/** The new time may overlap the old one, because a row does not conflict with itself. */
+/** The new time may overlap the old time of the same session, because a row does not conflict with itself. */
 async function moveSession(
   tx: Transaction,
   { id, sequence }: LockedSession,
@@ -328,8 +329,9 @@ async function cancel(
 }
 
 /**
- * Requests the mail that removes the session from the former mentor's calendar, in the transaction of the move. It is requested only if
- * that mentor got a mail about the session. The session's run mails only the current mentor.
+ * Requests a mail to the former mentor, in the transaction that moves the session to another mentor. The mail removes the session from the
+ * former mentor's calendar. It is requested only if the former mentor already got a mail about the session. Otherwise the former mentor
+ * gets no mail at all, because the session's run mails only the current mentor.
  */
 async function mailFormerMentor(
   tx: Transaction,

@@ -1,4 +1,4 @@
-/** Mentorships as students see them: the published ones with access, and the times at which sessions may begin. */
+/** Mentorships as students see them: the published mentorships to which they have access, and the times at which sessions may begin. */
 import { Administrator } from '../../entities/identity/administrator.ts';
 import { Mentorship } from '../../entities/mentorships/mentorship.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -39,7 +39,10 @@ export type SeenMentorship = RowOf<typeof seenColumns>;
 
 const withMentor = sql`FROM mentorships mentorship JOIN administrators mentor ON mentor.id = mentorship.mentor_id`;
 
-/** Published, and if it has deliveries, with access to one of them. */
+/**
+ * A condition on `mentorship`. The mentorship must be published. If the mentorship has deliveries, the student must have access to one of
+ * them.
+ */
 function isOpenTo(student: Reader, now: Date): Sql {
   const opens = sql`SELECT FROM mentorship_deliveries opened WHERE opened.mentorship_id = mentorship.id`;
   return sql`mentorship.club_id = ${student.clubId} AND mentorship.status = 'published'
@@ -162,8 +165,8 @@ const membershipOf = (clubId: Id, { mentorId }: SeenMentorship) =>
   sql`SELECT 1 FROM memberships WHERE club_id = ${clubId} AND administrator_id = ${mentorId}`;
 
 /**
- * Reads the times of the mentor's sessions, in every mentorship and club and with their buffers, and of the student's. In Unix
- * milliseconds, without the session to move.
+ * Reads the times of the mentor's sessions, in every mentorship and club, and the times of the student's sessions. The time of a mentor's
+ * session includes its buffer. All times are Unix milliseconds. The result omits the session that the student wants to move.
  */
 async function busyTimesOf(
   db: Queries,
@@ -175,7 +178,7 @@ async function busyTimesOf(
   const isReplaced = replaces
     ? sql`id = ${replaces} AND student_id = ${student.id} AND mentorship_id = ${id}`
     : sql`false`;
-  // As in the exclusion constraints, so that this statement can use their indexes.
+  // These conditions match the exclusion constraints, so that this statement can use the indexes of the constraints.
   const rows = await db.rows<{ from: Date; until: Date; isOwn: boolean }>(sql`
     SELECT starts_at AS "from", busy_until AS until, false AS "isOwn" FROM mentorship_sessions
      WHERE mentor_id = ${mentorId} AND tstzrange(starts_at, busy_until) && tstzrange(${from}, ${to}) AND status <> 'canceled'

@@ -1,6 +1,6 @@
 /**
- * The mails about a session. Their content is written when a worker claims them, so that no mail names a former time of the session
- * (MENT-11).
+ * The mails about a session of a mentorship. The service writes the content of a mail when it claims the mail for sending. So no mail names
+ * a time that the session no longer has (MENT-11).
  */
 import { Mentorship } from '../../entities/mentorships/mentorship.ts';
 import { MentorshipSession } from '../../entities/mentorships/mentorship-session.ts';
@@ -11,8 +11,8 @@ import type { MailKind, MailKinds, MailRow } from '../mail/kinds.ts';
 
 interface SessionMail {
   /**
-   * The state of the session in which the mail may be sent. `moved away` goes to the former mentor, before the former end. `ended` asks the
-   * student for a rating, if there is none yet.
+   * The state of the session in which the mail may be sent. A mail for `moved away` goes to the former mentor, and is sent only before the
+   * former end of the session. A mail for `ended` asks the student for a rating, if the student has not rated the session yet.
    */
   sentWhile: 'to come' | 'canceled' | 'ended' | 'moved away';
   /** Names the student, and goes only to a current member of the club. */
@@ -40,7 +40,10 @@ interface SessionRow extends RowOf<typeof sessionColumns> {
   isMember: boolean;
 }
 
-/** @returns the session; undefined if it has moved since the request, unless the mail is about a former time */
+/**
+ * @returns the session. For a mail about a former time, this is always the session. For any other mail, it is undefined if the session has
+ * moved since the mail was requested
+ */
 function readSession(
   db: Queries,
   { sessionId, sessionSequence, formerStartsAt, administratorId }: MailRow,

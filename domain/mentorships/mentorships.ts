@@ -59,7 +59,7 @@ const withMentor = sql`FROM mentorships mentorship JOIN administrators mentor ON
 
 export const maxMentorships = 500;
 
-/** For fields that the caller leaves out. */
+/** The values of fields that the caller leaves out. */
 const defaults = {
   bufferMinutes: 0,
   noticeMinutes: 24 * 60,
@@ -184,7 +184,7 @@ export async function updateMentorship(
 }
 
 /**
- * With this lock, two concurrent creations cannot both pass the limit.
+ * The lock prevents two concurrent creations from both passing the limit.
  * @throws DomainError mentorship_limit_reached
  */
 async function requireRoomForMentorship(tx: Transaction, clubId: Id): Promise<void> {
@@ -224,8 +224,8 @@ function requireSense(hours: Pick<Mentorship, 'weeklyHours' | 'exceptions'>): vo
 }
 
 /**
- * A mentorship without deliveries is open to all students. It cannot lose its last one by accident, because deliveries are archived and
- * never deleted.
+ * Deliveries are archived and never deleted. So a mentorship cannot lose its last delivery by accident. This matters because a mentorship
+ * without deliveries is open to all students.
  * @throws DomainError not_found
  */
 async function setDeliveries(tx: Transaction, clubId: Id, mentorshipId: Id, deliveryIds: readonly Id[]): Promise<void> {

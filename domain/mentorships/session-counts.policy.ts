@@ -1,7 +1,7 @@
-/** Splits a time range into whole days, which tallies count, and a shorter range at each end (ADR 11). */
+/** Splits a time range into whole days, and a shorter range at each end. Tallies count the sessions of the whole days (ADR 11). */
 import { sessionRules, type ShownStatus } from './sessions.policy.ts';
 
-/** In Unix milliseconds, with `from` and without `to`. Both may be infinite. */
+/** A range for the time at which sessions begin, in Unix milliseconds. It includes `from` and excludes `to`. Both may be infinite. */
 export interface Beginnings {
   from: number;
   to: number;
@@ -10,9 +10,11 @@ export interface Beginnings {
 const dayMs = 86_400_000;
 
 /**
- * A booked session becomes completed when it ends. So sessions that began less than the longest duration ago must be counted one by one.
- * @returns `days`: the whole UTC days that tallies count, from 1970, with `last`. `ends`: the other ranges, in which each session is
- * compared with the status
+ * A booked session becomes completed when it ends. A session that began recently, less than the longest duration ago, may still run. So the
+ * tallies cannot count such sessions. The function returns the times of such sessions as ranges in which the sessions must be counted one
+ * by one.
+ * @returns `days` are the whole UTC days that tallies count, numbered from 1970 and including `last`. `ends` are the remaining ranges, in
+ * which each session must be compared with the status
  */
 export function countedParts(
   { status, since, until }: { status?: ShownStatus | undefined; since?: Date | undefined; until?: Date | undefined },

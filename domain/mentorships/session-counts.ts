@@ -8,8 +8,8 @@ import type { ShownStatus } from './sessions.policy.ts';
 
 /**
  * @param filter the status, and when sessions begin: with `since`, without `until`
- * @param conditions the filter as SQL on `mentorship_sessions session`, for sessions that are counted one by one
- * @returns the sum of the tallies of whole days and the sessions at both ends, in one statement
+ * @param conditions the same filter as SQL conditions on `mentorship_sessions session`, for the sessions that are counted one by one
+ * @returns the number of sessions. One statement adds the tallies of whole days and the sessions of the days at both ends
  */
 export async function countSessions(
   db: Queries,

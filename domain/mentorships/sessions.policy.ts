@@ -6,9 +6,9 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 export const sessionRules = {
-  /** How long the student may rate a session after its end. */
+  /** For this time after the end of a session, the student may rate the session. */
   ratedForMs: 30 * 24 * hourMs,
-  /** For listing slots in one request. */
+  /** The maximum time range for which one request may list slots. */
   slotsOverMs: 31 * 24 * hourMs,
   /** The maximum duration of a session (MENT-1). */
   longestMs: 240 * minuteMs,
@@ -69,7 +69,7 @@ const both = (what: 'booked' | 'canceled', at: Date, until: Date): DueMail[] => 
   { template: `mentorship_mentor_${what}`, at, until },
 ];
 
-/** @returns `due`: the mails to request now. `next`: the time of the next one, or null */
+/** @returns `due` are the mails that must be requested now. `next` is the time of the next mail, or null */
 export function mailsNow(session: Session, now: Date): { due: DueMail[]; next: Date | null } {
   const mails = mailsOf(session);
   const later = mails.filter(({ at }) => at > now).map(({ at }) => at.getTime());

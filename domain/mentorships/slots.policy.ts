@@ -30,9 +30,10 @@ export function bookableTimes({ noticeMinutes, horizonDays }: Offer, now: Date):
 }
 
 /**
- * @returns the times from `from` to `to` (excluded) at which sessions begin, in order. On each day, the first one begins with the mentor's
- * hours. Each further one begins when the one before it and the buffer are over, by the clock of the zone. A time that the clocks skip has
- * no session, and a time that they show twice has one, the first. Each session ends within the hours.
+ * @returns the times from `from` (included) to `to` (excluded) at which sessions begin, in ascending order. On each day, the first session
+ * begins when the mentor's hours begin. Each further session begins when the session before it and the buffer are over, by the clock of the
+ * zone. If the clocks skip a time, no session begins at that time. If the clocks show a time twice, one session begins at the first of the
+ * two. Each session ends before or when the mentor's hours end.
  */
 export function slotsBetween(offer: Offer, from: Date, to: Date): Date[] {
   const starts = new Set<number>();

@@ -22,8 +22,8 @@ const mailColumns = columns(
 type SessionForMail = (typeof mailColumns)['row'];
 
 /**
- * Requests the due mails in one transaction, with the session and its student locked. A session has one mail for each template and time, so
- * a repeated step requests no second one. The worker that claims a mail later decides whether to send it.
+ * Requests the due mails in one transaction, under the locks of the session and its student. For each session, template and time there can
+ * be only one row of a mail. So a repeated step requests no second mail. The worker that claims a mail later decides whether to send it.
  * @param now Unix milliseconds
  */
 export async function tellOfSession({ db, vault }: VaultDeps, id: Id, now: number): Promise<SessionStep> {

@@ -18,7 +18,7 @@ import { RefusalToPerson } from '../language/refusal.ts';
 /** The path under which archives are downloaded. */
 export const downloadsPath = '/downloads';
 
-/** How long a download URL accepts new requests. */
+/** The time for which a download URL is valid for new requests. */
 const lifetimeMs = 15 * 60_000;
 /**
  * A part of the ETag. Change it with the layout of archives. Otherwise a client could continue an old download with bytes of the new
@@ -43,7 +43,7 @@ export interface Archive {
   /** A strong ETag: equal ETags mean equal bytes. */
   etag: string;
   layout: ZipLayout;
-  /** In their order in the archive. */
+  /** The files, in their order in the archive. */
   files: readonly { mediaId: Id; size: number; crc32: number; objectKey: string }[];
 }
 
@@ -119,8 +119,8 @@ async function openArchive(db: Queries, clubId: Id, chosen: Sql): Promise<Archiv
 /**
  * Reads a part of an archive, with at most two pieces of a file in memory.
  * @param signal ends the reading
- * @throws Error@throws Error if a file is missing or differs from its row, before the last byte of the file, so that a complete archive is
- * always correct
+ * @throws Error@throws Error, when a file is missing or differs from its row. The function throws before it yields the last byte of that
+ * file, so that a complete archive is always correct
  */
 export async function* readArchive(
   deps: { db: Queries; storage: ObjectStore },

@@ -1,6 +1,6 @@
 /**
- * Repositories as a student sees them: published, and accessible now. An unpublished, an inaccessible and an unknown one get the same
- * answer (REPO-4).
+ * Repositories as a student sees them: the published repositories that are accessible now. An unpublished, an inaccessible and an unknown
+ * repository get the same answer (REPO-4).
  */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Page, PageRequest } from '../../platform/infra/postgres/lists/page.ts';

@@ -1,4 +1,4 @@
-/** Finds the part of an archive that a request wants: one range, or everything (RFC 9110, sections 13 and 14; REPO-7). */
+/** Finds the part of an archive that a request wants: one range, or the whole archive (RFC 9110, sections 13 and 14; REPO-7). */
 
 export type AskedPart =
   | { from: number; length: number; isWhole: boolean }
@@ -6,8 +6,9 @@ export type AskedPart =
   | 'unsatisfiable';
 
 /**
- * @param range the header `Range`, or empty. With several ranges, another unit or an invalid range, the answer is the whole archive
- * @param ifRange the header `If-Range`, or empty. With another ETag or a time, the answer is the whole archive
+ * @param range the header `Range`, or an empty text. If the header has several ranges, a unit other than bytes or an invalid range, the
+ * answer is the whole archive
+ * @param ifRange the header `If-Range`, or an empty text. If the header has a different ETag, or a time, the answer is the whole archive
  * @param etag the strong ETag of the current archive
  * @param size the size of the archive in bytes
  */

@@ -80,7 +80,7 @@ export async function showOne(showing: Showing, chosen: Sql, viewer: Viewer): Pr
     }));
     items.push(...(await Promise.all(presentedFiles)));
   }
-  // From the files of the second statement, which may have changed since the first read the total.
+  // Computes the total from the files of the second statement. The files may have changed since the first statement read the total.
   const totalBytes = files.reduce((sum, { sizeBytes }) => sum + Number(sizeBytes ?? 0), 0);
   const covers = await coversOf(showing, [row], viewer);
   return { ...present(row, covers), file_count: files.length, total_bytes: totalBytes, items };

@@ -5,13 +5,13 @@
 import { withoutEnd } from '../../platform/core/text/ends.policy.ts';
 
 export interface ZipFile {
-  /** In UTF-8. {@link archiveNames} makes names safe and distinct. */
+  /** The name in UTF-8. {@link archiveNames} makes names safe and distinct. */
   name: string;
   /** In bytes. */
   size: number;
   /** The unsigned CRC-32 of the whole content. */
   crc32: number;
-  /** In UTC, rounded down to two seconds. A time outside the range of ZIP becomes the nearest possible one. */
+  /** The time in UTC, rounded down to two seconds. A time outside the range of ZIP is replaced by the nearest possible time. */
   modifiedAt: Date;
 }
 
@@ -21,11 +21,14 @@ export type ZipSegment = { start: number; length: number } & ({ bytes: Buffer } 
 export interface ZipLayout {
   /** The size of the whole archive in bytes. */
   size: number;
-  /** In order, without gaps, and never empty. */
+  /** The segments in order, without gaps. No segment is empty. */
   segments: readonly ZipSegment[];
 }
 
-/** A larger or equal number does not fit into its field of a ZIP. The field then has this value, which refers to ZIP64. */
+/**
+ * A number that is equal to this value or greater does not fit into its field of a ZIP. The field then contains this value, which refers
+ * readers to ZIP64.
+ */
 const max32 = 0xffff_ffff;
 const max16 = 0xffff;
 
@@ -40,7 +43,10 @@ const version = 20;
 const version64 = 45;
 /** Names are in UTF-8. */
 const flags = 0x0800;
-/** With this code of Unix, programs read the attributes of a file as permissions: an ordinary file that everyone may read. */
+/**
+ * The code of the system Unix. Because of this code, programs read the attributes of a file as Unix permissions. The attributes describe an
+ * ordinary file that everyone may read.
+ */
 const madeByUnix = 3 << 8;
 const attributes = (0o100644 << 16) >>> 0;
 
@@ -206,7 +212,9 @@ export function safeName(name: string): string {
   return withoutEnd(`${cut(stem, maxNameBytes - Buffer.byteLength(ending))}${ending}`, badEnd);
 }
 
-/** @returns safe names. Names that a file system would treat as equal get numbers, such as `plan (2).pdf` */
+/**
+ * @returns the names in a safe form. If a file system would treat several names as equal, these names get numbers, such as `plan (2).pdf`
+ */
 export function archiveNames(names: readonly string[]): string[] {
   const usedNames = new Set<string>();
   return names.map((original) => {
@@ -219,7 +227,7 @@ export function archiveNames(names: readonly string[]): string[] {
   });
 }
 
-/** To upper and then to lower case, because file systems that ignore case have different rules. */
+/** File systems that ignore case have different rules, so the name is converted to upper case and then to lower case. */
 // Stryker disable next-line ArrowFunction: if the function made all names equal, the numbering of names would never end
 const foldedName = (name: string) => name.normalize('NFKC').toUpperCase().toLowerCase();
 

@@ -18,8 +18,8 @@ export interface DoubtfulAmount {
   amount: string;
   currency: string;
   /**
-   * Why the amount may be wrong. A number: the decimals of ISO 4217 were ignored, and the correct amount is the stored one times this
-   * number. `text`: the notice states the amount as text.
+   * The reason why the amount may be wrong. A number means that the decimals of ISO 4217 were ignored: the correct amount is the stored
+   * amount multiplied by this number. `text` means that the notice states the amount as text.
    */
   doubt: { factor: number } | 'text';
 }

@@ -5,8 +5,9 @@ import type { Id } from '../../platform/core/ids.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 
 /**
- * Deletes the bodies of notices about the student, found by the student and by the address, which also finds unreadable ones. Notices that
- * still wait are not processed any more. The caller holds the lock of the student.
+ * Deletes the bodies of notices about the student. It finds the notices by their student and by the student's address. The search by
+ * address also finds unreadable notices. A notice that still waits for its processing is not processed any more. The caller holds the lock
+ * of the student.
  * @param email the address before the removal
  */
 export async function purgeStudentFromSales(

@@ -1,6 +1,6 @@
 /**
- * Decides whether a text is an e-mail address, and finds all addresses in the body of a notice, so that the removal of a student finds the
- * notices.
+ * E-mail addresses in notices. Decides whether a text is an address, and finds all addresses in a body, so that the removal of a student
+ * finds the notices.
  */
 import { isEmail } from '../../../platform/core/text/email.policy.ts';
 import { foldEmail } from '../../../platform/core/text/text.policy.ts';
@@ -11,8 +11,8 @@ const longestField = 1_000;
 /** The body of a sale has only a few addresses. */
 const maxAddresses = 200;
 /**
- * In `'ada@example.com'` and `mail=ada@example.com`, the quote and the equals sign may be separators or a part of the address. So one
- * address may begin in several places, and at most so many are tried.
+ * In `'ada@example.com'` and `mail=ada@example.com`, the quote and the equals sign may separate the address from other text, or may belong
+ * to the address. So one address may have several possible beginnings. The function tries at most this number of beginnings.
  */
 const maxBeginnings = 8;
 
@@ -30,8 +30,9 @@ function readFolded(text: string): string | undefined {
 }
 
 /**
- * Finds every e-mail address that `readAddress` accepts, in folded form, in the texts and field names of the body. From each `@` it
- * searches both ends of the address, so the time grows linearly with the body.
+ * Finds every e-mail address in the texts and in the names of fields of the body. It returns the addresses in folded form. The function
+ * finds every address that `readAddress` accepts. From each `@` it searches in both directions for the ends of the address, so the time
+ * grows linearly with the length of the body.
  */
 export function addressesIn(body: unknown): string[] {
   const addresses = new Set<string>();
@@ -66,13 +67,16 @@ function addAddressesOf(text: string, addresses: Set<string>): void {
 // Each of these patterns is tested on a single character.
 const ofDomain = /[a-z0-9.-]/iu;
 /**
- * Matches also two characters that fold to listed ones: the Kelvin sign, by the flags `iu`, and U+1FEF, a Greek accent that folds to a
- * backtick.
+ * The pattern must also match two characters that fold to a listed character: the Kelvin sign, which the flags `iu` include, and U+1FEF, a
+ * Greek accent that folds to a backtick.
  */
 const ofName = /[a-z0-9.!#$%&'*+/=?^_`\u1FEF{|}~-]/iu;
 const mayDivide = /[!#$%&'*/=?^`{|}~]/;
 
-/** @returns where the address before this `@` may start: at the first possible character, and after each possible separator */
+/**
+ * @returns the positions at which the address before this `@` may start: the first possible character, and each position after a possible
+ * separator
+ */
 function beginningsBefore(text: string, at: number): number[] {
   const beginnings: number[] = [];
   let start = at;

@@ -1,4 +1,4 @@
-/** Applies the events of a notice: finds the owner of the sale, and records the purchase and the subscription, in one transaction. */
+/** Applies the events of a notice. In one transaction, it finds the owner of the sale, and records the purchase and the subscription. */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { Product } from '../../../entities/sales/product.ts';
 import { Purchase } from '../../../entities/sales/purchase.ts';
@@ -18,8 +18,9 @@ export interface Ledger {
 }
 
 /**
- * Applies one sales event. Applying it twice, or an older one later, changes nothing.
- * @returns the student of the event. For a removed student nothing changes, and no account is opened
+ * Applies one sales event. If the same event is applied twice, or an older event is applied later, nothing changes.
+ * @returns the student of the event, and whether the student was removed. If the student was removed, the function changes nothing and
+ * opens no new account
  * @throws NoticeRefusal unknown_product, sale_mismatch; SaleJustTaken; DomainError limit_reached
  */
 export async function applyEvent(
@@ -66,13 +67,13 @@ async function openOwner(
   const productId = await findProduct(tx, ledger, event.productId);
   const account = { ...event.buyer, openedBy: 'sale', invited: true } as const;
   const { studentId } = await findOrOpenAccount(tx, vault, ledger.clubId, account, now);
-  // Another transaction may have recorded this sale while this one waited for the club's count of students.
+  // While this transaction waited for the lock on the club's number of students, another transaction may have recorded this sale.
   const [concurrentOwner] = await findKnownOwners(tx, ledger, idsOf(event));
   if (concurrentOwner && concurrentOwner.studentId !== studentId) throw new SaleJustTaken();
   return { studentId, productId: concurrentOwner?.productId ?? productId };
 }
 
-/** Two shops of one platform may use equal ids. So with another product and another buyer, it is a different sale. */
+/** Two shops of one platform may use the same ids. So if the product and the buyer differ, the sale is a different sale. */
 function requireSameSale(known: KnownOwner, event: SalesEvent): void {
   if (known.productExternalId !== event.productId && known.email !== event.buyer.email)
     throw new NoticeRefusal('sale_mismatch');
@@ -90,7 +91,7 @@ export interface KnownOwner extends Owner {
   removed: boolean;
 }
 
-/** The purchase and its subscription should belong to one student. */
+/** Finds the owner of the purchase and the owner of its subscription. Both should be the same student. */
 async function findKnownOwners(tx: Transaction, { clubId, platform }: Ledger, ids: SaleIds): Promise<Owner[]> {
   return tx.rows<Owner>(sql`SELECT DISTINCT ON (student_id) ${columns(Purchase, ['studentId'], 'sale')},
             ${columns(Product, { productId: 'id', productExternalId: 'externalId' }, 'product')}

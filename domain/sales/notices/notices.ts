@@ -33,23 +33,31 @@ export interface ReceivedNotice {
   signature: string | undefined;
 }
 
-/** The limits of one statement: its notices, and the size of each body. So all its bodies together have at most 4 MB. */
+/**
+ * The maximum number of notices that one statement inserts, and the maximum size of each body in such a statement. So all bodies of one
+ * statement together have at most 4 MB.
+ */
 const maxNoticesPerBatch = 64;
 const maxBatchedBytes = 65_536;
 /** The limit for each kind of statement, so that they use only a few of the process's connections. */
 const maxConcurrent = 4;
-/** A proof, such as a signature, shows that the platform sent the notice. A longer one is ignored. */
+/**
+ * The maximum length of a proof. A platform sends a proof, such as a signature, to show that it sent the notice. A longer proof is ignored.
+ */
 const longestProof = 512;
 
 /**
  * Stores the notice as received and wakes its processing.
- * @throws DomainError not_found for an unknown token, one from before a rotation, or one of another platform, with the same answer and
- * without reading the body
+ * @throws DomainError not_found if the token is unknown, was replaced by a rotation, or belongs to another platform. The answer is the same
+ * in all three cases, and the body is not read
  * @throws DomainError malformed_request, invalid_request, body_too_large
  */
 export type ReceiveNotice = (received: ReceivedNotice, now: Date) => Promise<void>;
 
-/** @returns a function that stores notices. For simultaneous notices, one statement looks up all connections, and one writes the notices */
+/**
+ * @returns a function that stores notices. If several notices arrive at the same time, one statement looks up the connections of all these
+ * notices, and one statement writes the notices
+ */
 export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
   const connectionOf = gathered((keys: readonly ConnectionKey[]) => forAllClubs(() => findConnections(db, keys)), {
     atOnce: maxConcurrent,
@@ -66,7 +74,7 @@ export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
     const platform = salesPlatforms.find((known) => known === received.platform);
     if (platform === undefined) throw noConnection();
     const key = { platform, tokenHash: sha256(received.token) };
-    // The token is checked before the body is read, so that a request without a valid one costs only one look-up.
+    // The token is checked before the body is read, so that a request without a valid token costs only one look-up.
     const connection = await connectionOf(key);
     if (!connection) throw noConnection();
     const { raw, parse } = await received.receiveBody();
@@ -145,7 +153,7 @@ interface NoticeValues {
   wakes: string;
 }
 
-/** @returns whether each notice was inserted. It is not if its connection was deleted after the look-up */
+/** @returns whether each notice was inserted. A notice is not inserted if its connection was deleted after the look-up */
 async function insertNotices(db: Database, notices: readonly NewNotice[]): Promise<boolean[]> {
   const inserted = await insertSalesNotices(db.source, {
     ids: notices.map(({ id }) => id),

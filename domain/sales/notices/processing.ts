@@ -83,8 +83,8 @@ async function applyOrFail(deps: NoticeDeps, claimed: ClaimedNotice, now: Date):
 }
 
 /**
- * Two simultaneous first notices of a sale may name different buyers. Then one transaction fails, and its next try sees the sale of the
- * other.
+ * Two notices may be the first ones of the same sale, arrive at the same time, and name different buyers. Then one of the two transactions
+ * fails and is tried again. The second try sees the sale that the other transaction has recorded.
  */
 const maxTries = 3;
 
@@ -104,7 +104,10 @@ async function applyWithRetries(
   }
 }
 
-/** Whether another transaction has recorded the sale first: `SaleJustTaken`, or a violation of the constraint that makes a sale unique. */
+/**
+ * Returns whether the error means that another transaction has recorded the sale first. This is true for an error of the class
+ * `SaleJustTaken`, and for a violation of the constraint that makes a sale unique.
+ */
 function isJustTaken(error: unknown): boolean {
   return (
     error instanceof SaleJustTaken || violates(error, 'purchases_identity') || violates(error, 'subscriptions_identity')
@@ -175,8 +178,9 @@ function refusalOf(error: unknown): NoticeRefusal | undefined {
 }
 
 /**
- * Records a failure. A refused notice waits for a replay by an administrator, and after an internal error it stays pending. The row gets
- * the student of a known sale, even if the notice has another address, so that a removal of the student finds it.
+ * Records a failure. After a refusal, the notice is not processed again until an administrator replays it. After an internal error, the
+ * notice stays pending. If the sale is known, the notice's row also gets the student of the sale, even if the notice contains a different
+ * address. So a removal of the student finds the notice.
  */
 async function recordFailure(
   deps: NoticeDeps,

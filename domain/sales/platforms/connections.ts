@@ -28,10 +28,10 @@ const connectionColumns = columns(
 );
 type ConnectionRow = RowOf<typeof connectionColumns>;
 
-/** 32 random bytes, which nobody can guess. */
+/** The token has 32 random bytes, which are impossible to guess. */
 const newToken = () => randomBytes(32).toString('base64url');
 
-/** @returns the connection with its token, which only this answer and that to a rotation show */
+/** @returns the connection with its token. Only this answer and the answer to a rotation show the token */
 export async function createConnection(
   { db, vault, publicUrl }: AddressedDeps,
   clubId: Id,

@@ -17,8 +17,8 @@ export function decimalsOf(code: string): number | undefined {
 }
 
 /**
- * Currencies for which versions up to 0.2.0 used the decimals of CLDR, and not those of the standard. Decimal amounts that they stored have
- * the decimals of this list.
+ * The currencies for which versions up to 0.2.0 did not use the standard's number of decimals, but the number from CLDR. If a platform
+ * sends decimal amounts, the amounts that those versions stored have the number of decimals in this list.
  */
 export const formerDecimals: Readonly<Record<string, number>> = Object.fromEntries(
   'AFN ALL COP HUF IDR IQD IRR KPW LAK LBP MGA MMK PKR SOS SYP YER'.split(' ').map((code) => [code, 0]),
@@ -26,7 +26,7 @@ export const formerDecimals: Readonly<Record<string, number>> = Object.fromEntri
 
 /**
  * @param decimal the amount as digits, with or without a point, such as `149.5`
- * @returns the amount in smallest units, such as 14950n, rounded half up
+ * @returns the amount in smallest units, such as 14950n. If there are more digits, the amount is rounded half up
  */
 export function smallestUnits(decimal: string, decimals: number): bigint {
   const [whole = '', fraction = ''] = decimal.split('.');

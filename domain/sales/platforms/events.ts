@@ -1,4 +1,4 @@
-/** The sales events of all platforms in one form. Adapters make them from notices, and the ledger applies them. */
+/** The sales events of all platforms in one common form. Adapters create these events from notices, and the ledger applies them. */
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
 
 export interface Buyer {
@@ -37,12 +37,12 @@ export interface PurchaseEvent extends Sale {
 export interface LateEvent extends Sale {
   kind: 'late';
   subscriptionId: string;
-  /** Repeated notices about one late payment have one key. */
+  /** Identifies the late payment. Repeated notices about one late payment have the same key. */
   key: string;
   periodEnd?: Date;
 }
 
-/** A canceled subscription. Without a stated end of the paid period, or after that end, the access ends immediately. */
+/** A canceled subscription. If the notice states no end of the paid period, or if that end has passed, the access ends immediately. */
 export interface CanceledEvent extends Sale {
   kind: 'canceled';
   subscriptionId: string;
@@ -67,14 +67,14 @@ export interface SaleIds {
   subscriptionId?: string | undefined;
 }
 
-/** Reads the notices of one platform. Each adapter is a file of `domain/sales/platforms/`. */
+/** Reads the notices of one platform. Each platform has one adapter, in a file of `domain/sales/platforms/`. */
 export interface SalesAdapter {
   platform: SalesPlatform;
   /** Whether the platform states amounts as decimals, such as 149.5, and not in smallest units. */
   sendsDecimals: boolean;
   /** The place of the proof in a request: a header in lower case, or the query parameter `signature`. */
   proofIn: { header: string } | 'signature';
-  /** @returns whether the proof shows that the sender knows the secret of the club */
+  /** @returns whether the proof shows that the sender knows the secret that the club got from the platform */
   isProven: (content: NoticeContent, secret: string) => boolean;
   /**
    * @returns the events of the notice; an empty list if the notice does not affect access

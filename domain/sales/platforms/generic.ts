@@ -1,6 +1,7 @@
 /**
- * This service's own format of notices, for platforms without an adapter and for scripts (docs/reference/sales-notices.md). With a secret,
- * the sender signs the body with HMAC-SHA256, and sends the signature in hexadecimal in the header `x-notice-signature`.
+ * This service's own format of notices, for platforms without an adapter and for scripts. docs/reference/sales-notices.md describes the
+ * format. If the connection has a secret, the sender signs the body with HMAC-SHA256, and sends the signature in hexadecimal in the header
+ * `x-notice-signature`.
  */
 import { createHmac } from 'node:crypto';
 import { sameText } from '../../../platform/infra/keys/vault.ts';

@@ -24,7 +24,7 @@ const readers: Readonly<Record<string, (notice: Field) => SalesEvent[]>> = {
   PURCHASE_COMPLETE: (notice) => [purchaseOf(notice, 'paid')],
   PURCHASE_REFUNDED: (notice) => [purchaseOf(notice, 'refunded')],
   PURCHASE_CHARGEBACK: (notice) => [purchaseOf(notice, 'chargeback')],
-  // Without a subscription, the event is about a payment slip that is not paid yet.
+  // If the notice names no subscription, the event is about a payment slip that is not paid yet.
   PURCHASE_DELAYED: (notice) => (subscriptionOf(notice).exists ? [lateOf(notice)] : []),
   SUBSCRIPTION_CANCELLATION: (notice) => [canceledOf(notice)],
 };

@@ -19,7 +19,8 @@ import { buyerOf, currencyOf, idOf, isText, readNotice, smallestUnitsOf, type Fi
 const zone = '-03:00';
 
 /**
- * The readers, by `webhook_event_type`. Other events, such as a payment slip, a refused charge or an abandoned cart, do not affect access.
+ * The functions that read the notices of each `webhook_event_type`. Other events, such as a payment slip, a refused charge or an abandoned
+ * cart, do not affect access.
  */
 const readers: Readonly<Record<string, (notice: Field) => SalesEvent>> = {
   order_approved: (notice) => purchaseOf(notice, 'paid'),
@@ -56,7 +57,7 @@ function saleOf(notice: Field) {
   };
 }
 
-/** @returns the time in the first of these fields that has a value; one of them must have one */
+/** @returns the time from the first of these fields that has a value. One of the fields must have a value */
 function firstTime(notice: Field, ...names: string[]): Date {
   const fields = names.map((name) => notice.at(name));
   return (fields.find(({ exists }) => exists) ?? notice.at(names[0] ?? '')).time(zone);

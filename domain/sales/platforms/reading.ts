@@ -1,4 +1,4 @@
-/** Reads a notice field by field. A missing field, or one of the wrong type, refuses the notice with the field's path. */
+/** Reads a notice field by field. If a field is missing or has the wrong type, the notice is refused with the field's path. */
 import { isoMoment } from '../../../platform/core/time/iso-time.policy.ts';
 import { hasVisible, holdsWebAddress, tidyName } from '../../../platform/core/text/text.policy.ts';
 import { isStorableText } from '../../../platform/core/text/storable-text.ts';
@@ -21,10 +21,10 @@ export interface Field {
   stated: () => string | undefined;
   /** @returns the number. A text is refused, because its unit is unknown */
   number: () => number;
-  /** @returns the amount as digits, perhaps with a point, such as `149.5`, from a number or a text */
+  /** @returns the amount as digits with or without a point, such as `149.5`. The field may be a number or a text */
   decimal: () => string;
   /**
-   * @param zone for times without an offset, such as `-03:00`
+   * @param zone the offset of times that state no offset, such as `-03:00`
    * @returns the time, from ISO 8601 or from milliseconds since 1970
    */
   time: (zone?: string) => Date;

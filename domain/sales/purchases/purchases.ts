@@ -42,9 +42,11 @@ const purchaseColumns = columns(Purchase, [
 type PurchaseRow = RowOf<typeof purchaseColumns>;
 
 /**
- * Records a purchase notice. The facts `purchase.paid` and `purchase.refunded` are recorded once each, both if the refund arrives first.
- * Without a subscription, a payment also grants access, and a refund revokes it.
- * @param subscriptionId if this is a charge of a subscription, which then grants the access
+ * Records a purchase notice. If the notice of a refund arrives first, the function also records the payment. It records the facts
+ * `purchase.paid` and `purchase.refunded` once each. If the purchase belongs to no subscription, a payment also grants access, and a refund
+ * revokes that access.
+ * @param subscriptionId the subscription, if this purchase is a charge of a subscription. In this case the subscription grants the access,
+ * and not the purchase
  * @returns the subscription of this charge, as its first notice stated it
  * @throws SaleJustTaken
  */
@@ -179,7 +181,7 @@ export async function grantMapped(
 
 const termsRankOf = ({ kind }: PurchaseEvent) => (kind === 'paid' ? 1 : 0);
 
-/** @returns the decimals with which the amount was read; null for a platform with smallest units */
+/** @returns the number of decimals with which the service read the platform's amount; null if the platform sends smallest units */
 function decimalsBy({ platform }: Pick<SaleOwner, 'platform'>, { currency }: PurchaseEvent): number | null {
   return salesAdapters[platform].sendsDecimals ? (decimalsOf(currency) ?? null) : null;
 }
@@ -196,7 +198,7 @@ async function findRefundTerms(tx: Transaction, productId: Id): Promise<RefundTe
   return terms ?? { partialRefundEndsAccess: false };
 }
 
-/** Merges an event into the stored purchase, with one result for any order of the events. */
+/** Merges an event into the stored purchase. The result does not depend on the order of the events. */
 function merged(row: PurchaseRow, event: PurchaseEvent & { decimals: number | null }, terms: RefundTerms): PurchaseRow {
   const eventTerms = [termsRankOf(event), event.at.getTime(), event.amount, event.currency] as const;
   const rowTerms = [row.termsRank, row.termsAt.getTime(), Number(row.amount), row.currency] as const;
@@ -246,7 +248,7 @@ function refundOf(
   };
 }
 
-/** In smallest units. Null for a payment. */
+/** The total refund in smallest units. Null for a payment. */
 type StatedRefund = number | 'part' | 'all' | null;
 
 /** A chargeback refunds everything. So does a refund in another currency, because the amounts cannot be compared. */

@@ -1,6 +1,6 @@
 /**
- * Derives the state of a subscription from the times of its charges, late payments and cancellations, and not from the order of their
- * arrival (ADR 0012).
+ * Derives the state of a subscription from its charges, late payments and cancellations. The state depends on the times of these events,
+ * and not on the order of their arrival (ADR 0012).
  */
 import type { SaleTarget, SubscriptionStatus } from '../../../entities/sales/values.ts';
 import { greatest, least } from '../../../platform/core/extremes.ts';
@@ -13,7 +13,7 @@ export interface Cancellation {
 
 /** A paid charge, even if it was refunded or charged back later. */
 export interface Charge {
-  /** If two charges have one time, the charge with the greater id is later. */
+  /** The platform's id of the charge. If two charges have the same time, the charge with the greater id counts as later. */
   externalId: string;
   paidAt: Date;
   /** Refunded or charged back. */
@@ -21,8 +21,9 @@ export interface Charge {
 }
 
 /**
- * Returns the access that the subscription should have: "refunded" if the latest charge was refunded or charged back, or else by the newest
- * cancellation after it. A charge comes before a cancellation of its time.
+ * Returns the access that the subscription should have. If the latest charge was refunded or charged back, the access has the status
+ * "refunded". Otherwise, the newest cancellation after that charge determines the access. If a charge and a cancellation have the same
+ * time, the charge counts as earlier.
  */
 export function targetOf(charges: readonly Charge[], cancellations: readonly Cancellation[]): SaleTarget {
   const latest = charges.toSorted(
@@ -44,15 +45,16 @@ const canceledBy = ({ periodEnd }: Cancellation): SaleTarget => ({
   periodEnd: periodEnd?.toISOString() ?? null,
 });
 
-/** A cancellation, or the first paid charge after one. */
+/** A step in the history of the access: a cancellation, or the first charge that was paid after a cancellation. */
 export interface Step {
   at: Date;
   target: SaleTarget;
 }
 
 /**
- * Cancellations without a charge between them are one step, with the time of the first and the period end of the newest. Later notices can
- * only add steps, so each fact is recorded once, even if a notice arrives late.
+ * Cancellations that have no charge between them count together as one step. This step has the time of the first of these cancellations,
+ * and the period end of the newest of them. Later notices can only add steps. So the fact of each step is recorded only once, even if a
+ * notice arrives late.
  */
 export function stepsOf(paidAt: readonly Date[], cancellations: readonly Cancellation[]): Step[] {
   // Charges come first, so that a stable sort keeps them before cancellations of their time.

@@ -118,7 +118,7 @@ export async function settleSubscription(
   for (const step of newSteps)
     if (step.target.kind === 'canceled') await recordFact(tx, { ...fact, occurredAt: timeOfFact(step.at, now) });
   let { target: from, endsBefore } = before;
-  // Intermediate steps also record facts. After the last one, the access is right.
+  // Intermediate steps also record facts. After all steps, the access is as it should be now.
   for (const to of [...newSteps.slice(0, -1).map((step) => step.target), target]) {
     endsBefore = await followTarget(tx, subscriptionId, { from, to, endsBefore }, now);
     from = to;
@@ -126,7 +126,7 @@ export async function settleSubscription(
   await tx.manager.update(Subscription, { id: subscriptionId }, { endsBefore });
 }
 
-/** Of two notices at one time, the later period end counts, so that their order does not matter. */
+/** If two notices have the same time, the later end of the period counts. So the order of the two notices does not matter. */
 const isLatest = ({ at, periodEnd = null }: { at: Date; periodEnd: Date | null | undefined }) =>
   sql`${periodEnd}::timestamptz IS NOT NULL
       AND (period_stated_at IS NULL OR (${at}, ${periodEnd}) > (period_stated_at, current_period_end))`;

@@ -31,11 +31,12 @@ export interface SignUp {
 }
 
 /**
- * Signs a student up, with the free deliveries and those of the registration link. For a known address the answer is the same, but nothing
- * of the link is granted. A mail then tells the owner that the address is known, or asks for the confirmation again.
+ * Signs a student up. The student gets the free deliveries and the deliveries of the registration link. If the address is already known,
+ * the answer is the same, but the student gets no delivery of the link. A known address gets a mail, which says that the address is known,
+ * or asks again for the confirmation.
  * @param clubId the id of an existing club
  * @throws DomainError weak_password, not_found (no such registration code), registration_link_used_up; limit_reached if the plan has no
- * free seat; rate_limited if the club or the network has too many unconfirmed sign-ups, but never with a valid code
+ * free seat; rate_limited if the club or the network has too many unconfirmed sign-ups. A sign-up with a valid code never gets rate_limited
  */
 export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, now: Date): Promise<void> {
   const name = plainName(input.name);
@@ -46,13 +47,14 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
   const passwordHash = await hashPassword(input.password);
   const same = await passwordMatches(input.password, before);
   const isComplete = await deps.db.transaction(async (tx) => {
-    // Before the e-mail is looked up, so that an unusable code gets one answer for all addresses.
+    // The check runs before the e-mail is looked up, so that an unusable code gets the same answer for all addresses.
     const code = input.registration_code;
     if (code !== undefined) await requireClaimableLink(tx, clubId, code, now);
-    // Before the e-mail is looked up, so that a club without a free seat gives one answer for all addresses. The seat is used only at the
-    // confirmation.
+    // The check runs before the e-mail is looked up. So a club without a free seat gives the same answer for known and unknown addresses.
+    // The seat itself is used only when the address is confirmed.
     await requireRoom(tx, clubId, 'person');
-    // A person with the code of a registration link is no stranger, so the limits for strangers do not apply to this sign-up, or count it.
+    // A person with the code of a registration link is not a stranger. So the limits for strangers do not apply to this sign-up, and this
+    // sign-up does not count for them.
     const source = { network: input.network, uncounted: claimedALink };
     if (code === undefined) await requireFewPending(tx, deps.vault, clubId, source, now);
     const created = await tx.one<{
@@ -81,8 +83,8 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
 }
 
 /**
- * Answers a repeated sign-up. If the new password differs from the account's, the account loses its password, and the owner must choose one
- * with a reset (ADR 5).
+ * Answers a repeated sign-up. If the new password differs from the account's password, the account loses its password. The owner must then
+ * choose a new password with a reset (ADR 5).
  */
 async function answerRepeatedSignUp(
   tx: Transaction,

@@ -60,7 +60,10 @@ async function rename(
   if (changedRows > 0) await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: now });
 }
 
-/** Whoever reads the mails to a student's address can take over the account, so the right to edit content is not enough (DEC-60). */
+/**
+ * A person who reads the mails to a student's address can take over the account. So only these roles may change a student's address. The
+ * right to edit content is not enough (DEC-60).
+ */
 const mayChangeAddresses: ReadonlySet<Role> = new Set(['owner', 'admin']);
 
 /**
@@ -82,7 +85,8 @@ export async function updateStudent(
     const moves = input.email !== undefined && foldEmail(input.email) !== current.email;
     if (moves && !mayChangeAddresses.has(by))
       throw new DomainError('role_not_permitted', 'Only an owner or an admin may change the address of a student.');
-    // With the club's address, a pending sign-up becomes a student of the club, so that the removal of old sign-ups does not remove it.
+    // If the club sets the address of a pending sign-up, the sign-up becomes a student of the club. So the removal of old sign-ups does not
+    // remove this student.
     if (moves) await lockForClub(tx, vault, { clubId, studentId, invited: false }, now);
     const before = await lockStudent(tx, clubId, studentId);
     const name = input.name === undefined ? before.name : plainName(input.name);
@@ -172,7 +176,7 @@ export async function removeOldSignUps(
   let removedSignUps = 0;
   for (const { id } of oldSignUps) {
     removedSignUps += await deps.db.transaction(async (tx) => {
-      // Checked again under the lock, because the sign-up may have been confirmed meanwhile.
+      // The condition is checked again under the lock, because the sign-up may have been confirmed after the first check.
       const student = await tx.one<{ clubId: Id; studentId: Id; email: string }>(
         sql`SELECT club_id AS "clubId", id AS "studentId", email FROM students WHERE id = ${id} AND ${old} FOR NO KEY UPDATE`,
       );

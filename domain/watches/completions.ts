@@ -10,8 +10,9 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
 /**
- * Requests the run for a course with fewer published lessons, or one that was published again, in one statement for any number of students.
- * The caller holds the lock of the course, so a concurrent completion has committed already or sees the change.
+ * Requests the run for a course that now has fewer published lessons, or that was published again. The function runs one statement for any
+ * number of students. The caller holds the lock of the course. So each concurrent completion either has already committed, or sees the
+ * change of the course.
  */
 export async function judgeCourseLater(
   tx: Transaction,
@@ -53,7 +54,7 @@ const lookSubject = columns(CourseCompletionLook, ['courseId', 'clubId'], 'look'
 
 /**
  * Begins a pass over the students of each course, or restarts the current pass.
- * @param courses a query for the ids of courses, each with the time at which the run must check its students
+ * @param courses a query that selects the ids of courses, each with the time at which the run must check the students of the course
  */
 async function beginPasses(tx: Transaction, clubId: Id, courses: Sql, now: Date): Promise<void> {
   const startedPasses = await tx.rows<Subject<'courseCompletion'>>(sql`

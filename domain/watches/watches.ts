@@ -17,8 +17,8 @@ import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 export const runSubject = columns(AutomationRun, ['id', 'clubId', 'automationId', 'versionId', 'priority'], 'run');
 
 /**
- * Wakes a student's runs that are between two steps, or that wait for a fact of these types. All others sleep until their deadline (ADR
- * 24). A paused run checks the state when its pause ends.
+ * Wakes the runs of a student that are between two steps, and the runs that wait for a fact of these types. All other runs sleep until
+ * their deadline (ADR 24). A paused run is not woken, because it checks the current state when its pause ends.
  * @param types of the fact, or of the condition that this change may satisfy
  * @param ofRun the run that made the change. It is not woken, because it checks the state after its step
  */
@@ -55,8 +55,9 @@ async function lookNow(tx: Transaction, which: Sql, now: Date): Promise<number> 
 }
 
 /**
- * So many wakes of a club's runs wait with normal priority. Further ones wait as bulk, which the relay sends slowly. So a fact of one
- * student takes effect immediately, and a tag for 5,000 students does not overload the engine (AUTO-20).
+ * The maximum number of wakes of one club's runs that wait with normal priority. Further wakes wait as bulk, and the relay sends only some
+ * bulk wakes each second. So a fact of one student takes effect immediately, and a tag for 5,000 students does not overload the engine
+ * (AUTO-20).
  */
 const fewWaiting = 16;
 

@@ -11,13 +11,17 @@ import type { Id } from '../../platform/core/ids.ts';
 const rowsPerRound = 500;
 
 /**
- * Looks up each reference with its own query. For a NOT EXISTS, Postgres could read the whole referenced table and keep its ids in memory.
+ * Builds SQL that looks up the referenced row with a separate query for each reference. For a NOT EXISTS, Postgres could read the whole
+ * referenced table and keep its ids in memory.
  */
 function isMissing(table: string, id: string): string {
   return `(SELECT true FROM ${table} WHERE id = ${id} LIMIT 1) IS NULL`;
 }
 
-/** The condition that detects a missing reference. `key` is the column by which a table is read and orphans are deleted. */
+/**
+ * For each table, the SQL condition that detects a missing reference. `key` is the column by which the sweep reads the table and deletes
+ * orphans.
+ */
 const references = {
   webhook_deliveries: {
     key: 'id',

@@ -82,9 +82,9 @@ export async function retainWebhooks(db: Database, now: Date): Promise<{ rows: R
 }
 
 /**
- * Drops the events and deliveries of a week together. The tables are locked in the order of the fan-out, because the opposite order could
- * cause a deadlock. A week stays if one of its events was fanned out within the retention time, which happens after an outage or with a
- * wrong clock.
+ * Drops the events and the deliveries of a week together. The function locks the tables in the same order as the fan-out, because the
+ * opposite order could cause a deadlock. The partitions of a week are not dropped if one of its events was fanned out within the retention
+ * time. An event that was fanned out recently can have an old id, after an outage or if a clock was wrong.
  */
 async function dropHistory(db: Database, now: Date): Promise<number> {
   const { events, deliveries } = webhookTables;

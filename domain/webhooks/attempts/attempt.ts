@@ -14,7 +14,7 @@ import { readState, type DeliveryStep } from './state.ts';
 export interface DeliveryDeps extends RecordDeps {
   /** Makes the only request of an attempt, and returns a result for every behaviour of the receiver. */
   post: (message: { url: string; eventId: Id; body: string; secrets: string[] }) => Promise<AttemptAnswer>;
-  /** One writer of a process records successful attempts. */
+  /** Records successful attempts. A process has only one such writer. */
   recordSuccess: RecordSuccess;
   /** Called for each attempt that has ended, before it is recorded. */
   onAttempt: (attempt: EndedAttempt) => void;
@@ -33,7 +33,7 @@ export interface EndedAttempt {
   errorCode?: string;
 }
 
-/** How often an interrupted attempt is repeated before it counts as failed. */
+/** The number of times that an interrupted attempt is repeated before it counts as failed. */
 const maxRepetitions = 3;
 /** A claim may fail, because the endpoint was paused, disabled or throttled after the state was read. So many claims are tried. */
 const maxClaims = 3;
@@ -148,7 +148,7 @@ async function postAndRecord(deps: DeliveryDeps, id: Id, claim: Claim, now: numb
   return step;
 }
 
-/** Without these retries, a short outage of Postgres would lead to a second post of the message. */
+/** Retries to record the answer. Without the retries, a short outage of Postgres would lead to a second post of the same message. */
 async function untilRecorded<T>(record: () => Promise<T>, leaseLasts: () => boolean): Promise<T> {
   for (const waitMs of recordRetryMs) {
     try {

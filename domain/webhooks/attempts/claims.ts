@@ -20,16 +20,19 @@ import { columnsToWake, wakeSuccessor, type DeliveryToWake } from '../deliveries
 export interface Claim extends AttemptTarget {
   /** The fencing token. A later claim of the delivery has a higher token. */
   fence: number;
-  /** The claim of a fan-out for the direct lane. The delivery has no run then, unless one was requested later. */
+  /** Whether a fan-out made the claim for the direct lane. The delivery then has no run, unless a run was requested after the claim. */
   direct?: true;
   /** The priority of the fact, for a run that takes over; normal if absent (ENG-15). */
   priority?: Priority;
   /** A part of the key of the attempt's row, with the delivery and the fencing token. */
   startedAt: Date;
-  /** From 1. After an interruption, the next try has this number again. */
+  /** The number of the attempt, from 1. The next try of an interrupted attempt has the same number. */
   number: number;
   trigger: AttemptTrigger;
-  /** After a failed attempt of the schedule, the delivery waits for the next one. A manual attempt is made only once. */
+  /**
+   * Whether the attempt is part of the schedule. If such an attempt fails, the delivery waits and the next attempt of the schedule follows.
+   * A manual attempt is made only once.
+   */
   onSchedule: boolean;
   /** From 1 to 8. */
   schedulePosition: number;
@@ -60,7 +63,10 @@ export interface ClaimedDelivery {
   traceparent?: string;
 }
 
-/** In milliseconds. With an older claim, for example after the process was stopped, the lease could end before the answer arrives. */
+/**
+ * The maximum age that a claim may have when its request is sent, in milliseconds. If the claim is older, for example because the process
+ * was stopped, the lease could end before the answer arrives.
+ */
 const oldestClaimMs = 5_000;
 
 /** @returns whether the request may still be sent */
@@ -115,9 +121,10 @@ export function firstClaim(
 }
 
 /**
- * Claims the attempt that is due now: first an interrupted manual one, then a requested one, then the next one of the schedule. One
- * statement writes the lease and the row of the attempt. While the endpoint is throttled, only the admitted delivery gets an attempt of the
- * schedule. A second statement reads the body by its full key, because otherwise Postgres would plan for every partition of bodies.
+ * Claims the attempt that is due now. One statement writes the lease and the row of the attempt, so both belong to one transaction. An
+ * interrupted manual attempt comes first, then a requested attempt, then the next attempt of the schedule. While the endpoint is throttled,
+ * a scheduled attempt is made only for the delivery that the gate admitted. A second statement reads the body by its full key. If the first
+ * statement also read the body, Postgres would have to plan for every partition of bodies each time.
  * @param now Unix milliseconds
  * @returns undefined if nothing is due, or if another worker has the attempt
  */
@@ -232,7 +239,7 @@ export async function returnClaim(db: Database, { id, claim }: ClaimedDelivery, 
 /**
  * Releases a claim that gets no permit. The delivery becomes due later, so that the sweeper does not count it as overdue.
  * @param until Unix milliseconds
- * @returns whether the delivery waits until then; false if it has changed meanwhile
+ * @returns whether the delivery waits until that time; false if another transaction has changed the delivery
  */
 export async function putClaimOff(source: DataSource, id: Id, claim: Claim, until: number): Promise<boolean> {
   const [delivery] = await releaseClaim(source, {

@@ -25,7 +25,10 @@ export interface AttemptPermits {
 
 /** The permits for first attempts that a fan-out claims for its own process. */
 export interface FirstAttemptPermits {
-  /** @returns true if the attempt got a permit now. It never gets a second one, and holds it until it ends or is released. */
+  /**
+   * @returns true if the attempt got a permit with this call. An attempt that already has a permit gets no second permit. The attempt holds
+   * the permit until it ends, or until the permit is released.
+   */
   tryAcquire(attempt: { deliveryId: Id; endpointId: Id; url: string }): boolean;
   /** Releases the permits of attempts after their transaction was rolled back. */
   release(deliveryIds: readonly Id[]): void;

@@ -59,17 +59,17 @@ export interface SignatureHeaders {
   'webhook-id': string;
   /** The time of the attempt and not of the fact, in whole Unix seconds. */
   'webhook-timestamp': string;
-  /** `v1,<base64>` for each secret, newest first, separated by one space. */
+  /** The signatures: `v1,<base64>` for each secret, newest first, separated by one space. */
   'webhook-signature': string;
 }
 
 /**
- * Signs one attempt: HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{raw body}`, once with each secret. So during a rotation, a
- * receiver with either secret accepts the message.
+ * Signs one attempt: HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{raw body}`. The result has one signature for each secret. So
+ * during a rotation, a receiver that knows only one of the two secrets accepts the message.
  * @param message.body exactly the sent bytes; text is UTF-8
  * @param message.secrets the secrets, newest first; at least one
  * @param message.at the attempt's time, as a date or in Unix milliseconds
- * @throws TypeError without a secret, or for an invalid one
+ * @throws TypeError if no secret is given, or if a secret is invalid
  */
 export function signatureHeaders(message: {
   eventId: string;

@@ -29,7 +29,7 @@ export interface RecordDeps {
 
 /**
  * Records a failed attempt, if its claim is still valid (ENG-2).
- * @param answer undefined after too many interruptions, which do not count against the endpoint
+ * @param answer the failure. Undefined if the attempt was interrupted too often. Such interruptions do not count against the endpoint
  * @returns the state of the delivery; undefined if the caller must read the state
  */
 export async function recordFailure(
@@ -101,8 +101,8 @@ async function writeFailure(
   const wait = waitAfter(claim, answer, jitter);
   // An attempt outside the schedule is made once. If it fails, a recovered delivery becomes `failed`, but a resend changes nothing.
   const fails = claim.onSchedule ? wait === undefined : claim.trigger === 'recovery';
-  // A manual attempt that was requested meanwhile comes next, before the schedule. With a requested recovery, the delivery does not fail
-  // yet.
+  // If a manual attempt was requested during this attempt, the manual attempt follows immediately, before any scheduled attempt. If a
+  // recovery was requested, the delivery does not fail now, because the attempt of the recovery follows.
   const failsNow = sql`status = 'pending' AND requested IS DISTINCT FROM 'recovery' AND ${fails}`;
   const dueAt = wait === undefined ? null : new Date(now.getTime() + wait);
   const delivery = await tx.one<DeliveryAfter>(

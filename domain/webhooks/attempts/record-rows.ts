@@ -58,8 +58,9 @@ export async function lockEndpoint(tx: Transaction, endpointId: Id): Promise<Loc
 }
 
 /**
- * Writes the breaker, and in `gate_looks_at` when the gate of the endpoint must run: at the end of the hold if the breaker was armed, or
- * immediately if it was reset. The gate then releases parked deliveries in pages, the first with one delivery.
+ * Writes the breaker. If the breaker was armed, the gate of the endpoint must run when the hold ends. If the breaker was reset, the gate
+ * must run immediately. `gate_looks_at` stores this time. The gate then releases parked deliveries in pages, and the first page has one
+ * delivery.
  */
 export async function writeBreaker(
   tx: Transaction,

@@ -30,12 +30,13 @@ interface Accepted {
 export type RecordSuccess = (id: Id, claim: Claim, answer: AttemptAnswer, now: Date) => Promise<boolean>;
 
 /**
- * In milliseconds. The next write waits no longer for a slow one, because its connection may have stalled and leases would end.
+ * If one write takes longer than this time, in milliseconds, the next write no longer waits for it. The database connection of the slow
+ * write may have stalled, and leases would end during a longer wait.
  */
 export const recordHoldsMs = 1_000;
 
 /**
- * @param onBatch gets the number of successes in one statement
+ * @param onBatch a function that receives the number of successes that one statement recorded
  * @returns the writer of a process. Successes that arrive during a write go into the next statement. A success that the statement skips is
  * recorded alone.
  */
@@ -69,7 +70,7 @@ async function recordAlone(db: Database, { id, claim, answer, now }: Accepted): 
 }
 
 /**
- * Records attempts of the schedule at healthy endpoints in one statement, which waits for no lock. Of these endpoints, only
+ * Records scheduled attempts at healthy endpoints in one statement that waits for no lock. In the rows of these endpoints, only
  * `last_success_at` changes.
  * @returns the status of each delivery; undefined if it was skipped, because the endpoint has failures, the claim is lost, a manual attempt
  * is requested, or a row is locked
@@ -107,8 +108,9 @@ async function recordTogether(
 }
 
 /**
- * SET clauses after a 2xx response. The delivery has succeeded, even if its endpoint was disabled meanwhile, but not if a removal or an
- * expiry canceled it. A requested resend still follows, a recovery does not.
+ * The assignments of the UPDATE that records a 2xx response. The delivery has succeeded, even if its endpoint was disabled during the
+ * attempt. But if the delivery was canceled by a removal or an expiry, it stays canceled. If a resend was requested during the attempt, the
+ * resend still follows. If a recovery was requested, no further attempt follows.
  */
 const succeeded = (now: Sql) => sql`
   lease_until = NULL, in_flight = NULL, direct = false, attempt_count = attempt_count + 1, interruptions = 0,
@@ -140,8 +142,8 @@ interface AcceptedValues {
 const isHealthy = 'consecutive_failures = 0 AND breaker_step = 0';
 
 /**
- * Locks endpoints before deliveries, by id, and skips locked rows (ENG-6). The endpoint is written only if it changes. With the bounds of
- * ids and times, Postgres reads only some partitions.
+ * Locks endpoints before deliveries, in the order of their ids, and skips rows that another transaction holds (ENG-6). The row of the
+ * endpoint is written only if it changes. Because of the bounds of the ids and times, Postgres reads only some partitions.
  */
 const recordSucceeded = prepared<{ id: Id; fence: number; status: string }, AcceptedValues>(
   'record_succeeded',

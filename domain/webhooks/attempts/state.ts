@@ -31,7 +31,8 @@ interface StateRow {
 }
 
 /**
- * Reads the state of a delivery. Parks a due delivery that must wait for its gate, and cancels one that has been pending for 30 days.
+ * Reads the state of a delivery. If the delivery is due but must wait for its gate, the function parks the delivery. If the delivery has
+ * been pending for 30 days, the function cancels it.
  * @param now Unix milliseconds
  * @returns the state; undefined if an attempt may be claimed immediately
  */

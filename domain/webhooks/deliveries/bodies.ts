@@ -5,7 +5,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 
 /**
- * @param createdAt of the event and its deliveries, which selects one partition
+ * @param createdAt the creation time of the event and its deliveries. This time selects one partition
  * @returns the exact signed JSON; undefined after its deletion
  */
 export async function bodyOf(on: DataSource | Queries, eventId: Id, createdAt: Date): Promise<string | undefined> {

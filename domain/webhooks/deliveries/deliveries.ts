@@ -121,7 +121,7 @@ function millisecondsOf(text: string): number {
   return /\.\d{3}\d*[1-9]/.test(text) ? at + 1 : at;
 }
 
-/** @returns one delivery, with its ended attempts in order @throws DomainError not_found */
+/** @returns one delivery with the attempts that have ended, in the order in which they were made @throws DomainError not_found */
 export async function findDelivery(
   db: Queries,
   clubId: Id,
@@ -165,7 +165,10 @@ export async function readDelivery(tx: Transaction, deliveryId: Id, now: Date): 
   return presentDelivery(row, now);
 }
 
-/** True if the removal of a student has deleted the body, or if its retention time is over, even if it still exists for a while. */
+/**
+ * Whether the body counts as purged. This is true if the removal of a student has deleted the body, or if the retention time of the body is
+ * over. After the retention time, the body may still exist for a while.
+ */
 const isPurged = ({ removed, createdAt }: DeliveryRow, now: Date) => removed || createdAt <= endOf.bodies(now);
 
 function presentDelivery(row: DeliveryRow, now: Date): WebhookDelivery {

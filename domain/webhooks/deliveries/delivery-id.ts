@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { leastIdOf, timeOfId, type Id } from '../../../platform/core/ids.ts';
 
 /**
- * @returns a UUID of version 8. It starts with the 48-bit time of the event's id, so that both are in partitions of one week. The rest is
- * the start of a SHA-256 over the 16 bytes of both ids
+ * @returns a UUID of version 8. It starts with the time of the event's id (48 bits). So the event and the delivery are in partitions of the
+ * same week. The rest is the start of a SHA-256 hash. The hash covers the 16 bytes of the event's id and the 16 bytes of the endpoint's id
  */
 export function deliveryIdOf(eventId: Id, endpointId: Id): Id {
   const [event, endpoint] = [eventId, endpointId].map((id) => Buffer.from(id.replaceAll('-', ''), 'hex'));
@@ -18,7 +18,10 @@ export function deliveryIdOf(eventId: Id, endpointId: Id): Id {
   return `${eventId.slice(0, 13)}-${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8, 20)}`;
 }
 
-/** @returns the bounds of the ids of an event's deliveries, without the upper one. They include all ids of the event's millisecond */
+/**
+ * @returns the lower and the upper bound of the ids of an event's deliveries. The upper bound is excluded. All ids of the event's
+ * millisecond are between the two bounds
+ */
 export function deliveryIdsOf(eventId: Id): { from: Id; to: Id } {
   const at = timeOfId(eventId);
   return { from: leastIdOf(at), to: leastIdOf(at + 1) };

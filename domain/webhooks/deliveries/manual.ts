@@ -19,8 +19,8 @@ import { wake } from '../../../platform/engine/wakes.ts';
 type WebhookDelivery = RecordOf<'WebhookDelivery'>;
 
 /**
- * Requests one manual attempt with the delivery's body and `webhook-id`. A pending delivery becomes due now and stays on its schedule. Any
- * other one gets only this attempt, and changes its status only if it succeeds.
+ * Requests one manual attempt with the same body and `webhook-id`. A pending delivery becomes due now and stays on its schedule. Any other
+ * delivery gets only this attempt, and its status changes only if the attempt succeeds.
  * @throws DomainError not_found, endpoint_not_enabled, payload_purged
  */
 export function resendDelivery(
@@ -48,7 +48,7 @@ export function resendDelivery(
  * @throws DomainError payload_purged
  */
 export async function requestAttempt(tx: Transaction, delivery: DeliveryToWake, now: Date): Promise<void> {
-  // An attempt that is already requested becomes due now, and keeps its kind, which decides the effect of its failure.
+  // An attempt that is already requested becomes due now and keeps its kind, because the kind decides the effect of its failure.
   const rows = await tx.run(
     sql`UPDATE webhook_deliveries
         SET requested = coalesce(requested, 'manual'), parked_at = NULL, next_attempt_at = ${now}
@@ -62,9 +62,10 @@ export const payloadPurged = () =>
   new DomainError('payload_purged', 'The body of this event was deleted; it cannot be sent again.');
 
 /**
- * Sets deliveries that failed since the given time, or that were canceled with their endpoint, back to `pending` for one attempt. The gate
- * releases a few at a time. A long history is recovered in parts, so that no transaction holds the endpoint's row for long, and the next
- * call recovers what is left after a failure. Deliveries without a body stay canceled.
+ * Finds the deliveries that failed since the given time, or that were canceled when the endpoint was disabled. Sets them back to `pending`
+ * for one attempt each. The gate releases a few deliveries at a time. A long history is recovered in parts, so that no transaction holds
+ * the endpoint's row for long. If a part fails, the next call recovers the rest. Deliveries that were canceled by a removal or an expiry
+ * have no body, so they stay canceled.
  * @param since at most 30 days ago, because older bodies are deleted
  * @returns the number of recovered deliveries
  * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date in the future

@@ -21,8 +21,8 @@ export const retentionRules = {
 } as const;
 
 /**
- * How far the clocks of two processes may differ. An attempt may seem to begin so long before its delivery was created, so older partitions
- * need not be searched.
+ * The maximum difference between the clocks of two processes. Because of this difference, an attempt may seem to begin up to this long
+ * before its delivery was created. Older partitions need not be searched.
  */
 export const clocksDifferMs = dayMs;
 

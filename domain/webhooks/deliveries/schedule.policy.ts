@@ -10,7 +10,7 @@ const attemptTimeLimitMs = 15 * second;
 const waitsMs = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour] as const;
 
 export const deliveryRules = {
-  /** The first attempt, and one after each wait (DEL-3). */
+  /** The number of attempts: the first attempt, and one attempt after each wait (DEL-3). */
   attempts: waitsMs.length + 1,
   waitsMs,
   /** Changes each wait by at most this share (DEL-3). */
@@ -32,7 +32,7 @@ const statusesWithRetryAfter: ReadonlySet<number> = new Set([429, 503]);
 
 /**
  * Returns how long a delivery waits after a failed attempt (DEL-2, DEL-3).
- * @param attempt the failed one, from 1
+ * @param attempt the number of the failed attempt, from 1
  * @param variation.jitter from 0 to less than 1: 0 gives the shortest wait, and 0.5 the wait of the table
  * @param variation.retryAfterSeconds can make the wait longer, but not shorter
  * @returns the wait in whole milliseconds, or undefined after the last attempt

@@ -28,8 +28,8 @@ const downwards = (at: number, span: TallySpan) => Math.floor(at / lengthMs[span
 const isLong = ({ from, to }: Stretch) => from < to;
 
 /**
- * Splits a time range, so that only a few tallies are added: whole days, whole hours around them, and two edges of less than an hour, in
- * which deliveries are counted one by one.
+ * Splits a time range into parts, so that the count only adds up a few tallies. The parts are whole days, the whole hours before and after
+ * these days, and two edges that are shorter than an hour. In the edges, deliveries are counted one by one.
  */
 function splitRange({ since, until }: { since: number; until: number }): {
   tallies: (Stretch & { span: TallySpan })[];
@@ -80,8 +80,9 @@ function selecting({ endpointId, status, eventType, since, until }: DeliverySele
  * @param selectedColumns columns of `webhook_deliveries`
  * @param after a condition on each part of the query, for deliveries after a cursor
  * @param order `ORDER BY … LIMIT …` for each part of the query
- * @returns an SQL query for the selected deliveries. With only a type, it combines one query for each status, so that the index (endpoint,
- * type, status, time) always returns the rows in the order of time, without unneeded rows even for rare combinations
+ * @returns an SQL query for the selected deliveries. If only a type is selected, the result combines one query for each status. So the
+ * index (endpoint, type, status, time) returns the rows in the order of time, with or without a selected status. The query reads no
+ * unneeded rows, even for rare combinations
  */
 export function selection(
   selectedColumns: Sql,
@@ -97,8 +98,8 @@ export function selection(
 }
 
 /**
- * @returns an SQL expression for the number of selected deliveries: the tallies, the changes that are not in them yet, and the deliveries
- * in the edges, all read by one statement
+ * @returns an SQL expression for the number of selected deliveries. It adds the tallies, the changes that are not in the tallies yet, and
+ * the deliveries in the edges. One statement reads all of these values, so they are consistent
  */
 export function counting(selected: DeliverySelection): Sql {
   if (selected.since >= selected.until) return sql`0`;

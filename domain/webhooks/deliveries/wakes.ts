@@ -14,8 +14,8 @@ export const columnsToWake = (table = 'webhook_deliveries') =>
   columns(WebhookDelivery, ['id', 'clubId', 'endpointId', 'eventType'], table);
 
 /**
- * Wakes the run that continues a delivery after a claim, with the priority of the fact, or with normal priority if an administrator
- * requested an attempt (ENG-15).
+ * Wakes the run that continues a delivery after a claim. The run has the priority of the fact. If an administrator has requested an
+ * attempt, it has normal priority (ENG-15).
  */
 export async function wakeSuccessor(
   tx: Transaction,

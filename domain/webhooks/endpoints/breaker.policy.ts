@@ -13,9 +13,12 @@ export const breakerRules = {
   /** The first hold. Each further arming doubles it. */
   firstHoldMs: minute,
   longestHoldMs: hour,
-  /** An enabled endpoint without an accepted delivery for so long is disabled with the reason `failing`. */
+  /**
+   * If the deliveries of an enabled endpoint fail for this long and none is accepted, the service disables the endpoint with the reason
+   * `failing`.
+   */
   failingMs: 5 * day,
-  /** After so long a throttling, the administrators get a mail. */
+  /** When an endpoint has been throttled for this long, the administrators of the club get a mail. */
   mailAfterMs: hour,
 } as const;
 
@@ -26,7 +29,9 @@ export interface Breaker {
   failingSince: Date | null;
   /** The end of the current or last hold. */
   holdUntil: Date | null;
-  /** How often the breaker was armed since the last accepted attempt. Above 0, the endpoint is throttled. */
+  /**
+   * The number of times that the breaker was armed since the last accepted attempt. If this number is above 0, the endpoint is throttled.
+   */
   breakerStep: number;
   breakerEpoch: number;
   /** Null while the endpoint is not throttled. */
@@ -71,7 +76,8 @@ export function overloadHold(answer: {
  * Returns the breaker after a recorded failure. While the endpoint is throttled, only an attempt that was claimed after the last arming can
  * arm the breaker again. So forty simultaneous failures double the hold only once (ADR 0008).
  * @param claimEpoch at the claim of the attempt
- * @param overloadMs the hold for an overload. The first such answer arms the breaker, for at least so long
+ * @param overloadMs the hold of an answer that reports an overload. The first such answer arms the breaker, and the hold then has at least
+ * this length
  * @returns the new breaker, and whether this failure armed it
  */
 export function afterFailure(

@@ -52,7 +52,7 @@ const listed = (clubId: Id): Sql =>
 
 /**
  * Registers an enabled endpoint. The host is looked up before any write.
- * @returns the endpoint with its secret, which only this answer and that to a rotation show
+ * @returns the endpoint and its secret. Only this answer and the answer to a rotation show a secret
  * @throws DomainError feature_not_in_plan, url_not_allowed, endpoint_limit_reached
  */
 export async function registerEndpoint(
@@ -66,7 +66,7 @@ export async function registerEndpoint(
   const secret = newSecret();
   return db.transaction(async (tx) => {
     await requireFeature(tx, clubId, 'webhooks');
-    // With this lock, two concurrent requests cannot both create the last allowed endpoint.
+    // The lock prevents two concurrent requests from both creating the last allowed endpoint.
     await tx.manager.findOne(Club, {
       select: { id: true },
       where: { id: clubId },
@@ -95,8 +95,8 @@ export async function registerEndpoint(
 }
 
 /**
- * Changes only the fields that are present, so that concurrent edits of different fields do not overwrite each other. A new URL is checked
- * as at the registration, before any write. Pending deliveries use it.
+ * Changes only the fields that are present. So concurrent edits of different fields do not overwrite each other. A new URL is checked in
+ * the same way as at the registration, before any write. Pending deliveries use the new URL.
  * @param input.description an empty text removes it
  * @throws DomainError not_found, url_not_allowed
  */

@@ -1,6 +1,6 @@
 /**
- * Starts the log of a club. From then on, every event of the club gets a body, also without a subscribed endpoint (EVT-23). Most clubs have
- * neither an endpoint nor a reader, and pay nothing for it.
+ * Starts the log of a club: from then on, every event of the club gets a body, also without a subscribed endpoint (EVT-23). Most clubs have
+ * neither an endpoint nor a reader, and pay nothing for the log.
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -28,7 +28,7 @@ export async function startMissingLogs(db: Database, now: Date): Promise<{ start
   return { started, more: started >= logsPerRound };
 }
 
-/** @returns the time from which the log has every event. The first read starts the log, at its own time */
+/** @returns the time from which the log has every event of the club. The first read starts the log, and has this time */
 export async function requireLog(db: Database, clubId: Id, now: Date): Promise<Date> {
   const startedBefore = await findStart(db, clubId);
   if (startedBefore) return startedBefore;

@@ -22,13 +22,13 @@ export interface Audience {
 
 /** An endpoint that subscribed to the type of a fact. */
 export interface SubscribedEndpoint extends AttemptTarget {
-  /** No attempt has failed since the last accepted one. */
+  /** Whether no attempt at the endpoint has failed since the last accepted attempt. */
   healthy: boolean;
   /** The endpoint is enabled, healthy and not throttled, so an attempt may be made immediately. */
   open: boolean;
 }
 
-/** @returns whether the event needs a body. Of a removed student, only the removal itself has one (DEL-9) */
+/** @returns whether the event needs a body. About a removed student, only the removal itself has one (DEL-9) */
 export function needsBody(audience: Audience): audience is Audience & { student: SubjectStudent } {
   const { fact, student, endpoints, isLogged } = audience;
   if (endpoints.length === 0 && !isLogged) return false;
@@ -51,8 +51,8 @@ export async function factsToFanOut(db: Queries, facts: readonly ClaimedFact[]):
 }
 
 /**
- * Locks the student and then the endpoints of one fact, and reads them. So the removal of the student, and a pause or disabling of an
- * endpoint, commit before or after the fan-out.
+ * Locks the student and then the endpoints of one fact before it reads them. So a transaction that removes the student, or pauses or
+ * disables an endpoint, commits either before the fan-out or after it.
  */
 export async function lockAudience(tx: Transaction, fact: FactToTell): Promise<Audience> {
   const { clubId, studentId, type } = fact;
@@ -87,7 +87,7 @@ export async function lockFreeAudiences<Fact extends FactToTell>(
   }));
 }
 
-/** The student with one of the endpoints, or alone without a subscription. */
+/** The student with one of the endpoints, or alone if no endpoint subscribed. */
 type LockedRow = SubjectStudent & { isLogged: boolean } & (
     | SubscribedEndpoint
     | { [Name in keyof SubscribedEndpoint]: null }

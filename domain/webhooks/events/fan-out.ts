@@ -1,6 +1,6 @@
 /**
- * Fans out facts: makes one body from the current data of each fact, and one delivery for each endpoint that subscribed to its type
- * (HOOK-1). The body is also the event's entry in the club's log (EVT-23).
+ * Fans out facts. For each fact, it makes one body from the current data. It then creates one delivery for each endpoint that subscribed to
+ * the fact's type (HOOK-1). The body is also the entry of the event in the club's log (EVT-23).
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import {
@@ -26,9 +26,12 @@ export interface FanOutOptions extends FirstAttemptLanes {
 
 /** The run of a delivery that must be started. */
 export interface DeliveryRun extends Run {
-  /** The endpoint, if the first attempt may run in the relay's process. It then counts for the endpoint's limit of such attempts. */
+  /**
+   * The endpoint of the delivery, if its first attempt may run in the relay's process. The attempt then counts for the endpoint's limit of
+   * such attempts.
+   */
   localAttemptAt?: Id;
-  /** The first attempt, which already has a permit. */
+  /** The claim of the first attempt. This attempt already has a permit. */
   claimed?: ClaimedDelivery;
 }
 
@@ -43,7 +46,8 @@ export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise
 }
 
 /**
- * Fans out facts. Several facts share one transaction, which does not wait for a student's lock, and only briefly for an endpoint's.
+ * Fans out facts. Several facts share one transaction, which does not wait for the lock of a student, and waits only briefly for the lock
+ * of an endpoint.
  * @returns the runs of each fact; `removed` is set only in a process with a direct lane
  * @throws the error of the transaction after its rollback. The caller must then fan out each fact alone
  */

@@ -16,11 +16,11 @@ export interface FirstAttemptLanes {
   localPermits?: FirstAttemptPermits;
 }
 
-/** Where a claimed first attempt can run. All others run in an activity. */
+/** The sites at which a first attempt can run if a fan-out has claimed it. Every other attempt runs in an activity. */
 export type ClaimedSite = Exclude<AttemptSite['runsIn'], 'activity'>;
 
 export interface FirstAttempts {
-  /** Acquires a permit for the first attempt. @returns where it runs; undefined if the delivery's run must claim it */
+  /** Acquires a permit for the first attempt. @returns the site of the attempt; undefined if the run of the delivery must claim it */
   acquire(deliveryId: Id, endpoint: SubscribedEndpoint): ClaimedSite | undefined;
   /** Releases the permit of a delivery that is not claimed here. */
   release(deliveryId: Id): void;

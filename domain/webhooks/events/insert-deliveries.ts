@@ -26,7 +26,7 @@ export interface PlannedEvent {
 export interface NewDelivery {
   id: Id;
   endpointId: Id;
-  /** No attempt has failed since the last accepted one. */
+  /** Whether no attempt at the endpoint has failed since the last accepted attempt. */
   healthy: boolean;
   /** The first attempt, if the fan-out has claimed it for the run. */
   claimed?: ClaimedDelivery;
@@ -34,8 +34,9 @@ export interface NewDelivery {
 
 /**
  * Inserts the rows of events and deliveries that do not exist yet.
- * @returns `inserted`: all new deliveries. `late`: those of an event that already existed, because their endpoint subscribed later. A late
- * delivery has the body and time of the first fan-out, so its first attempt must not be claimed here
+ * @returns `inserted` contains the ids of all new deliveries. `late` contains only the new deliveries whose event already existed, because
+ * their endpoint subscribed after the first fan-out of the event. A late delivery gets the body and the time of the first fan-out, so the
+ * caller must not claim its first attempt
  */
 export async function insertEvents(
   tx: Transaction,
@@ -96,8 +97,8 @@ interface DeliveryValues {
 const logLockSeed = 4_281_966;
 
 /**
- * `log` locks the logs of the clubs until the commit, in one order, before any row is inserted. Positions are taken under this lock, so
- * they become visible in order: after a reader has seen one, no lower one appears (EVT-24).
+ * `log` locks the logs of the clubs until the commit, in one order, before any row is inserted. A position is taken under this lock. So the
+ * positions of a club become visible in their order. After a reader has seen a position, no lower one appears (EVT-24).
  */
 const insertDeliveries = prepared<{ id: Id; eventIsNew: boolean }, DeliveryValues>(
   'insert_deliveries',

@@ -13,9 +13,9 @@ import { callGate, columnsToWake, wakeManyDeliveries, type DeliveryToWake } from
 const cancelBatch = 2_000;
 
 /**
- * Disables the endpoint and cancels its queue. The caller has locked the endpoint's row. Of a long queue, only the first part is canceled
- * here, and the gate cancels the rest. Nobody can claim a delivery of a disabled endpoint. If the service disables it, the administrators
- * get an e-mail.
+ * Disables the endpoint, and cancels its queue of deliveries in the same transaction. The caller has locked the endpoint's row. If the
+ * queue is long, the function cancels only the first part of the queue, and the gate cancels the rest. No worker can claim a delivery of a
+ * disabled endpoint. If the service disables the endpoint, the administrators of the club get an e-mail.
  * @returns whether more deliveries must be canceled
  */
 export async function closeEndpoint(

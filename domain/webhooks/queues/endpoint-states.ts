@@ -69,7 +69,8 @@ export function disableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now
 }
 
 /**
- * Hides the endpoint, erases its secrets and cancels its queue. Upkeep deletes its history later, which can have millions of rows.
+ * Hides the endpoint, erases its secrets and cancels its queue. Maintenance deletes its history later, because the history can have
+ * millions of rows.
  * @throws DomainError not_found
  */
 export async function deleteEndpoint({ db, vault }: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<void> {

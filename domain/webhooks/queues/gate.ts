@@ -1,6 +1,6 @@
 /**
- * The gate of an endpoint admits one delivery at a time while the endpoint is throttled, and later releases the parked ones (HOOK-5,
- * HOOK-6). This is the step of the run `endpoint-gate/<endpoint id>`.
+ * The gate of an endpoint admits one delivery at a time while the endpoint is throttled, and later releases the parked deliveries (HOOK-5,
+ * HOOK-6). This module is the step of the run `endpoint-gate/<endpoint id>`.
  */
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -14,9 +14,12 @@ import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../deliv
 import { wake } from '../../../platform/engine/wakes.ts';
 
 export const gateRules = {
-  /** Recovered deliveries in progress at one time. */
+  /** The maximum number of recovered deliveries that are in progress at the same time. */
   recoveriesAtATime: 4,
-  /** The gate releases the deliveries of a page together. The first page has one, and each can be twice as large as the one before. */
+  /**
+   * The maximum number of parked deliveries in a page. The gate releases all deliveries of a page together. The first page has one
+   * delivery, and each page can be twice as large as the page before.
+   */
   largestPage: 64,
 } as const;
 
@@ -51,7 +54,10 @@ export interface GateDeps {
 const dayMs = 86_400_000;
 /** The time between two pages of released deliveries. */
 const pageEveryMs = 1_000;
-/** After so long, the gate checks whether an admitted attempt was lost. Usually a signal comes first, when the attempt is recorded. */
+/**
+ * The time after which the gate checks whether an admitted attempt was lost. Usually this check is not needed, because the gate gets a
+ * signal when the attempt is recorded.
+ */
 const overdueMs = (deliveryRules.leaseSeconds + 5) * 1_000;
 
 /** The counts are only for operators. */
@@ -122,7 +128,8 @@ async function releaseDue(tx: Transaction, endpoint: GatedEndpoint, now: number)
 }
 
 /**
- * @returns whether a recovered delivery is in progress or waits. Each recorded attempt signals the gate, which then releases the next one
+ * @returns whether a recovered delivery is in progress or waits. When an attempt is recorded, the gate gets a signal and releases the next
+ * recovered delivery
  */
 async function releaseRecoveries(tx: Transaction, endpointId: Id, now: number): Promise<boolean> {
   const busy = await count(
@@ -136,8 +143,9 @@ async function releaseRecoveries(tx: Transaction, endpointId: Id, now: number): 
 }
 
 /**
- * After the hold, admits one delivery at a time while the endpoint is throttled, the earliest due one. A failed delivery is due later, so a
- * message that is never accepted does not block the others. Without a parked delivery nothing can fail, so the hold does not double.
+ * After the hold, admits one delivery at a time while the endpoint is throttled. It admits the delivery with the earliest due time. A
+ * failed delivery gets a later due time. So a message that the receiver never accepts does not block the other deliveries. If no delivery
+ * is parked, there is no attempt that can fail, so the hold does not double.
  */
 async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   const holdUntil = endpoint.holdUntil?.getTime() ?? now;
@@ -167,9 +175,10 @@ async function isUnderWay(tx: Transaction, deliveryId: Id | null): Promise<boole
 }
 
 /**
- * Releases parked deliveries in pages of 1, 2, 4 … 64 while the endpoint is not throttled. The next page is twice as large if at most half
- * of the last one is in progress, and has one delivery again after a failure. A pause, a disabling or a throttling stops the release. Each
- * step releases at least one delivery, so that new deliveries cannot block the parked ones.
+ * Releases parked deliveries in pages of 1, 2, 4 … 64 while the endpoint is not throttled. If at most half of the last page is still in
+ * progress, the next page is twice as large. After a failure, the next page has one delivery again. The gate first checks whether the
+ * endpoint was paused, disabled or throttled again. Each of these changes stops the release. Each step releases at least one delivery, so
+ * that a steady stream of new deliveries cannot block the parked deliveries.
  */
 async function releasePage(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   const underway = await countUnderWay(tx, endpoint.id, now);
@@ -236,7 +245,7 @@ async function release(
       WHERE delivery.id = next.id
   RETURNING ${columnsToWake('delivery')}`,
   );
-  // A single delivery is not woken as bulk, because all other parked ones wait for its result.
+  // A single released delivery is not woken as bulk, because all other parked deliveries wait for its result.
   await (limit > 1
     ? wakeManyDeliveries(tx, released, new Date(now))
     : wake(tx, 'webhookDelivery', released, new Date(now)));

@@ -21,7 +21,7 @@ export interface FactAndStudent {
 
 /**
  * Reads the field `data` of events from the current records. The caller has locked the students' rows.
- * @param subjects of one type
+ * @param subjects facts of one type
  * @returns one value for each fact, in their order
  */
 export type DataReader<Data extends object> = (

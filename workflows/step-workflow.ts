@@ -27,7 +27,7 @@ type OutcomeOf<S extends Step> = Ended<S>['outcome'];
 
 /** Texts for operators who read a run. They contain no personal data (ENG-12). */
 interface Words<S extends Step> {
-  /** What the run waits for, or its progress if the next step is due immediately. */
+  /** The event that the run waits for, or the progress of the run if the next step is due immediately. */
   waitingFor: (waiting: Waiting<S>) => string;
   /** The "current details" in the Temporal UI during a long step. */
   during?: string;

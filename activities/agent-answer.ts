@@ -4,7 +4,7 @@ import { CancelledFailure } from '@temporalio/common';
 import { stepAnswer, type AnswerDeps } from '../domain/agents/answers/answer-step.ts';
 import { heartbeating, timeOfStep } from './step.ts';
 
-/** So short that one lost heartbeat does not exceed the heartbeat timeout of the workflow. */
+/** One lost heartbeat must not exceed the heartbeat timeout of the workflow. */
 const heartbeatEveryMs = 3_000;
 
 export function agentAnswerActivities(deps: AnswerDeps) {

@@ -49,8 +49,8 @@ const expiryMs = 30_000;
 
 export interface LocalPermits {
   /**
-   * Gives the delivery a permit or a reservation before the claim. With a reservation, `acquire` waits for the permit so briefly that the
-   * claim can still be used. So the fan-outs of a burst can claim in batches.
+   * Acquires or reserves a permit for a delivery before the delivery is claimed. A delivery with a reservation waits for its permit in
+   * `acquire`. This wait is so short that the claim can still be used afterwards. Therefore the fan-outs of a burst can claim in batches.
    * @returns false if no permit and no reservation is free, or if the delivery already has a permit or a reservation
    */
   reserve(deliveryId: Id, endpointId: Id): boolean;
@@ -60,7 +60,7 @@ export interface LocalPermits {
   takeClaim(deliveryId: Id): ClaimedDelivery | undefined;
   /**
    * Acquires a permit, and waits at most one second for it. The wait slows the relay down to the speed of the engine. It keeps the backlog
-   * in Postgres, from where the relay takes work fairly for all clubs.
+   * in Postgres. From there, the relay takes work fairly for all clubs.
    * @returns true if the delivery has got a permit, so that its attempt can be local
    */
   acquire(deliveryId: string, endpointId: string): Promise<boolean>;

@@ -12,7 +12,7 @@ const timeForRecordMs = 8_000;
 const weightOfNewest = 0.2;
 
 export interface RecordPermits {
-  /** @returns whether one more attempt might be recorded only after its lease has ended */
+  /** @returns whether the lease of one more attempt could end before the attempt is recorded */
   isFull(): boolean;
   /** Acquires a permit, even beyond the limit. */
   acquire(): ReleasePermit;

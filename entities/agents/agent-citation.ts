@@ -10,7 +10,7 @@ export class AgentCitation {
   @PrimaryColumn({ type: 'uuid' })
   answerId: string;
 
-  /** From 0, in the order of the text. */
+  /** The position of the citation in the order of the text, from 0. */
   @PrimaryColumn({ type: 'smallint' })
   position: number;
 

@@ -41,7 +41,7 @@ export class TestMail {
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** By the database's clock. */
+  /** The end of the lease, by the database's clock. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 

@@ -1,6 +1,6 @@
 /**
  * A lesson or a file in the club's index. The row exists while the material of at least one agent names it. Each change of the content
- * increases `wanted_version`. After a version is indexed, `indexed_version` has its number.
+ * increases `wanted_version`. After a version is indexed, `indexed_version` equals it.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';

@@ -28,7 +28,8 @@ interface Standing {
 }
 
 /**
- * Grants each delivery to each student who does not have it, and records `access.granted` for each grant.
+ * Grants each delivery to each student who does not have it, and records `access.granted` for each new enrollment.
+ * @returns the number of new enrollments
  * @throws DomainError not_found (no such delivery or cohort), delivery_archived, invalid_request (the end is not after the beginning)
  */
 export async function grantToMany(tx: Transaction, grants: ManyGrants, now: Date): Promise<number> {

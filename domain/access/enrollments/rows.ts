@@ -52,8 +52,8 @@ export async function lockEnrollment(tx: Transaction, clubId: Id, enrollmentId: 
 }
 
 /**
- * Finds the enrollment to which a new grant belongs: for a sale, the enrollment of this sale; otherwise, the student's current enrollment
- * of the delivery.
+ * Finds the enrollment to which a new grant belongs. A grant of a sale belongs to the enrollment of this sale. Any other grant belongs to
+ * the student's current enrollment of the delivery.
  */
 export async function findStanding(
   db: Queries,
@@ -81,8 +81,9 @@ export async function supersede(tx: Transaction, enrollmentId: Id, now: Date): P
 }
 
 /**
- * Records a fact `access.*` about an enrollment. Also wakes the timer of a subscription's access, and updates the memberships and
- * completions that depend on the access.
+ * Records a fact `access.*` about an enrollment. The function also wakes the timer of a subscription's access. It updates the memberships
+ * of spaces and the completions of courses, because they depend on the access.
+ * @param options the priority and the details of the fact
  */
 export async function recordAccess(
   tx: Transaction,

@@ -26,7 +26,7 @@ export const importRules = {
   uploadMs: 15 * 60_000,
   /** A running workflow never waits longer than this time between two of its steps. */
   silenceMs: 10 * 60_000,
-  /** At this interval a waiting import checks whether it may run. The end of another import also wakes it. */
+  /** A waiting import checks at this interval whether it may run. An import that ends also wakes it. */
   turnMs: 30_000,
   /** The maximum number of ignored columns in the answer, and the maximum number of characters of a column's name. */
   ignoredColumns: 50,

@@ -35,7 +35,7 @@ export async function readRemovedAddresses(
   return (email) => keys.size > 0 && keys.has(addressKeyOf(vault, email).toString('hex'));
 }
 
-/** The texts of a file that an import stores. They may contain the name of a person. */
+/** The texts that an import stores from its file. A file name or a column name may contain the name of a person. */
 const clearedTexts = sql`file_name = NULL, ignored_columns = '{}'`;
 
 /** True if an ended import was canceled, or failed before its last row. */

@@ -44,8 +44,9 @@ export interface ReadRows {
 export const isQuoted = (bytes: Buffer): boolean => bytes.includes('"');
 
 /**
- * Reads whole rows from the beginning of a piece. If a row cannot be read, only its first line is skipped, so that an unclosed quote does
- * not swallow the next rows. If the piece is too short to show whether a quote is closed, reading stops before that row.
+ * Reads whole rows from the beginning of a piece. If a row cannot be read, the function skips only the first line of the row. Otherwise the
+ * following rows would be lost after an unclosed quote. A piece may be too short to show whether a quote is closed. Then the function stops
+ * before the row with the quote, because text inside quotes may look like rows.
  * @param nextRow the number of the first row
  * @param max the maximum number of rows to read
  * @param requiredColumns the columns that are read and checked

@@ -23,7 +23,7 @@ const openDeliveries = (now: Date) =>
   sql`registration_link_deliveries given JOIN access_deliveries delivery ON delivery.id = given.delivery_id
   AND ${grantable(now)}`;
 
-/** An SQL condition on `students`: the student has claimed a link. */
+/** Returns an SQL condition on a row of `students`. It is true if the student has claimed the link. */
 export const claimedALink = sql`EXISTS (SELECT FROM registration_link_claims claim WHERE claim.student_id = students.id)`;
 
 /** @throws DomainError not_found */

@@ -11,7 +11,7 @@ import { findAnswer, type Message } from '../conversations/messages.ts';
 
 export type AnswerEvent = RecordOf<'AgentStreamEvent'>;
 
-/** The wait before the final answer is read again while Postgres is unreachable. */
+/** If Postgres is unreachable, the function waits this long before it reads the final answer again. */
 const againMs = 500;
 
 /**

@@ -6,7 +6,7 @@
 import { isPriced, type PricedModel } from './prices.policy.ts';
 
 interface Asking {
-  /** Sent unchanged. Absent for a model that does not think by default. */
+  /** The setting for thinking, which the request contains unchanged. Absent for a model that does not think by default. */
   thinking?: { type: 'disabled' } | { type: 'between_tools' } | { type: 'adaptive' };
   /** Limits the thinking of a model that always thinks. */
   output_config?: { effort: 'low' };

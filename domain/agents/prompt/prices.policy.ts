@@ -13,9 +13,9 @@ interface Rates {
 }
 
 interface Price extends Rates {
-  /** In UTC. The latest row that is not in the future applies. */
+  /** The first day of the price, in UTC. The latest row whose first day is not in the future applies. */
   since: string;
-  /** The prices of all tokens of a request, if its prompt has more than `above` tokens. */
+  /** The prices for a request whose prompt has more than `above` tokens. These prices apply to all tokens of the request. */
   longPrompt?: Rates & { above: number };
 }
 

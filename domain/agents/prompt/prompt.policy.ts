@@ -13,12 +13,12 @@ export const promptBounds = {
 
 /** Estimates for the parts that are not text or have an unknown length. They are a little too high on purpose. */
 const tokens = {
-  /** The platform's instructions and the agent's name. */
+  /** The estimate for the platform's instructions and the agent's name. */
   frame: 1_500,
-  /** The role name of a question or an answer. */
+  /** The estimate for the role name of a question or an answer. */
   message: 20,
   image: 5_000,
-  /** The separators between the blocks of a passage. */
+  /** The estimate for the separators between the blocks of a passage. */
   passageFrame: 100,
 } as const;
 

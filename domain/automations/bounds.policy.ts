@@ -21,8 +21,8 @@ const minuteOfUnit = { minutes: 1, hours: 60, days: 1_440, weeks: 10_080 } as co
 export const minutesOf = ({ amount = 0, unit = 'minutes' }: Wait): number => amount * minuteOfUnit[unit];
 
 /**
- * @returns the reason why the draft cannot be saved; undefined if it can be saved. A loop and no recursion, because a request can be nested
- * to any depth
+ * @returns the reason why the draft cannot be saved, or undefined if it can be saved. The check uses a loop and no recursion, because a
+ * request can be nested to any depth
  */
 export function exceeded(definition: Definition): string | undefined {
   const { depth, steps, bytes } = definitionRules;

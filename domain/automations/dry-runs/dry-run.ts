@@ -253,7 +253,9 @@ function advance(scene: Scene, play: Play, { to, look, factTypes }: Onwards): En
   return undefined;
 }
 
-/** Advances the time to the next evaluation: the end of the wait, a change of access by its dates, or a fact that the run watches. */
+/**
+ * Advances the time to the next evaluation: to the end of the wait, to the beginning or end of access, or to a fact that the run watches.
+ */
 function sleep(
   { version }: Scene,
   play: Play,

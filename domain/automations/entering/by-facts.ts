@@ -65,7 +65,8 @@ async function concerned(
   });
 }
 
-// Runs for every fact of every club. `LIMIT` instead of EXISTS, because for EXISTS Postgres may choose a plan that reads all active runs.
+// This query runs for every fact of every club. The query uses `LIMIT` instead of EXISTS, because for EXISTS Postgres may choose a plan
+// that reads all active runs.
 const selectConcerned = prepared<
   { place: number; automationIds: Id[] | null; hasRuns: boolean },
   { clubIds: readonly Id[]; kinds: readonly string[]; studentIds: readonly Id[] }
@@ -130,7 +131,7 @@ interface About {
   access: { kind: AccessKind; id: Id } | undefined;
 }
 
-/** @returns the ids of the records that the fact is about, as its subject's row names them now */
+/** @returns the ids of the records that the fact is about, as the current row of the fact's subject names them */
 async function subjectOf(tx: Queries, fact: ClaimedFact): Promise<About> {
   const { subjectId } = fact;
   const read = async (statement: Sql) => (await tx.one<Record<string, Id | null>>(statement)) ?? {};

@@ -48,7 +48,7 @@ export interface Recipient {
   name: string;
   email: string;
   confirmed: boolean;
-  /** Signed up but never confirmed, so no e-mail goes to the address (DEC-62). */
+  /** The student signed up but never confirmed, so no e-mail goes to the address (DEC-62). */
   pending: boolean;
 }
 
@@ -206,7 +206,7 @@ async function settle(
   return next;
 }
 
-/** Records that the student has the access of the run, when the run does not move. */
+/** Records that the student has the access for which the run was started. The caller uses this function if the run does not move. */
 export async function noteOpen(tx: Transaction, { id }: RunRow): Promise<void> {
   await tx.run(sql`UPDATE automation_runs SET was_open = true WHERE id = ${id}`);
 }

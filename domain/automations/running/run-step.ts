@@ -80,7 +80,7 @@ export type RunStep =
 
 /** The gate wakes a held run. In case this wake is lost, the workflow also reads the row at this interval. */
 const heldLooksMs = 7 * 24 * 3_600_000;
-/** A run fails after internal errors for this time, so that an administrator sees it. */
+/** A run fails after it had internal errors for this time, so that an administrator sees it. */
 const faultyMs = 24 * 3_600_000;
 
 /** @param now Unix milliseconds */

@@ -36,7 +36,7 @@ export interface Wait {
 }
 
 export interface Step {
-  /** Chosen by the designer. */
+  /** An id that the designer has chosen. */
   id: string;
   kind: StepKind;
   points?: number;
@@ -69,7 +69,7 @@ export interface PlacedStep {
   number: number;
   /** The step and branch around this step. */
   parent?: { id: string; branch: Branch };
-  /** The step after this step and its branches. Null at the end. */
+  /** The id of the step that follows this step and its branches. Null at the end. */
   following: string | null;
 }
 

@@ -244,7 +244,7 @@ const fieldsOf: Readonly<Record<StepKind, Readonly<Partial<Record<Field, 'requir
   exit: {},
 };
 
-/** A step that waits for a condition needs the fields of both. */
+/** A step that waits for a condition needs the fields of a wait and the fields of a condition. */
 const fieldsOfStep = ({ kind, wait }: Step) =>
   kind === 'wait' && wait?.kind === 'until_condition' ? { ...fieldsOf.condition, ...fieldsOf.wait } : fieldsOf[kind];
 

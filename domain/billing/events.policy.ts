@@ -191,7 +191,7 @@ function at(value: unknown, ...path: readonly string[]): unknown {
   );
 }
 
-/** Texts of 1 to 255 characters, like the processor's ids and keys. */
+/** @returns the value if it is a text of 1 to 255 characters, like the processor's ids and keys */
 function textAt(value: unknown, ...path: readonly string[]): string | null {
   const text = at(value, ...path);
   return typeof text === 'string' && text.length > 0 && text.length <= 255 ? text : null;

@@ -12,7 +12,7 @@ export interface BillingEventDeps {
   /** The secret that signs notices. Undefined if the operator has not configured a processor. */
   webhookSecret: Secret | undefined;
   planOfPrice: PlanOfPrice;
-  /** Logs the outcome of each event. */
+  /** A function that is called with the outcome of each event, and logs the outcome. */
   onEvent: (event: { id: string; type: string; outcome: EventOutcome | 'repeated' }) => void;
 }
 
@@ -51,7 +51,7 @@ function requireSignature(raw: Buffer, signature: string, secret: Secret, now: D
   try {
     signatures.verifyHeader(utf8.decode(raw), signature, secret.reveal(), toleranceSeconds, undefined, now.getTime());
   } catch {
-    // Not the library's own message, because it quotes the body and the header.
+    // The library's own error message is not shown, because it quotes the body and the header.
     throw new DomainError('signature_invalid', 'The signature is missing, wrong or too old.');
   }
 }

@@ -52,7 +52,7 @@ export async function recordPresentOverages(tx: Transaction, clubId: Id, now: Da
   }
 }
 
-/** The maximum number of clubs in a round, each with a transaction of some milliseconds. */
+/** The maximum number of clubs in a round. For each club, one transaction runs for some milliseconds. */
 const turnsPerRound = 200;
 
 /**

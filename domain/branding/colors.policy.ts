@@ -14,7 +14,8 @@ function luminance(color: string): number {
 
 /**
  * @param color `#rrggbb`
- * White matters, because links are shown on white, and buttons have white text. @returns a contrast from 1 to 21
+ * @returns the contrast between the colour and white, from 1 to 21. White matters, because links are shown on white, and buttons have white
+ *   text
  */
 export function contrastWithWhite(color: string): number {
   return 1.05 / (luminance(color) + 0.05);

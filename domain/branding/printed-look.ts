@@ -77,7 +77,9 @@ function smallestSufficient(files: readonly LogoFile[], printSize: Size): LogoFi
   return usable.find(isSufficient) ?? usable.at(-1);
 }
 
-/** `unreadable`: the bytes give no picture. `unavailable`: the bytes could not be read in time, and a later try may succeed. */
+/**
+ * `unreadable`: no picture can be created from the bytes. `unavailable`: the bytes could not be read in time, and a later try may succeed.
+ */
 export type LogoPicture = PrintPicture | 'unreadable' | 'unavailable';
 
 /** The finished pictures, by the variant's key and the printed size. */

@@ -19,7 +19,7 @@ export const bulkRules = {
   maxStudents: 1_000,
   /** A transaction holds the locks of these students for about a tenth of a second. */
   batchRows: 50,
-  /** More rows than for other actions, because a tag needs no further statements for further rows. */
+  /** The number of rows of a transaction that changes tags. Its number of statements does not grow with the rows. */
   batchTags: 250,
   /** The longest time between two steps of a workflow that is still running. */
   silenceMs: 10 * 60_000,

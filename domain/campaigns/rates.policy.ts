@@ -1,6 +1,6 @@
 /** Decides at which rates of bounces and complaints a campaign pauses automatically (CAMP-16). The functions are pure. */
 
-/** Counted since an administrator last resumed the campaign. */
+/** The numbers of mails of a campaign since an administrator last resumed the campaign. */
 export interface Rates {
   sent: number;
   /** Refused permanently. */

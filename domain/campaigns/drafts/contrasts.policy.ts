@@ -30,8 +30,9 @@ const rightToLeft =
 const otherScript = /(?!\p{Script=Latin})\p{L}/u;
 
 /**
- * The kinds of students that the previews should contain, in order. The student with the highest score becomes the example of the kind, or
- * the first of them. The score is undefined if the student is not of this kind.
+ * The kinds of students that a set of previews should contain, in order. Each kind has a function that scores a student. The student with
+ * the highest score becomes the example of the kind. If several students have this score, the first student becomes the example. The score
+ * is undefined if the student is not of this kind.
  */
 const contrasts: readonly [Contrast, (student: Candidate) => number | undefined][] = [
   ['unconfirmed', ({ confirmed }) => (confirmed ? undefined : 1)],

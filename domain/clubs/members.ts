@@ -40,7 +40,10 @@ interface MemberRow {
   mailWithheldUntil: Date | null;
 }
 
-/** The club's members and its open invitations. The columns get their names from the first half of the UNION. */
+/**
+ * Returns a FROM clause with the rows `member`: the club's members and its open invitations. The columns get their names from the first
+ * half of the UNION.
+ */
 const membersOf = (clubId: Id, now: Date) => sql`FROM (
   SELECT ${columns(Membership, { administratorId: 'administratorId', role: 'role', since: 'joinedAt' }, 'membership')},
          administrator.email, administrator.name, NULL::uuid AS "invitationId", NULL::timestamptz AS "expiresAt",

@@ -10,7 +10,10 @@ import type { PlanName } from '../../entities/billing/values.ts';
 import type { Organization } from '../identity/memberships.ts';
 import { slugOf } from './slug.policy.ts';
 
-/** The number of slugs to try. All suffixes except the first are random, so failing is practically impossible. */
+/**
+ * The number of slugs to try, each with a different suffix. All suffixes except the first are random, so a failure is practically
+ * impossible.
+ */
 const slugTries = 5;
 
 export interface NewClubs {

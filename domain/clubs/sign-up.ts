@@ -31,7 +31,7 @@ export async function signUpAdministrator(
   now: Date,
 ): Promise<void> {
   const { db, vault } = deps;
-  // Before the e-mail address is looked up, so that the answer does not show whether the address is known.
+  // This check runs before the e-mail address is looked up, so that the answer does not show whether the address is known.
   const name = plainName(input.name);
   const field = 'organization.name';
   plainName(input.organization.name, field);
@@ -54,7 +54,8 @@ export async function signUpAdministrator(
     }
     const existingAdministrator = await findAdministratorByEmail(tx, email);
     if (existingAdministrator?.passwordHash !== before) return false;
-    // This sign-up may name another password than the account has. Then the owner must choose a password with a reset mail (ADR 5).
+    // This sign-up may have named a password that differs from the account's password. After the first such sign-up, the owner must choose
+    // a password with a reset mail (ADR 5).
     await noteOffer(tx, vault, 'administrator', existingAdministrator.id, { passwordHash, same }, now);
     const template = existingAdministrator.verified ? 'administrator_already_registered' : 'administrator_verify_email';
     await requestMail(

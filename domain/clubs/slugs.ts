@@ -17,7 +17,9 @@ import { isReserved, readSlug } from './slug.policy.ts';
 export const slugRules = {
   /** The time for which a former slug still finds its club. During this time no other club may use the slug (DEC-178). */
   answersForDays: 90,
-  /** So that no club reserves an unlimited number of names (DEC-179). */
+  /**
+   * The maximum number of former slugs that a club has at the same time, so that no club reserves an unlimited number of names (DEC-179).
+   */
   former: 3,
 } as const;
 
@@ -77,8 +79,8 @@ export async function changeSlug(
   );
   const answersUntil = new Date(now.getTime() + slugRules.answersForDays * dayMs);
   try {
-    // The tables are written in the order of the opening of a club. So a concurrent transaction that wants this slug waits, and does not
-    // deadlock.
+    // Writes the tables in the same order as the code that opens a club. So a concurrent transaction that wants the same slug waits, and
+    // does not deadlock.
     await tx.manager.update(Club, { id: clubId }, { slug: to });
     await tx.manager.update(ClubSlug, { slug: from, clubId }, { answersUntil });
     await tx.manager.insert(ClubSlug, { slug: to, clubId, answersUntil: null });

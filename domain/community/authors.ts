@@ -12,7 +12,7 @@ export interface AuthorRow {
   administratorName: string | null;
 }
 
-/** Needs the joins of `authors` in the statement. */
+/** The columns of an author. The statement must contain the joins of `authors`. */
 export const authorColumns = sql`student.name AS "studentName", student.avatar_key AS "studentAvatarKey", administrator.name AS "administratorName"`;
 
 /** Joins the authors to the table `posts` or `comments`. The statement must give this table the alias `written`. */

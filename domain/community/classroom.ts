@@ -35,7 +35,10 @@ const spaceColumns = columns(CommunitySpace, ['id', 'name', 'posting', 'private'
      ORDER BY post.created_at LIMIT 1), false) AS unread, coalesce(counted.members, 0) AS "memberCount"`);
 type SpaceRow = RowOf<typeof spaceColumns>;
 
-/** The spaces of the reader's club, each with the reader's membership, unless the student has left the space or is banned. */
+/**
+ * Returns SQL for the spaces of the reader's club, each with the reader's membership. The result has no membership if the student has left
+ * the space or is banned.
+ */
 export function spacesOf({ clubId, id }: Reader, now: Date): Sql {
   return sql`FROM community_spaces space
     LEFT JOIN community_memberships membership ON membership.space_id = space.id AND membership.student_id = ${id}

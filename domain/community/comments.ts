@@ -67,7 +67,7 @@ export async function publishComment(
 }
 
 /**
- * Keeps the comment from being deleted before the commit.
+ * Locks the comment that the reply answers, so that this comment is not deleted before the commit.
  * @throws DomainError not_found, invalid_request
  */
 async function requireAnswerable(tx: Transaction, voice: Voice, post: PostRow, commentId: Id): Promise<void> {

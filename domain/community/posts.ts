@@ -36,7 +36,7 @@ export type PostRow = RowOf<ReturnType<typeof columnsFor>>;
 
 const fromPosts = sql`FROM community_posts written ${authors}`;
 
-/** The id in base 36: unique, with at most 25 characters. */
+/** Returns the public id of a post: its id in base 36. The public id is unique and has at most 25 characters. */
 const publicIdOf = (id: Id): string => BigInt(`0x${id.replaceAll('-', '')}`).toString(36);
 
 const postExists = () => new DomainError('post_exists', 'A post or a comment with this id was published already.');

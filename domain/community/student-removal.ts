@@ -18,7 +18,7 @@ export async function purgeStudentFromCommunity(tx: Transaction, studentId: Id, 
   await tx.manager.delete(CommunityMembership, { studentId });
   await tx.manager.delete(CommunityReaction, { authorId: studentId });
   await tx.manager.delete(CommunityReport, { studentId });
-  // A reason in a report or a moderation may name the student.
+  // Deletes the reasons in reports and moderation of the student's texts, because a reason may name the student.
   const posts = sql`SELECT id FROM community_posts WHERE student_id = ${studentId}`;
   const comments = sql`SELECT id FROM community_comments WHERE student_id = ${studentId}`;
   await tx.run(sql`UPDATE community_reports SET reason = NULL, settled_at = coalesce(settled_at, ${now}), outcome = coalesce(outcome, 'upheld')
@@ -38,7 +38,10 @@ export async function purgeStudentFromCommunity(tx: Transaction, studentId: Id, 
      WHERE comment.student_id = ${studentId} AND comment.state = 'published'`);
 }
 
-/** Other people have replied. The author's own replies do not count, because they are deleted too. */
+/**
+ * An SQL condition on `community_comments comment`. It is true if other people have replied. The author's own replies do not count, because
+ * they are deleted, too.
+ */
 const othersReplied = sql`EXISTS (
   SELECT FROM community_comments reply
    WHERE reply.reply_to = comment.id AND reply.state <> 'deleted' AND reply.student_id IS DISTINCT FROM comment.student_id)`;

@@ -25,14 +25,14 @@ interface DigestMail {
   unsubscribeUrl: string;
 }
 
-/** A name between two characters that occur in no other text. */
+/** Returns a placeholder for the frame. Its name is between two special characters that occur in no other text. */
 const placeholder = (name: string) => `\uE000${name}\uE001`;
 const placeholders = /\uE000(\w+)\uE001/;
 
 type Frames = ReadonlyMap<OfferedLanguage, readonly string[]>;
 let compiled: Promise<Frames> | undefined;
 
-/** @returns the frame in each language, as a list of HTML pieces and names of placeholders in turn */
+/** @returns the frame in each language. A frame is a list in which pieces of HTML and names of placeholders alternate */
 function frames(): Promise<Frames> {
   compiled ??= Promise.all(offeredLanguages.map(async (language) => [language, await frame(language)] as const)).then(
     (entries) => new Map(entries),
@@ -55,7 +55,7 @@ async function frame(language: OfferedLanguage): Promise<readonly string[]> {
   return html.split(placeholders);
 }
 
-/** Loads the MJML compiler before a mail is claimed, so that loading does not use up the lease. */
+/** Loads the MJML compiler before a mail is claimed, so that the loading time does not count against a lease. */
 export async function prepareLayout(): Promise<Layout> {
   const framesByLanguage = await frames();
   return (mail) => {

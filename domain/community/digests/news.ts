@@ -62,8 +62,8 @@ function wantedSpaces({ id, clubId, takesUntil }: DigestWindow, studentIds: read
 }
 
 /**
- * True if the post in the row `post` is new for the row `wanted`. The statement must order by `created_at`, so that Postgres reads the
- * index from `new_from` on even with wrong statistics.
+ * Returns an SQL condition that is true if the post in the row `post` is new for the row `wanted`. The statement must order by
+ * `created_at`. Postgres then starts to read the index at the time `new_from`, even if its statistics are wrong.
  */
 const isNew = ({
   takesUntil,

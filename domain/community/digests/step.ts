@@ -31,7 +31,7 @@ export type DigestStep =
 
 /** Longer than a restart of the mail server. */
 const unreachedRestMs = 15_000;
-/** After several refusals in a row, because an operator must solve the cause. */
+/** The pause after the mail server has refused several mails in a row. An operator must solve the cause. */
 const refusedRestMs = 15 * 60_000;
 
 /** @param digestId `<club>/<date>` @param now Unix milliseconds */

@@ -12,7 +12,7 @@ export function withoutAddresses(text: string): string {
 
 /**
  * @param word without white space
- * An address begins with `www.` or a scheme, and has text after it.
+ * @returns the start of the first address in the word. An address begins with `www.` or a scheme, and has text after it
  */
 function startOfAddress(word: string): number | undefined {
   const starts = [/\bwww\.(?=.)/iu.exec(word)?.index, startOfScheme(word)].filter((start) => start !== undefined);

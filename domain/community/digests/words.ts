@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import MarkdownIt, { type Token } from 'markdown-it';
 import { withoutAddresses } from './typed-addresses.ts';
 
-/** The check of a post's links has the same limit. */
+/** The maximum depth of nested Markdown. The check of a post's links uses the same depth. */
 const maxNesting = 40;
 // Raw HTML is shown as the typed text, as in the classroom.
 const markdown = new MarkdownIt({ html: false, linkify: false, maxNesting });

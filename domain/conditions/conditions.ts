@@ -34,7 +34,7 @@ export interface Condition {
   rules: readonly Rule[];
 }
 
-/** The values that a condition needs from the query around it. */
+/** The values that the SQL of a condition needs from the query that contains it. */
 export interface ConditionContext {
   /** The student's id in the statement, such as `` sql`student.id` ``. */
   student: Sql;

@@ -20,8 +20,8 @@ type AdministratorSession = RecordOf<'AdministratorSession'>;
 type Profile = RecordOf<'AdministratorProfile'>;
 
 /**
- * Signs an administrator in. Before the address is confirmed, the password of the last sign-up gets `email_not_verified`, for new and for
- * existing accounts.
+ * Signs an administrator in. A person who has not confirmed the address yet, and signs in with the password of the last sign-up, gets
+ * `email_not_verified`. The answer is the same for a new account and for an account that existed before.
  * @throws DomainError invalid_credentials; email_not_verified only after a correct password
  */
 export async function signInAdministrator(

@@ -18,8 +18,8 @@ export interface Offer {
 }
 
 /**
- * Records the password of a repeated sign-up. Signing in with the last recorded password gives `email_not_verified`. If it differs from the
- * account's password, it is stored separately until the address is confirmed.
+ * Records the password of a repeated sign-up. A person who signs in with the last recorded password gets `email_not_verified`. If the
+ * recorded password differs from the account's password, it is stored separately until the address is confirmed.
  */
 export async function noteOffer(
   tx: Transaction,

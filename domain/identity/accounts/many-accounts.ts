@@ -27,9 +27,9 @@ export interface FoundAccount {
  * then locks the existing students, ordered by id. The caller records the facts and mails of new students, and the mails to students whose
  * pending sign-up was confirmed.
  * @param people the people, without duplicate addresses
- * @param room reserves seats. It gets the number of people whom the club's count misses, and returns the number of seats. The first people
- * in the list get them
- * @returns the accounts by address, without people who got no seat
+ * @param room a function that reserves seats. It receives the number of people whom the club's count does not include yet, and returns the
+ * number of seats for them. The first people in the list get these seats
+ * @returns the accounts by address. The result has no entry for people who got no seat
  * @throws StaleRead if an account was created or deleted after the read
  */
 export async function findOrOpenAccounts(

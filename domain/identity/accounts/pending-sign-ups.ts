@@ -26,10 +26,11 @@ interface Account {
 }
 
 /**
- * Locks a student whom the transaction may add to the club's count of students. If the count misses the student, the count is locked first
- * (docs/explanation/architecture.md#locks). The transaction must not have locked a student.
+ * Locks a student whom the transaction may add to the club's count of students. If the count does not include the student yet, the function
+ * locks the count before the student (docs/explanation/architecture.md#locks). The transaction must not have locked a student.
  * @param which an SQL condition that selects the student among the students who were not removed
- * @returns the account, if it exists. `seats` is present for a pending sign-up, and for a missing account if `orNewIn` names a club
+ * @returns the account, if it exists. `seats` is present if the account is a pending sign-up. It is also present if there is no account and
+ * `orNewIn` names the club of a new account
  * @throws DomainError limit_reached; StaleRead
  */
 export async function lockAccount(

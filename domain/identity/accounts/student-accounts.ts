@@ -31,8 +31,8 @@ import { DomainError } from '../../../platform/core/errors.ts';
 type StudentSession = RecordOf<'StudentSession'>;
 
 /**
- * Signs a student in. Before the address is confirmed, the password of the last sign-up gets `email_not_verified`, for new and for existing
- * accounts.
+ * Signs a student in. A person who has not confirmed the address yet, and signs in with the password of the last sign-up, gets
+ * `email_not_verified`. The answer is the same for a new account and for an account that existed before.
  * @throws DomainError invalid_credentials; email_not_verified only after a correct password
  */
 export async function signInStudent(
@@ -83,8 +83,8 @@ export async function verifyStudentEmail(
 }
 
 /**
- * Locks a student who has proven to own the address, and the student's tokens. If the club's count misses the student, the count is locked
- * first.
+ * Locks a student who has proven to own the address, and then the student's tokens. If the club's count of students does not include the
+ * student yet, the function locks the count first.
  * @throws DomainError token_gone for a removed student; limit_reached
  */
 async function lockToConfirm(tx: Transaction, studentId: Id) {

@@ -10,7 +10,7 @@ export const apiKeyRules = {
   lifetimeMs: 366 * day,
   /** The time for which an old secret is accepted after a rotation, unless the caller chooses another. */
   defaultOverlapHours: 24,
-  /** So that only few requests write `last_used_at`. */
+  /** The shortest time between two writes of `last_used_at`, so that only few requests write. */
   useWrittenEveryMs: 5 * 60_000,
   /** The time for which an expired or revoked key stays in the list. */
   retentionMs: 400 * day,

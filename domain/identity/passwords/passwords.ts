@@ -14,7 +14,10 @@ export function hashPassword(password: string): Promise<string> {
  */
 const unknownHash = hash(crypto.randomUUID(), cost);
 
-/** @param passwordHash null without an account or a password; the check then fails in the usual time */
+/**
+ * @param passwordHash null if there is no account, or if the account has no password. Then the result is false, but the check takes the
+ * same time
+ */
 export async function passwordMatches(password: string, passwordHash: string | null): Promise<boolean> {
   const matches = await verify(passwordHash ?? (await unknownHash), password.normalize('NFC'));
   return matches && passwordHash !== null;

@@ -23,7 +23,7 @@ export function deviceToken(vault: Vault, account: string, now: Date): string {
   return Buffer.concat([token, vault.mac(labelOf(account, token), macBytes)]).toString('base64url');
 }
 
-/** @returns the device's id; undefined if the token is another account's, not ours, or expired */
+/** @returns the device's id; undefined if the token belongs to another account, was not issued by this service, or has expired */
 export function readDevice(vault: Vault, account: string, text: string, now: Date): string | undefined {
   const bytes = Buffer.from(text, 'base64url');
   if (bytes.length !== timeBytes + idBytes + macBytes || bytes.toString('base64url') !== text) return undefined;

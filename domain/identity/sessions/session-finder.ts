@@ -28,8 +28,9 @@ export interface SessionFinder {
   /** @returns the student of a valid session, or undefined */
   student(token: string, now: Date): Promise<StudentIdentity | undefined>;
   /**
-   * @param clubId the club in the path. The same query reads the membership in it
-   * @returns the administrator with the role, and extends the session; undefined without a valid session
+   * @param clubId the club in the path, if there is one. The same query reads the membership in this club
+   * @returns the administrator of a valid session, with the role; undefined if no valid session has this token. The function extends the
+   * session
    */
   administrator(token: string, clubId: Id | undefined, now: Date): Promise<AdministratorSessionFound | undefined>;
 }

@@ -23,7 +23,9 @@ export async function hasSpaces(db: Queries, clubId: Id): Promise<boolean> {
   return space !== undefined;
 }
 
-/** Switches the daily mail off for all spaces of a student, and marks the memberships with it. Locks the student. */
+/**
+ * Switches the daily mail off for all spaces of a student, and marks the memberships for which it was on. The function locks the student.
+ */
 export async function stopDigests(tx: Transaction, studentId: Id): Promise<void> {
   await lockStudent(tx, studentId);
   await tx.run(

@@ -12,7 +12,7 @@ import { wordsOf } from './search-words/search-words.policy.ts';
  * Finds the words of the question in the club's material. The function leaves out the language's stop words, such as `the` and `how`. If
  * the material does not contain a word, the function finds words with a similar spelling by trigrams. It compares the word only with words
  * of the club that have the same first letter and about the same length.
- * @param question any text, without characters of special meaning
+ * @param question any text. No character of the text has a special meaning
  */
 export async function termsOf(db: Queries, clubId: Id, question: string): Promise<Term[]> {
   return db.rows<Term>(terms(clubId, firstWords(question)));

@@ -1,11 +1,13 @@
 /** Ranks passages: decides which words of a question select passages, and which weight each word has (docs/adr/0014-retrieval.md). */
 
-/** A stem in the club's material for a word of the question, with an equal or similar spelling. */
+/**
+ * A word stem in the club's material that corresponds to a word of the question: it is the same word, or a word with a similar spelling.
+ */
 export interface Term {
   /** The index of the word in the question, from 0. Only the best stem of a word counts. */
   word: number;
   lexeme: string;
-  /** The number of passages in the club's material. */
+  /** The number of the club's passages that contain the stem. */
   passages: number;
   /** 1 for the word itself, less for a similar spelling. */
   likeness: number;
@@ -18,9 +20,9 @@ export interface WeighedTerm extends Term {
 }
 
 export const rankingRules = {
-  /** The words at the beginning of a question that are used. */
+  /** The maximum number of words of a question that are used, from its beginning. */
   words: 400,
-  /** The rarest stems select and rank passages. */
+  /** The maximum number of stems that are used to select and rank passages. The rarest stems are used. */
   terms: 24,
   /** The maximum number of words for which similarly spelled words are searched, because the material does not contain them. */
   misspelled: 6,
@@ -42,8 +44,8 @@ export const rankingRules = {
 } as const;
 
 /**
- * Weighs terms by rarity, as BM25 does: a word in every passage has no weight, in any language. The rarest terms select passages until
- * there are enough. The rarest term always selects.
+ * Weighs terms by rarity, as BM25 does: a word that all passages contain has no weight, in any language. The rarest terms select passages
+ * until enough passages are selected. The rarest term always selects passages.
  * @param total the number of the club's passages
  * @returns the rarest first
  */

@@ -61,7 +61,7 @@ async function readInto(
   bytes: Uint8Array,
   { says, onPage, pages }: PageOptions & { says: string | null },
 ): Promise<number | null> {
-  // Loaded only for a file, because a lesson does not need the modules that read files.
+  // The modules that read files are loaded only for a file, because a lesson does not need them.
   if (type === 'pdf') return (await import('./pdf/read-pdf.ts')).readPdf(bytes, into, { onPage, pages });
   if (type === 'zip') {
     const { OfficeFile } = await import('./office/office-file.ts');

@@ -25,7 +25,7 @@ export interface Seconds {
 export interface Section {
   /** The number of the page, from 1. Null if the source has no pages. */
   page: number | null;
-  /** The outermost first. */
+  /** The headings above the section. The outermost heading is first. */
   headings: string[];
   paragraphs: Paragraph[];
 }

@@ -1,5 +1,6 @@
 /**
- * Builds tables for all readers of files, with each cell in its column, even after empty cells and cells over several rows and columns.
+ * Builds a table so that each cell is in its column, even if cells before it are empty or span several rows and columns. All readers of
+ * files build their tables with this module.
  *
  * Collects the cells of a table and writes its rows. A row is written as `Bowline | | 60`. If a cell spans several rows or columns, its
  * words are repeated in each row and column, because each row is found and quoted alone. A cell that spans the whole row is written once.
@@ -23,7 +24,7 @@ interface Row {
 
 /** The maximum length, in characters, of a header that is repeated in each passage of its table. */
 const longestRepeatedHeader = 200;
-/** The limit of browsers. */
+/** The maximum number of columns that a cell spans. Browsers have the same limit. */
 const maxColspan = 1_000;
 
 /** The header with which each passage of a table begins. */
@@ -112,7 +113,7 @@ export class TableBuilder {
     }
   }
 
-  /** Ends the row, with cells of earlier rows that cover it after the last cell of the file. */
+  /** Ends the current row. After the last cell of the file, the function adds cells of earlier rows that also cover this row. */
   #endRow(): void {
     if (this.#rows.length === 0) return;
     for (const column of [...this.#reaching.keys()].toSorted((a, b) => a - b)) {

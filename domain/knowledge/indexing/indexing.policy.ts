@@ -30,7 +30,7 @@ export const indexingRules = {
   passagesAStatement: 2_000,
   /** A transaction that deletes so many passages or citations takes about a second. */
   removedAStatement: 1_000,
-  /** The maximum size of all read entries of an archive (DOCX, PPTX) after unpacking. */
+  /** The maximum total size, after unpacking, of the entries that are read from an archive (DOCX, PPTX). */
   maxUnpackedBytes: 64 * 1_024 * 1_024,
   maxEntries: 10_000,
   /** The memory limits of the thread that reads a file: one for its objects, and one for its buffers. */
@@ -62,7 +62,7 @@ export const maxAttempts = waitsMs.length + 1;
 
 /**
  * @param attempts the number of attempts so far
- * @returns milliseconds; undefined if there is no further attempt
+ * @returns the number of milliseconds until the next attempt; undefined if no further attempt is made
  */
 export function waitAfter(attempts: number): number | undefined {
   return waitsMs[attempts - 1];

@@ -56,7 +56,7 @@ export function ocrLanguagesOf(language: Language, further: string | undefined):
   return [...new Set([ocrLanguageOf(language), ...(further?.split('+') ?? [])])].join('+');
 }
 
-/** The languages of OCR for each language that a club can have. A check of the program uses all of them. */
+/** The language option of the program for each language that a club can have. A check of the program uses all these options. */
 export const allOcrLanguages = (further: string | undefined): string[] =>
   Object.keys(ocrLanguages).map((language) => ocrLanguagesOf(language, further));
 
@@ -71,7 +71,10 @@ export function pageRanges(pages: readonly number[]): string {
   return ranges.map(({ from, to }) => (from === to ? String(from) : `${from}-${to}`)).join(',');
 }
 
-/** The passages of the pages that OCR has read, and the pages that it could not read. A scanned page in neither has no words. */
+/**
+ * The result of OCR: the passages of the pages that OCR has read, and the numbers of the pages that OCR could not read. A scanned page
+ * without passages and outside the second list has no words.
+ */
 export interface OcrReading {
   passages: readonly SearchedPassage[];
   failed: readonly number[];

@@ -3,7 +3,7 @@ import { isPlain, searchWords } from '../search-words/search-words.policy.ts';
 import type { Passage } from './passages.policy.ts';
 
 export interface SearchedPassage extends Passage {
-  /** Separated by spaces. */
+  /** The words of a passage's headings and of its text, each as one string of words that are separated by spaces. */
   words: { headings: string | null; text: string | null };
 }
 

@@ -166,7 +166,7 @@ function pack(pieces: readonly Piece[]): Piece[][] {
   return withoutShortTail(passages);
 }
 
-/** The length of the table header that a passage with this first piece needs. */
+/** Returns the number of characters of the table header that a passage needs if it begins with this piece. */
 function lengthOfHeader({ header }: Piece): number {
   return header === undefined ? 0 : lengthOf(header) + 1;
 }

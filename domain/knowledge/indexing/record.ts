@@ -17,7 +17,7 @@ export interface Indexed {
   pageCount: number | null;
   passages: readonly SearchedPassage[];
   warnings: readonly SourceWarning[];
-  /** When OCR of the scanned pages is tried. Null if it was tried, or if there are none. */
+  /** The time at which OCR of the scanned pages is tried. Null if OCR was tried already, or if the source has no scanned pages. */
   ocrDueAt: Date | null;
 }
 
@@ -25,7 +25,8 @@ export interface Indexed {
  * Replaces the source's passages. Until the commit, searches find the old passages. For a large file this takes seconds. So the transaction
  * locks the source's row only at its end, and a transaction that removes the source does not have to wait. If the source was removed
  * meanwhile, this transaction changes nothing.
- * @throws LeaseLost if the source was removed, claimed by another worker, or has a newer wanted version; then nothing changes
+ * @throws LeaseLost if the source was removed, if a different worker has claimed it, or if a newer version of it is wanted. Then the
+ * transaction changes nothing
  */
 export async function recordPassages(db: Database, claim: Claim, indexed: Indexed, now: Date): Promise<void> {
   await db.transaction(async (tx) => {

@@ -35,7 +35,7 @@ export type OcrOutcome = 'read' | 'failed' | 'unavailable';
 
 interface Work {
   language: Language;
-  /** From 1. */
+  /** The number of this attempt of the step, from 1. */
   attempt: number;
   /** @returns undefined if the file was deleted @throws errors of the store */
   load: () => Promise<Uint8Array | undefined>;

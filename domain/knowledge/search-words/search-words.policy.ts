@@ -7,7 +7,10 @@ import { foldSearched } from './folding.policy.ts';
 /** The maximum number of code points of a word. A longer word is split, because Postgres does not store longer words (agent_words). */
 export const longestWord = 64;
 
-/** The code points that the segmenter gets at a time. So a text without spaces from an attacker takes no more time than any other. */
+/**
+ * The maximum number of code points that the segmenter gets at a time, if a text has no spaces. Because of this limit, a text of an
+ * attacker takes no more time than any other long text.
+ */
 const longestPiece = 500;
 
 /**
@@ -22,13 +25,13 @@ const latin =
 const runs = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 const hasLetter = /[\p{L}\p{N}]/u;
 
-/** Letters of scripts without spaces, and of Hangul with its particles at word ends, are parts of their own. */
+/** Divides a word into parts. Letters of scripts without spaces, and of Hangul (whose words end in particles), form parts of their own. */
 const dense =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Hangul}]+|[^\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Hangul}]+/gu;
 const isDense =
   /^[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Hangul}]/u;
 
-/** A fixed language, so that the words do not depend on the machine's settings. */
+/** The segmenter has a fixed language, so that the words of a text do not depend on the settings of the machine. */
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
 
 const katakana = /[\u30A1-\u30F6\u30FD\u30FE]/gu;
@@ -39,7 +42,7 @@ const longVowel = /(?<=.{3})ー$/u;
  * Yields the words of a text in order, and may yield a word more than once. For scripts without spaces, the function yields words of a
  * dictionary, and also all pairs of neighbouring letters. The pairs are needed because a dictionary may divide two similar texts
  * differently.
- * @param text any text of any length, without characters of special meaning
+ * @param text any text of any length. No character of the text has a special meaning
  */
 export function* wordsOf(text: string): Generator<string> {
   for (const [run] of foldSearched(text).matchAll(runs))

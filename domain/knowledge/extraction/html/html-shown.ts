@@ -43,7 +43,8 @@ export function shownFor(element: HtmlElement, into: Warned): string | undefined
     case 'textarea':
       return beside(textOf(element));
     default:
-      // Elements that repeat other content are left out: a second form of a formula in MathML, and an arrow from a note back to its mark.
+      // Two kinds of elements only repeat other content of the page, so their text is left out. One is a second form of a formula that also
+      // exists as MathML. The other is an arrow that leads from a note back to its mark in the text.
       return hasWord(element, 'class', ['katex-html', 'MathJax_Preview']) || isWayBack(element) ? '' : undefined;
   }
 }
@@ -85,7 +86,7 @@ const unseenInDrawings = new Set([
   'marker',
 ]);
 
-/** The words inside a drawing, or its alternative text if it has no words. */
+/** Returns the words inside a drawing, or its alternative text if the drawing has no words. */
 function drawingOf(drawing: HtmlElement, into: Warned): string {
   const words: string[] = [];
   visit(drawing, {

@@ -6,7 +6,10 @@ import type { HtmlElement } from './html-tree.ts';
 
 interface Declaration {
   value: string;
-  /** Follows from `!important`, the selector's specificity and the position in the style sheet. The highest weight applies. */
+  /**
+   * The weight of a declaration, computed from `!important`, the selector's specificity and the position in the style sheet. The
+   * declaration with the highest weight applies.
+   */
   weight: number;
 }
 

@@ -3,7 +3,10 @@ import { elementsIn, hasWord, visit, type HtmlElement } from './html-tree.ts';
 import type { SectionBuilder } from '../sections.ts';
 import { TableBuilder } from '../table.ts';
 
-/** @returns the layout tables: with a role that says so, or with a table inside and neither header nor caption */
+/**
+ * @returns the tables that only serve for layout. Such a table has a role that says so, or contains a table and has neither header nor
+ * caption
+ */
 export function layoutTables(root: HtmlElement): Set<HtmlElement> {
   const layouts = new Set<HtmlElement>();
   const open: { table: HtmlElement; holdsTable: boolean; isMarked: boolean }[] = [];
@@ -37,7 +40,7 @@ interface Row {
 const sections = ['thead', 'tbody', 'tfoot'] as const;
 type Section = (typeof sections)[number];
 
-/** The rows of a table before its end tag. */
+/** The rows of a table whose end tag has not been reached yet. */
 export class OpenTable {
   /** The parts of the table, such as head and body. A cell ends at the last row of its part. */
   readonly #parts: { section: Section; rows: Row[] }[] = [];

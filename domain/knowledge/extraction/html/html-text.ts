@@ -19,7 +19,7 @@ const blocks = new Set([
 const keepsLines = new Set(['pre', 'listing', 'plaintext', 'xmp']);
 const struckOut = new Set(['s', 'del', 'strike']);
 
-/** A page may nest raised letters to any depth. */
+/** The maximum depth of nested inline elements, because a page may nest raised letters to any depth. */
 const deepestInline = 20;
 
 /** @throws Unreadable too_large */

@@ -31,7 +31,7 @@ interface Open {
 }
 
 interface Rule {
-  /** A tag with this kind in `closes` closes the element. */
+  /** The kind of this element. A tag whose rule lists this kind in `closes` closes the element. */
   is?: Kind;
   closes?: readonly Kind[];
   /** The kinds of outer elements that inner elements cannot close. */

@@ -12,7 +12,7 @@ interface Series {
 
 /**
  * @param root the root element of a part with a chart. There are two kinds of such parts
- * @returns an empty list if the chart stores no values
+ * @returns the blocks of the chart; an empty list if the chart stores no values
  */
 export function chartBlocks(root: XmlElement): Block[] {
   const isExtended = root.name === 'cx:chartSpace';

@@ -3,7 +3,7 @@ import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/
 import type { Block } from './blocks.ts';
 import { paragraphTextsIn } from './drawing-text.ts';
 
-/** Only control the layout of a diagram. */
+/** Types of points and connections that only control the layout of a diagram. */
 const notForReaders = new Set(['pres', 'presOf', 'presParOf']);
 
 /** @returns a row for each paragraph. A node comes before its children */

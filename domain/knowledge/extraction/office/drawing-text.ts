@@ -63,7 +63,7 @@ export function alternativeText(properties: XmlElement | undefined): string {
   return fileName.test(text) ? '' : text;
 }
 
-/** An alternative text as passages contain it. */
+/** Returns an alternative text in the form in which passages contain it. */
 export function pictureWords(alternative: string): string {
   return ` [Picture: ${alternative}] `;
 }

@@ -13,7 +13,9 @@ export function equationText(element: XmlElement): string {
 
 type Form = (element: XmlElement) => string;
 
-/** The functions that write an element, by its name. Any other element is written as its content. */
+/**
+ * The functions that write the structures of an equation, by the name of the element. Any other element is written as its content.
+ */
 const forms: Record<string, Form> = {
   'm:r': letters,
   'm:f': fraction,
@@ -89,7 +91,7 @@ function rowsOf(matrix: XmlElement): string {
     .join('; ');
 }
 
-/** Files store the accents as separate signs. */
+/** The combining characters of accents, which files store as separate signs. */
 const combining: Record<string, string> = {
   '^': '\u0302', 'ˆ': '\u0302', '~': '\u0303', '˜': '\u0303', '¯': '\u0305', '‾': '\u0305', '_': '\u0332', '→': '\u20D7',
   '˙': '\u0307', '.': '\u0307', '¨': '\u0308', '`': '\u0300', '´': '\u0301', '˘': '\u0306', 'ˇ': '\u030C',

@@ -10,7 +10,10 @@ import type { OfficeFile } from './office-file.ts';
 /** The blocks of each part, by the id that the document uses for it. */
 export type Graphics = ReadonlyMap<string, readonly Block[]>;
 
-/** The elements that show a chart or a diagram: the attribute with the `id` of the part, and the function that reads the part. */
+/**
+ * The elements that show a chart or a diagram. For each element, `id` is the attribute that names the part of the file, and `read` reads
+ * this part.
+ */
 const readers: Record<string, { id: string; read: (root: XmlElement) => Block[] }> = {
   'c:chart': { id: 'r:id', read: chartBlocks },
   'cx:chart': { id: 'r:id', read: chartBlocks },

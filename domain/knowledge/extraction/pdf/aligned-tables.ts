@@ -10,7 +10,7 @@ export interface Region {
   segments: readonly Segment[];
   /** Undefined if the region contains columns of prose. */
   rows?: Row[];
-  /** Column by column. */
+  /** The lines of prose, column by column. */
   lines?: Line[];
 }
 
@@ -222,7 +222,7 @@ function isWrapped(last?: Segment, segment?: Segment, column?: Column, next?: Co
   return last.right + width > room;
 }
 
-/** Finds how many columns each cell spans. The words of such a cell are repeated in each column. */
+/** Finds how many columns each cell spans. The words of a cell that spans several columns are repeated in each column. */
 function spanned(cells: Segment[][], columns: readonly Column[]): { segments: Segment[]; colspan: number }[] {
   const result: { segments: Segment[]; colspan: number }[] = [];
   for (let at = 0; at < cells.length;) {

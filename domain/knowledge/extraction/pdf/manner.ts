@@ -8,7 +8,7 @@ export interface Manner {
   size: number;
   /** The usual distance between lines, in letter sizes; undefined if too few lines follow one another. */
   leading: number | undefined;
-  /** The largest first. */
+  /** The sizes of headings. The largest size is first. */
   headingSizes: readonly number[];
   /** Whether the file marks headings with tags. */
   hasTaggedHeadings: boolean;

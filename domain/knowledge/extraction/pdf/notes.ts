@@ -9,10 +9,16 @@ export interface Notes {
 
 /** The first word of the note may follow the mark without a space. */
 const start = /^\s*\[?(\d{1,3}|[*†‡§¶]{1,3})[\].)]?\s*(?=[\p{L}"“„«(])/u;
-/** Begins a note in letters as large as the text. A number with a full stop would begin a list item. */
+/**
+ * The beginning of a note whose letters are as large as the text. The number has no full stop, because a number with a full stop would
+ * begin a list item.
+ */
 const startWithoutStop = /^\s*(?:\d{1,3}|[*†‡§¶]{1,3})\s*\p{L}/u;
 const startInWord = /^\s*(?:\d{1,3}|[*†‡§¶]{1,3})\p{Lu}/u;
-/** Letters of notes are smaller than `smaller` times the text, or have a gap of more than `wideGap` text sizes above them. */
+/**
+ * The letters of a note are smaller than `smaller` times the size of the text. A note with larger letters must have a gap of more than
+ * `wideGap` letter sizes above it.
+ */
 const smaller = 0.96;
 const wideGap = 1.8;
 

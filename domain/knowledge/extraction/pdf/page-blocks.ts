@@ -15,7 +15,7 @@ function inReadingOrder(rows: Row[]): Row[] {
   return rows.map((row) => ({ ...row, cells: row.cells.toReversed() }));
 }
 
-/** @param lines in the order of the file. A table or column comes at its first line */
+/** @param lines the blocks in the order of the file. In the result, a table or a column is at the position of its first line */
 export function blocksOf(lines: readonly Line[], rules: readonly Box[]): Block[] {
   const segments = lines.flatMap((line) => line.segments);
   const ruled = ruledTables(segments, rules);

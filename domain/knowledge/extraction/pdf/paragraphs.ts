@@ -1,4 +1,7 @@
-/** Writes the blocks of a page into sections: lines as paragraphs and headings, tables, and alternative texts of pictures. */
+/**
+ * Writes the blocks of a page into sections. Lines become paragraphs and headings. Tables and the alternative texts of pictures are also
+ * written.
+ */
 import type { SectionBuilder } from '../sections.ts';
 import { TableBuilder, type TableHeader } from '../table.ts';
 import { lengthOf } from '../text.policy.ts';
@@ -93,7 +96,7 @@ function beginsParagraph(before: Line, line: Line, { leading }: Manner): boolean
   if (Math.abs(line.size - before.size) > before.size * 0.12) return true;
   if (bullet.test(line.text)) return true;
   const gap = before.y - line.y;
-  // The next line is higher, so it is in the next column, where a sentence may continue.
+  // The next line is higher on the page, so it is in the next column. A sentence may continue in the next column.
   if (gap < -before.size * 0.5) return sentenceEnd.test(before.text);
   if (gap > line.size * Math.min((leading ?? 1.6) * 1.3, widestLeading)) return true;
   return line.x - before.x > line.size * 0.8 && line.x - before.x < line.size * 6 && sentenceEnd.test(before.text);

@@ -19,7 +19,7 @@ export interface Glyph {
   mark: number | undefined;
   /** The file marks the letter as part of a header, a footer or a decoration. */
   isArtifact: boolean;
-  /** Drawn without a visible shape, as scanners draw recognized letters. */
+  /** Whether the letter is drawn without a visible shape. Scanners draw recognized letters like this. */
   isUnseen: boolean;
 }
 
@@ -86,7 +86,7 @@ interface Mark {
   mark: number | undefined;
   isArtifact: boolean;
   isHidden: boolean;
-  /** The text that replaces these letters (ActualText), and the first of them. */
+  /** The text that replaces the letters of the content (ActualText), and the first of these letters. */
   spoken?: { text: string; glyph?: Glyph } | undefined;
 }
 

@@ -91,7 +91,10 @@ function linesOfText(value: unknown): string[] {
   return typeof value === 'string' ? value.split(/\r\n?|\n/).filter((line) => line.trim() !== '') : [];
 }
 
-/** Adds the values of form fields to the text: to the line at this height, or between the lines above and below. */
+/**
+ * Adds the values of form fields to the text. A value is joined to the text line at the same height. If no line has this height, the value
+ * is inserted between the lines above and below it.
+ */
 export function withValues(lines: readonly Line[], values: readonly Line[]): Line[] {
   const result = [...lines];
   for (const value of values) {

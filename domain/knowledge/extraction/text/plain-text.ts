@@ -44,7 +44,7 @@ function unmarkedUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   return odd > 0 ? 'utf-16le' : 'utf-16be';
 }
 
-/** Browsers search these bytes, too. */
+/** @returns the encoding that a page declares in its first bytes. Browsers search the same bytes */
 function saidEncoding(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1_024)).toString('latin1');
   const pattern = head.startsWith('<?xml') ? /\bencoding\s*=\s*["']([\w:-]+)/i : /\bcharset\s*=\s*["']?([\w:-]+)/i;
@@ -71,7 +71,7 @@ export type TextKind = 'html' | 'markdown' | 'csv' | 'plain' | 'other';
 /**
  * Returns the kind of the text. If no type is announced, HTML is recognized by its first element, and Markdown by a heading, a fence or a
  * link.
- * @param says the announced media type. Plain text and CSV are believed without a check
+ * @param says the announced media type. If the type is plain text or CSV, the function does not check the content
  */
 export function kindOfText(text: string, says: string | null): TextKind {
   if (says === 'text/plain') return 'plain';
@@ -132,7 +132,7 @@ function areOneParagraph(lines: readonly string[]): boolean {
 const beginsItem = /^(?:[ \t]{4}|[ \t]*(?:[-*•–+>|]|\(?\w{1,3}[.)])[ \t])/;
 const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/g;
 
-/** The width in columns of the screen. An East Asian letter needs two. */
+/** Returns the width of a text in columns of the screen. An East Asian letter needs two columns. */
 function widthOf(text: string): number {
   return text.length + (text.match(wide)?.length ?? 0);
 }

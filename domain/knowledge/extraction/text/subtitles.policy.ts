@@ -113,7 +113,7 @@ function cueOf(block: readonly string[], first: number, isVtt: boolean): { cue: 
   return { cue: { fromMs, toMs, settings: keptSettings, text }, line };
 }
 
-/** `1:02:03.004` or `02:03,004`. Hours are optional, and SRT uses a comma. */
+/** Reads a time such as `1:02:03.004` or `02:03,004`. Hours are optional, and SRT uses a comma. */
 function timeOf(text: string): number | undefined {
   const match = /^(?:(\d{1,4}):)?([0-5]?\d):([0-5]?\d)[.,](\d{1,3})$/.exec(text);
   if (!match) return undefined;
@@ -171,7 +171,7 @@ function plain(text: string): string {
     .trim();
 }
 
-/** The maximum length of a cited sentence. */
+/** The maximum length of a sentence that is cited, in characters and in milliseconds. */
 const longestSaid = { characters: 300, ms: 30_000 } as const;
 /** Words after a longer silence begin a new sentence. */
 const silenceMs = 5_000;

@@ -36,7 +36,7 @@ export class Numbering {
   readonly #numbers = new Map<string, XmlElement>();
   readonly #lists = new Map<string, List | undefined>();
   readonly #styles: Styles;
-  /** The last numbers, by counter and level. */
+  /** The number of the last item of each level, for each counter. */
   readonly #counts = new Map<string, (number | undefined)[]>();
   /** Lists and levels that have used their start value. */
   readonly #begun = new Set<string>();

@@ -88,7 +88,10 @@ export class Styles {
     return undefined;
   }
 
-  /** The first value of a property: from the letters, their style, or the paragraph's style. */
+  /**
+   * Returns the first value of a property that it finds: in the letters' own properties, then in their style, and then in the paragraph's
+   * style.
+   */
   ofLetters(run: XmlElement | undefined, paragraph: XmlElement | undefined, name: string): XmlElement | undefined {
     const own = childOf(run, name);
     if (own) return own;

@@ -20,7 +20,7 @@ export function tableRowsOf(table: XmlElement, styles: Styles, onHidden: () => v
   const showsFirst = look['w:firstRow'] === undefined ? Number.parseInt(look['w:val'] ?? '0', 16) & 0x20 : isTrue(look['w:firstRow']); // prettier-ignore
   const marksFirst = Boolean(showsFirst) && styles.hasHeaderRow(valueOf(childOf(table, 'w:tblPr'), 'w:tblStyle'));
   const rows: Row[] = [];
-  /** Cells of the previous row that may span the next row, by first column. */
+  /** The cells of the previous row that may also span the next row, by their first column. */
   let above = new Map<number, Cell>();
   for (const row of elementsIn(table, 'w:tr')) {
     const properties = childOf(row, 'w:trPr');

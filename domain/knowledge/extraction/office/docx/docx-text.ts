@@ -1,6 +1,6 @@
 /**
- * Reads Word files as if all tracked changes were accepted, without headers, footers and comments. A footnote follows its paragraph, and
- * endnotes are at the end.
+ * Reads Word files as they appear after all tracked changes are accepted. Headers, footers and comments are left out. A footnote follows
+ * the paragraph that refers to it. Endnotes are at the end.
  */
 import { childOf, childrenOf, descendantsOf, textOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import type { SectionBuilder } from '../../sections.ts';

@@ -2,7 +2,7 @@
 import { childOf, childrenOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import { formatNumber } from '../number-formats.policy.ts';
 
-/** The beginning of a PowerPoint number scheme, and the format in Word. */
+/** Maps the beginning of the name of a PowerPoint number scheme to the name of the same format in Word. */
 const formats: readonly (readonly [string, string])[] = [
   ['alphaLc', 'lowerLetter'],
   ['alphaUc', 'upperLetter'],

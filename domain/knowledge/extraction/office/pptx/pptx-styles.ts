@@ -1,6 +1,6 @@
 /**
- * Finds the properties that a slide's paragraphs inherit: from their shape, from its placeholder in the layout and the master, and from the
- * master's styles.
+ * Finds the properties that a slide's paragraphs inherit: from their shape, from the matching placeholder in the layout and in the master,
+ * and from the master's styles.
  */
 import { childOf, childrenOf, descendantsOf, type XmlElement } from '../../../../../platform/core/text/xml.ts';
 import type { Relation } from '../../../../../platform/core/text/office-parts.ts';

@@ -10,7 +10,7 @@ export interface Direction {
   glyphs: Glyph[];
   /** Converts coordinates of the page to the rotated coordinates of this direction. */
   place: Place;
-  /** Not parallel to a side of the page, like most watermarks. */
+  /** Whether the direction is not parallel to a side of the page. Watermarks usually have such a direction. */
   isSlanted: boolean;
 }
 

@@ -26,7 +26,7 @@ export function* withoutDoubles(letters: Iterable<Letter>): Generator<Letter> {
   }
 }
 
-/** Drops small kana above other letters, because they only show how to read these (ruby). */
+/** Drops small kana above other letters. Such kana show the reading of these letters (ruby). */
 export function withoutReadings(letters: Iterable<Letter>): Letter[] {
   const all = [...letters];
   const step = 4;

@@ -27,7 +27,10 @@ export interface Line extends Omit<Segment, 'parts'> {
   segments: readonly Segment[];
 }
 
-/** The minimum widths of gaps, in letter sizes. `blank` is a space, or `unspaced` in scripts without spaces. `cell` divides two cells. */
+/**
+ * The minimum widths of gaps, in letter sizes. A gap of `blank` counts as a space. In scripts without spaces, only a gap of `unspaced`
+ * counts as a space. A gap of `cell` divides two cells.
+ */
 const gaps = { blank: 0.16, unspaced: 0.6, cell: 0.95 } as const;
 
 /**

@@ -5,7 +5,7 @@ import { isUnspaced } from './pdf-letters.ts';
 
 /** The words of a document in lower case. They show how to join the parts of a broken word. */
 export interface Words {
-  /** Words with a hyphen inside a line. They keep it if they are broken there. */
+  /** Words that occur with a hyphen inside a line. If such a word is broken at its hyphen, it keeps the hyphen. */
   hyphenated: ReadonlySet<string>;
   /** Words that occur without a hyphen inside a line. */
   whole: ReadonlySet<string>;
@@ -40,7 +40,7 @@ const softHyphen = '\u00AD';
 /** Joins lines to a text. If a word is hyphenated at the end of a line, its parts become one word. */
 export function joined(lines: readonly { text: string }[], words: Words): string {
   const parts: string[] = [];
-  /** The last line, with the beginning of its first word if that is in the line before. */
+  /** The last line so far. If its first word began in the previous line, this value also includes the beginning of the word. */
   let end = '';
   for (const { text: line } of lines) {
     const isFirst = end === '' && parts.length === 0;
@@ -64,7 +64,7 @@ export function joined(lines: readonly { text: string }[], words: Words): string
   return cleanText(parts.join('') + end);
 }
 
-/** A space, or nothing between letters of scripts without spaces. */
+/** Returns the text between two joined lines: a space, or nothing between letters of scripts without spaces. */
 function blankBetween(before: string, after: string): string {
   const [last, next] = [lastLetter(before.trimEnd()), /^\s*(.)/u.exec(after)?.[1] ?? ''];
   return isUnspaced(last) && isUnspaced(next) ? '' : ' ';

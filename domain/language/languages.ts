@@ -48,7 +48,7 @@ export function nearestLanguage(tag: string): OfferedLanguage | undefined {
 }
 
 /**
- * @param tags of a person and a club, the preferred first; null for none
+ * @param tags the tags of a person and a club, with the preferred tag first; null for no tag
  * @returns the first offered language; English if none is offered
  */
 export function languageOf(...tags: readonly (string | null | undefined)[]): OfferedLanguage {

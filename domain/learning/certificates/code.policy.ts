@@ -32,7 +32,7 @@ export function readCode(text: string): string | undefined {
   return weightedSum(code) % codeAlphabet.length === 0 ? code : undefined;
 }
 
-/** A search inside codes needs one printed group. */
+/** The minimum number of characters that a search inside codes needs: one printed group. */
 const shortestPart = 4;
 
 /** @returns the search text without separators; undefined if it cannot be a part of a code */
@@ -41,7 +41,7 @@ export function readPartOfCode(text: string): string | undefined {
   return isOfAlphabet(part) && part.length >= shortestPart && part.length <= codeLength ? part : undefined;
 }
 
-/** White space, hyphens, and the dashes with which some programs replace hyphens. */
+/** Removes the separators between groups: white space, hyphens, and the dashes with which some programs replace hyphens. */
 function withoutSeparators(text: string): string {
   const letters = text.replaceAll(/[\s\p{Dash_Punctuation}]/gu, '');
   // Changes only ASCII letters to upper case. Some other letters, such as a dotless i, would become a letter of the alphabet.

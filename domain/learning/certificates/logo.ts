@@ -15,7 +15,10 @@ const mostPointsAPixel = 0.75;
 /** The size of a logo that fills its box, in pixels. */
 export const logoSize = { width: box.width * pixelsAPoint, height: box.height * pixelsAPoint } as const;
 
-/** @returns the look, and whether it is complete. It is not if the logo cannot be read now. This never throws. */
+/**
+ * @returns the look that can be drawn, and whether the look is complete. It is not complete if the logo cannot be read at the moment. The
+ * function never throws.
+ */
 export async function readLook(
   storage: Pick<ObjectStore, 'stream'>,
   clubId: Id,

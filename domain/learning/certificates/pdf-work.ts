@@ -9,7 +9,7 @@ import type { Printed } from './pdf.ts';
 
 const pdfThreadRules = {
   threads: 3,
-  /** CPU time, several times what the longest names need on a slow machine. */
+  /** The CPU time limit of a certificate: several times the time that the longest names need on a slow machine. */
   workMs: 5_000,
   maxHeapMb: 256,
   /** 100 MB of it are unused address space of WebAssembly. The longest names, in Han characters, need 160 MB more. */

@@ -81,8 +81,8 @@ export async function findOwnCertificate(db: Queries, studentId: Id, certificate
 
 export interface CertificateFilter extends PageRequest {
   /**
-   * Searched in the name, the e-mail and the code, in any case. It may be a printed code, or a code without separators, in whole or in
-   * part.
+   * A text that is searched in the name, the e-mail and the code. The case of letters does not matter. The text may be a printed code, a
+   * code without separators, or a part of a code.
    */
   q?: string;
   course_id?: Id;

@@ -19,10 +19,10 @@ export interface CertificateRow {
   courseTitle: string;
   coursePublicId: string;
   clubName: string;
-  /** A BCP 47 tag: the club's language at the first issue. */
+  /** A BCP 47 tag: the club's language when the certificate was first issued. */
   language: string;
   warnings: CertificateWarning[];
-  /** The club's time zone (IANA), for the printed days. */
+  /** The IANA name of the club's time zone, in which the days on the certificate are printed. */
   timeZone: string;
   lessonCount: number;
   hours: number | null;

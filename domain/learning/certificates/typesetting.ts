@@ -15,7 +15,7 @@ export interface Box {
   style: Style;
   /** The largest size to try, in points. */
   largest: number;
-  /** By default the standard colour. */
+  /** The colour of the text. If absent, the standard colour is used. */
   color?: string;
   /** The role in the document's structure; by default a paragraph. */
   role?: 'H1' | 'P';
@@ -95,7 +95,7 @@ function fit(prepared: PreparedText, { width, height, largest }: Box): { size: n
   }
 }
 
-/** Above the baseline, in ems. */
+/** Returns the ascent above the baseline, in ems. */
 function ascentOf({ runs }: PreparedText): number {
   return Math.max(...runs.map(({ font }) => font.font.hExtents().ascender / font.unitsPerEm));
 }

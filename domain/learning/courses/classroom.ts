@@ -21,7 +21,7 @@ import type { Reader } from '../../identity/student-ref.ts';
 type ClassroomCourse = RecordOf<'ClassroomCourse'>;
 type ClassroomCourseOutline = RecordOf<'ClassroomCourseOutline'>;
 
-/** The student sees the course. */
+/** A condition on `courses course`. It is true if the student sees the course. */
 const visibleTo = ({ clubId, id }: Reader, now: Date) => sql`course.club_id = ${clubId} AND course.status = 'published'
   AND ${hasAccessToCourse(sql`course.id`, id, now)}`;
 

@@ -16,8 +16,9 @@ import { wakeRunsOf } from '../../watches/watches.ts';
 import { awardPoints } from '../engagement/points.ts';
 
 /**
- * Lets a higher context refuse a completion. Called before a new completion, while the student and the course are locked.
- * @throws DomainError to refuse the completion; then nothing is written
+ * A function with which a higher context can refuse a completion. `completeLesson` calls the function before it completes a lesson that is
+ * not completed yet. The student and the course are locked during the call.
+ * @throws DomainError if the function refuses the completion. Then nothing is written
  */
 export type RequireCompletable = (tx: Transaction, reader: Reader, lessonId: Id) => Promise<void>;
 

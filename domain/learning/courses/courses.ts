@@ -18,7 +18,7 @@ import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/
 type CourseRecord = RecordOf<'Course'>;
 type CourseOutline = RecordOf<'CourseOutline'>;
 
-/** So that the outline of a course and a request for a new order stay small. */
+/** The maximum number of modules and lessons of a course, so that its outline and a request for a new order stay small. */
 export const maxModules = 100;
 export const maxLessons = 500;
 

@@ -58,8 +58,8 @@ export async function judgeCompletions(deps: JudgingDeps, courseId: Id, now: num
 }
 
 /**
- * Reads a page of the students who have completed the first published lesson. An index finds them fast, and everyone with all lessons is
- * among them. The page is empty for an unpublished course and a course without published lessons.
+ * Reads a page of the students who have completed the first published lesson. An index finds these students fast, and every student who has
+ * completed all lessons is one of them. The page is empty if the course is unpublished or has no published lesson.
  */
 async function readPage(db: Database, courseId: Id, after: Id | null): Promise<{ studentId: Id; isWhole: boolean }[]> {
   const from = after === null ? sql`` : sql`AND first.student_id > ${after}`;

@@ -17,7 +17,10 @@ export interface Progress {
   completedAt: Date | null;
 }
 
-/** The columns of a student's progress, for a statement with `courses course` and `joinProgress`. */
+/**
+ * The columns of a student's progress. A statement selects them in addition to columns of `courses course`, and joins their tables with
+ * `joinProgress`.
+ */
 export const progressColumns = columns(CourseCompletion, ['completedAt'], 'completion').and<Progress>(
   sql`counted.lessons AS "lessonCount", counted.completed AS "completedLessonCount"`,
 );

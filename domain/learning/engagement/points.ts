@@ -1,4 +1,4 @@
-/** Awards points to students, once for each cause. An award may also reach levels (EVT-19). */
+/** Students' points. A student gets points only once for each cause. An award may also make the student reach levels (EVT-19). */
 import { PointAward } from '../../../entities/learning/point-award.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { AwardKind } from '../../../entities/learning/values.ts';

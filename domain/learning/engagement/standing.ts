@@ -12,7 +12,7 @@ import { presentTag, tagsOf } from './tags.ts';
 /** The part of the standing that students see. */
 export interface OwnStanding {
   points: number;
-  /** The highest level that the student has reached and still has the points for. */
+  /** The highest level that the student has reached and for which the student still has enough points. */
   level: LevelRow | undefined;
   /** The lowest level that needs more points than the student has. */
   next: LevelRow | undefined;

@@ -79,7 +79,7 @@ export async function createTag(
   });
 }
 
-/** Renames a tag, without facts about its students. @throws DomainError not_found, name_taken */
+/** Renames a tag. The function records no fact about the students who have the tag. @throws DomainError not_found, name_taken */
 export async function updateTag(
   { db }: DatabaseDeps,
   clubId: Id,

@@ -13,7 +13,7 @@ export function levelsOf(text: string, direction: Direction): Uint8Array {
 /** Characters with a strong direction, by the classes of UAX #9. */
 const strong: Partial<Record<string, Direction>> = { L: 'ltr', R: 'rtl', AL: 'rtl' };
 
-/** Their letters do not decide the direction of the text around them. */
+/** Characters that open an isolate. The letters of an isolate do not decide the direction of the text around it. */
 const opening = new Set(['LRI', 'RLI', 'FSI']);
 
 /**

@@ -87,7 +87,7 @@ function endedRef(pdf: PDFKit.PDFDocument, data: object, stream?: Uint8Array): P
   return ref;
 }
 
-/** Six letters that mark a subset, and the font's own name. */
+/** The name of the font: six letters that mark a subset, and the font's own name. */
 function nameOf({ face, file }: LoadedFont, id: string): string {
   const letters = Array.from(id.slice(1).padStart(5, '0'), (digit) => String.fromCharCode(65 + Number(digit)));
   const name = face.getName(6, 'en') || file.key;
@@ -104,7 +104,7 @@ function descriptorOf(pdf: PDFKit.PDFDocument, font: LoadedFont, name: string, c
   return {
     Type: 'FontDescriptor',
     FontName: name,
-    // Symbolic, because the codes follow no standard; fixed pitch; italic.
+    // The flags of a font: symbolic, because the codes follow no standard; fixed pitch; italic.
     Flags: 4 + (isFixed ? 1 : 0) + (angle === 0 ? 0 : 64),
     FontBBox: [36, 38, 40, 42].map((offset) => thousandths(head.getInt16(offset))),
     ItalicAngle: angle,

@@ -17,7 +17,9 @@ export const replacement = '\u25a1';
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 /** Matches characters that only change the look of other letters, and need no glyph of their own. */
 const ignorable = /\p{Default_Ignorable_Code_Point}/u;
-/** Drawn as emoji, because people expect a picture, although some text fonts have these characters. */
+/**
+ * Matches characters that must be drawn as emoji, because people expect a picture, although some text fonts also contain these characters.
+ */
 const emojiLike = /\p{Emoji_Presentation}|\p{Emoji}\ufe0f/u;
 
 /**

@@ -7,7 +7,7 @@ const require = createRequire(import.meta.url);
 
 /** A font file and one weight of this file. HarfBuzz loads a font in this form. */
 export interface FontFile {
-  /** The key of caches. */
+  /** Identifies the file and its weight. Caches use it as their key. */
   readonly key: string;
   readonly path: string;
   /** Value of the `wght` axis; absent for a file without axes. */
@@ -18,7 +18,8 @@ export interface FontFile {
 export interface Family {
   readonly name: string;
   /**
-   * The files that may have the code point, the best first. Only the cmap of a file shows whether it really does.
+   * Returns the files that may contain a letter for a code point, with the best file first. Only the cmap of a file shows whether the file
+   * really contains it.
    * @param codePoint a Unicode scalar value
    */
   filesFor(codePoint: number): readonly FontFile[];

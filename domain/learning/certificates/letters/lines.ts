@@ -52,7 +52,10 @@ function fits(prepared: PreparedText, from: number, to: number, width: number): 
   return shapeLine(prepared, from, end).width <= width;
 }
 
-/** Searches by halves, because a longer line is always wider. */
+/**
+ * Finds the position by a binary search. This is possible because a longer line is always wider.
+ * @returns the last position at which the line still fits, or undefined
+ */
 function lastOf(places: readonly number[], from: number, fitting: (at: number) => boolean): number | undefined {
   const after = places.filter((at) => at > from);
   let [low, high] = [0, after.length];

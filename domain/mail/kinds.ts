@@ -5,7 +5,7 @@ import type { CalendarEvent } from '../../platform/core/time/calendar.policy.ts'
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 
-/** Names the recipient of a claimed mail, and the rows that it is about. */
+/** The columns of a claimed mail that name its recipient and the rows that it is about. */
 export type MailRow = Pick<
   TransactionalMail,
   | 'clubId'
@@ -28,7 +28,7 @@ export interface MailSubject {
   session?: {
     title: string;
     startsAt: Date;
-    /** IANA name, for the start in the mail. */
+    /** The IANA name of the time zone in which the mail shows the start. */
     timeZone: string;
     /** Null if this person is a removed student. */
     withWhom: string | null;

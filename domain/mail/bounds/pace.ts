@@ -8,7 +8,10 @@ import type { Database, Transaction } from '../../../platform/infra/postgres/dat
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { dayOf, mailsOfDay, timeOfSlot } from './pace.policy.ts';
 
-/** If none of so many days has a free slot, the mail is sent on the last day. The warm-up and the largest backlog end long before. */
+/**
+ * The number of days in which the service searches for a free slot. If no day has a free slot, the mail is sent on the last day. The
+ * warm-up and the largest backlog end long before that day.
+ */
 const daysAhead = 365;
 
 interface PacedMail extends Claim {

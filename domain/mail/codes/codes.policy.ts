@@ -17,14 +17,14 @@ export const wrongCodesADay = 20;
 export const withheldTriesADay = { account: 100, network: 25 } as const;
 
 /**
- * @param wrongCodes of the account, today, with this try
+ * @param wrongCodes the number of the account's wrong codes of today, including this try
  * @returns the number of tries that a request must still have, so that this try is allowed
  */
 export function triesNeeded(wrongCodes: number): number {
   return wrongCodes > wrongCodesADay ? codeTries : 1;
 }
 
-/** @param wrongCodes through withheld requests, today, with this try */
+/** @param wrongCodes the numbers of wrong codes of today through withheld requests, including this try */
 export function mayTryWithheld(wrongCodes: { account: number; network: number }): boolean {
   return wrongCodes.account <= withheldTriesADay.account && wrongCodes.network <= withheldTriesADay.network;
 }

@@ -59,7 +59,8 @@ export async function tryCode(
 }
 
 /**
- * Spends a valid code in the transaction that uses it, and uncounts the try. The caller holds the lock of the student's row.
+ * Spends a valid code in the transaction that uses it. The caller holds the lock of the student's row. The try no longer counts as a wrong
+ * code.
  * @returns false if another transaction has already spent or withdrawn the code
  */
 export async function spendCode(tx: Transaction, vault: Vault, tried: TriedCode, found: FoundCode): Promise<boolean> {
@@ -138,7 +139,7 @@ const keyBytes = 32;
 /**
  * @param clubId the id of the club, in upper or lower case
  * @param addressKey the keyed hash of the address
- * @returns the key of an account's counts. An address has another key in each club
+ * @returns the key under which an account's wrong codes are counted. The same address has a different key in each club
  */
 export const codeFailureKey = (clubId: Id, addressKey: Buffer) =>
   createHash('sha256').update(`${clubId.toLowerCase()}:`).update(addressKey).digest();

@@ -19,8 +19,9 @@ export const tokenLifetimeMs = {
   student_reset_password: 1 * hour,
   student_code: 10 * minute,
   /**
-   * This token is never mailed. It stores the password of the last repeated sign-up, so that signing in with it gets the answer of a first
-   * sign-up. That password never expires, so this token must last very long.
+   * The service never mails this token. The token stores the password of the last repeated sign-up. So a sign-in with this password gets
+   * the same answer as a sign-in with the password of a first sign-up. The password of a first sign-up never expires, so this token must
+   * last very long.
    */
   student_sign_up_again: 365 * 24 * hour,
   administrator_verify_email: 24 * hour,

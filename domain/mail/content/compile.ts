@@ -208,7 +208,7 @@ function blockMjml(block: EmailBlock, { slots, widths, direction }: Place): stri
   }
 }
 
-/** @param direction of the document; a block of the other direction gets a `dir` attribute */
+/** @param direction the direction of the document; a block with the opposite direction gets a `dir` attribute */
 function proseHtml(prose: readonly Prose[], slots: Slots, direction: Direction): string {
   return prose.map((block) => blockHtml(block, slots, dirAttribute(wordsOf([block]), direction))).join('');
 }

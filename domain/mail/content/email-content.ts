@@ -14,7 +14,7 @@ export interface EmailBlock {
   text?: string;
   /** 1 to 6, or 2 if absent. */
   level?: number;
-  /** Opens after a click on a button or an image. */
+  /** The address that opens after a click on a button or an image. */
   url?: string;
   media_id?: string;
   /** The description for readers who do not see the image. */

@@ -16,7 +16,7 @@ import { eachProblem, firstOf, type ContentProblem, type FoundProblems } from '.
 /** The limits of a process's threads. */
 const emailThreadRules = {
   threads: 4,
-  /** CPU time of a task, several times what the largest e-mail needs on a slow machine. */
+  /** The limit of CPU time for one task. It is several times the time that the largest e-mail needs on a slow machine. */
   workMs: 10_000,
   maxHeapMb: 512,
   maxBuffersMb: 64,

@@ -35,7 +35,7 @@ interface Frame {
   end?: string;
 }
 
-/** @param frame with values that the caller has escaped @returns an MJML document */
+/** @param frame the parts of the document, whose values the caller has escaped @returns an MJML document */
 export const frameMjml = ({
   language,
   direction,

@@ -42,7 +42,7 @@ const fieldsOf: Readonly<
 /** Further problems are only counted, because a response with all of them could have many megabytes. */
 const describedProblems = 100;
 
-/** The described problems, and the number of all. */
+/** The problems that are described, and the number of all problems. */
 export interface FoundProblems<Problem> {
   /** The first problems. */
   problems: Problem[];
@@ -67,7 +67,9 @@ interface KnownImages {
   imageProblems?: Readonly<Record<Id, MailPictureProblem>> | undefined;
 }
 
-/** @param context.path of the content in the checked document @returns all problems, in the order of the content */
+/**
+ * @param context.path the JSON path of the content in the checked document @returns all problems, in the order of the content
+ */
 export function contentProblems(
   content: Partial<EmailContent>,
   context: { path?: string } & KnownImages,
@@ -219,14 +221,17 @@ const lineProblems = (path: string, text: string): ContentProblem[] => [
 
 const mailbox = /^[^\s\p{Cc}@<>(),;:\\"[\]]+@[^\s\p{Cc}@<>(),;:\\"[\].]+(?:\.[^\s\p{Cc}@<>(),;:\\"[\].]+)+$/u;
 
-/** Only a single e-mail address without a name, because any further text could add a recipient or a header. */
+/** Accepts only a single e-mail address without a name, because any further text could add a recipient or a header to the mail. */
 function addressProblems(path: string, address: string): ContentProblem[] {
   return address.length <= 254 && mailbox.test(address)
     ? []
     : [{ path, code: 'invalid_address', message: 'This is not an e-mail address.' }];
 }
 
-/** http, https and mailto. Variables may stand only after the host, because a recipient's name must not decide the host of a link. */
+/**
+ * Accepts http, https and mailto. Variables are allowed only after the host, because a recipient's name must not decide the host of a
+ * link.
+ */
 function urlProblems(path: string, url: string): ContentProblem[] {
   const { parts, problems } = parseTemplate(url);
   if (problems.length > 0) return problems.map((problem) => ({ path, ...problem }));

@@ -33,7 +33,7 @@ const shownProblems = 100;
 
 /**
  * Splits a text of a campaign or an automation at its variables.
- * @param student for a student without a known name, in the language of the e-mail
+ * @param student the word for a student without a known name, in the language of the e-mail
  */
 export function parseTemplate(text: string, student = ''): Parsed<VariableName> {
   return parseVariables(text, names, (name) => (variables[name].isStudent ? student : ''));
@@ -45,10 +45,10 @@ interface Parsed<Name extends string> {
 }
 
 /**
- * Splits a text at its variables, in time that grows linearly with the text.
+ * Splits a text at its variables. The time grows linearly with the length of the text.
  * @param known the names of all variables
- * @param fallbackOf for a variable without a fallback after a bar
- * @returns the parts of the text in order. A variable with a problem appears as plain text
+ * @param fallbackOf a function that returns the fallback of a variable, if the author wrote no fallback after a bar
+ * @returns the parts of the text, in their order. A variable with a problem appears as plain text
  */
 export function parseVariables<Name extends string>(
   text: string,

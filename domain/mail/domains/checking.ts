@@ -34,7 +34,9 @@ export async function checkMailDomain(deps: MailDomainDeps, clubId: Id, now: Dat
   return readMailDomain(deps, clubId);
 }
 
-/** Queries DNS without a connection to Postgres, and records the result, unless a later check has recorded its own. */
+/**
+ * Queries DNS without holding a connection to Postgres. Then it records the result, unless a later check has already recorded its result.
+ */
 async function check({ db, mailDomains }: MailDomainDeps, { id }: MailDomain, now: Date): Promise<void> {
   const current = await db.manager.findOneBy(MailDomain, { id });
   const states = current && (await statesOf(mailDomains, current));

@@ -23,7 +23,7 @@ export interface MailDomainSettings {
   warmUps: WarmUps;
   /** The name for `include:` in SPF records, which lists the platform's mail servers; absent if there is no such name. */
   spfInclude: string | undefined;
-  /** Only tests set it. By default, the service creates an RSA key pair. */
+  /** A function that creates the key pair of a domain. Only tests set it. If it is absent, the service creates an RSA key pair. */
   makeKeys?: () => Promise<DomainKeys>;
 }
 
@@ -68,7 +68,7 @@ function presentDomain(row: MailDomain, { spfInclude }: Pick<MailDomainSettings,
   };
 }
 
-/** RSA, because not every mail server accepts Ed25519. */
+/** Creates an RSA key pair, because not every mail server accepts Ed25519. */
 export const makeDomainKeys = (): Promise<DomainKeys> =>
   promisify(generateKeyPair)('rsa', {
     modulusLength: 2_048,
@@ -77,7 +77,7 @@ export const makeDomainKeys = (): Promise<DomainKeys> =>
   });
 
 /**
- * Sets the club's domain. A new domain gets its own key and must be proven. The current domain keeps key and status.
+ * Sets the club's domain. A new domain gets its own key and must be proven. If the domain does not change, its key and status stay.
  * @throws DomainError invalid_request, for a domain that a club cannot have
  */
 export async function setMailDomain(

@@ -1,4 +1,7 @@
-/** The sender address of a club's mails: in its own domain while that is proven, and otherwise the platform's (CAMP-40). */
+/**
+ * The sender address of a club's mails: an address in the club's own domain while that domain is proven, and otherwise the platform's
+ * address (CAMP-40).
+ */
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -13,7 +16,7 @@ export interface From {
   domainProvenAt: Date | null;
 }
 
-/** @param platformAddress for a club without a proven domain */
+/** @param platformAddress the sender address if the club has no proven domain */
 export async function fromOf(
   { db, vault }: { db: Queries; vault: Vault },
   clubId: Id,

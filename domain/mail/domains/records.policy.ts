@@ -91,7 +91,7 @@ export function dmarcNames(domain: string): string[] {
   return labels.slice(0, -1).map((_, from) => `_dmarc.${labels.slice(from).join('.')}`);
 }
 
-/** `tag=value` pairs between semicolons, without white space, because a value may be published in pieces. */
+/** Parses `tag=value` pairs that are separated by semicolons. White space is ignored, because a value may be published in pieces. */
 function tagsOf(text: string): ReadonlyMap<string, string> {
   return new Map(
     text.split(';').flatMap((pair) => {

@@ -1,4 +1,4 @@
-/** Reads the events that mail providers report, and finds the mail of each (CAMP-15). The functions are pure. */
+/** Reads the events that mail providers report, and finds out which mail an event is about (CAMP-15). The functions are pure. */
 import type { Id } from '../../../platform/core/ids.ts';
 
 export const mailEventKinds = ['delivered', 'bounced', 'soft_bounced', 'complained'] as const;
@@ -13,7 +13,10 @@ export interface MailEvent {
   providerId: string | undefined;
 }
 
-/** Identify a mail in a provider's report. SES replaces the Message-ID, and returns the first of these headers as a tag. */
+/**
+ * The headers that identify a mail in a provider's report. SES replaces the Message-ID, and returns the first of these headers as a
+ * tag.
+ */
 export const identifyingHeaders = (mailId: Id): Readonly<Record<string, string>> => ({
   'X-SES-MESSAGE-TAGS': `mail_id=${mailId}`,
   'X-Club-Mail-Id': mailId,
@@ -33,7 +36,7 @@ const beforeId = /\b(?:ok|queued as|id=)/gi;
 const idAtEnd = /^[:\s]*(?:queued as\s+)?<?([\w.+-]{8,200})>?$/i;
 
 /**
- * @param reply after the mail server accepted a mail
+ * @param reply the mail server's reply after it accepted a mail
  * @returns the provider's id for the mail; undefined if the reply has none
  */
 export function providerIdIn(reply: string): string | undefined {

@@ -10,7 +10,7 @@ import { readSesReport } from './ses.policy.ts';
 import { readSnsMessage, type SnsGuard } from './sns.ts';
 
 export interface MailNoticeDeps {
-  /** A part of the address of notices. Undefined if the operator has configured no token. */
+  /** The token in the address to which providers send notices; undefined if the operator has configured no token. */
   token: Secret | undefined;
   /** Undefined if the operator has configured no topic. */
   sns: SnsGuard | undefined;

@@ -28,7 +28,7 @@ const mailColumns = columns(Mail, [
 ]);
 type MailColumns = RowOf<typeof mailColumns>;
 
-/** The column with the time of the earliest event, for each kind. */
+/** For each kind of event, the column with the time of the mail's earliest event of that kind. */
 const columnOf = {
   delivered: 'deliveredAt',
   bounced: 'bouncedAt',
@@ -36,7 +36,7 @@ const columnOf = {
   complained: 'complainedAt',
 } as const satisfies Record<MailEvent['kind'], keyof MailColumns>;
 
-/** The tally of each kind. Soft bounces have none, because a mail can have many. */
+/** For each kind of event, the tally that counts this kind. Soft bounces have no tally, because a mail can have many soft bounces. */
 const listOf: Partial<Record<MailEvent['kind'], TalliedList>> = {
   delivered: 'mails_delivered',
   bounced: 'mails_bounced',

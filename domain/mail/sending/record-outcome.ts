@@ -12,8 +12,8 @@ const isOurFault = /^(22|23|42)/;
 
 /**
  * Repeats the work while Postgres is not available.
- * @param record must change nothing if an earlier call has already committed
- * @throws the last error of `record`, after two minutes or if a retry cannot help
+ * @param record a function that does the work. If an earlier call has already committed the work, a further call must change nothing
+ * @throws the last error of `record`, if two minutes are over or if a retry cannot succeed
  */
 export async function recordWithRetries<T>(record: () => Promise<T>): Promise<T> {
   const until = performance.now() + recordLimitMs;

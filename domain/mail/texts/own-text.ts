@@ -28,7 +28,7 @@ export function isOfClub(template: MailTemplate): template is ClubMailTemplate {
 
 export const clubMailTemplates = (Object.keys(mailTemplates) as MailTemplate[]).filter(isOfClub);
 
-/** @returns the variables of a template. The first one is required */
+/** @returns the variables of a template. A text for this template must contain the first of these variables */
 export function variablesOf(template: MailTemplate): readonly [needed: MailVariable, ...others: MailVariable[]] {
   const rule: Template = mailTemplates[template];
   return [rule.withCode ? 'code' : 'link', 'name', 'club', ...(rule.variables ?? [])];

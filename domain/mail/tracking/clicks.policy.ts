@@ -4,7 +4,7 @@
  */
 import type { Id } from '../../../platform/core/ids.ts';
 
-/** In milliseconds. Two links of a mail that are followed within this time show a machine. */
+/** If two links of one mail are followed within this time, in milliseconds, the visitor is a machine. */
 export const burstMs = 2_000;
 
 /** A recorded click on a link of a mail. Times are Unix milliseconds. */
@@ -19,7 +19,8 @@ export interface KnownClick {
 /**
  * @param known the recorded clicks of the mail
  * @param click `machine` is true if the headers of the visit name a machine
- * @returns `machine`: whether a machine clicked. `turned`: the recorded clicks of a person that now count as a machine's
+ * @returns `machine`: whether a machine clicked. `turned`: the recorded clicks that counted as clicks of a person until now, and from now
+ * on count as clicks of a machine
  */
 export function judgeClick(
   known: readonly KnownClick[],

@@ -83,7 +83,8 @@ async function recordClick(tx: Transaction, { linkId, mailId }: FollowedLink, by
   const { machine, turned } = judgeClick(known, { linkId, machine: byMachine, at });
   const written = [...turned.map((click) => ({ ...click, machine: true })), { linkId, machine, at, lastAt: at }];
   await writeClicks(tx, mailId, turned, written);
-  // A condition of the run may depend on clicks, and may even become false: a person's click may now count as a machine's.
+  // A condition of the run may depend on clicks. A condition that was true can become false: a click that counted as the click of a person
+  // may now count as the click of a machine.
   if (mail.runId !== null) await wakeRun(tx, mail.runId, now);
   await countClicks(tx, mail, known, [...known.filter((click) => !turned.includes(click)), ...written]);
 }

@@ -18,7 +18,7 @@ import { mailTemplates } from '../texts/templates.ts';
 
 export type Recipient = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
 
-/** When a session was planned before it moved to another mentor. */
+/** The time at which a session was planned before it moved to a different mentor. */
 export interface FormerTime {
   startsAt: Date;
   endsAt: Date;
@@ -39,20 +39,20 @@ export interface MailRequest {
   reviewId?: Id;
   /** Each template is mailed once for each start time of the session. */
   session?: { id: Id; sequence: number; former?: FormerTime };
-  /** By default the priority of the template. */
+  /** The priority of the mail; if absent, the priority of the template is used. */
   priority?: Priority;
 }
 
 interface Requested {
-  /** Null without a token, or if no mail is sent. */
+  /** The id of the token in the mail; null if the mail has no token, or if no mail is sent. */
   tokenId: Id | null;
   /** Null if the mail is sent now. */
   withheldUntil: Date | null;
 }
 
 /**
- * Issues the template's token and requests the mail. Beyond the limit of the address (DEC-141) no mail is sent, without an error, because
- * the answer must not show whether an account exists.
+ * Issues the template's token, if it has one, and requests the mail. If the address has reached its limit (DEC-141), no mail is sent, and
+ * the caller gets no error. The answer must not show whether an account exists.
  * @returns the id of the token; null if the template has no token, or if no mail is sent
  */
 export async function requestMail(tx: Transaction, vault: Vault, request: MailRequest, now: Date): Promise<Id | null> {
@@ -60,7 +60,8 @@ export async function requestMail(tx: Transaction, vault: Vault, request: MailRe
 }
 
 /**
- * Like {@link requestMail}, for a mail that the club sends on its own initiative. Beyond the daily limit, the mail waits.
+ * Requests a mail like {@link requestMail}, but a mail that the club sends on its own initiative. If the daily limit is reached, the mail
+ * waits and is sent later.
  * @returns the time until which the mail waits; null if it is sent now
  */
 export async function requestInvitation(

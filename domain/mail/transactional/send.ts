@@ -242,7 +242,10 @@ function compose(
   };
 }
 
-/** Words of a club's member become empty if they contain a web address or invisible characters (DEC-64). */
+/**
+ * Checks words that a member of the club chose. Replaces them by an empty text if they contain a web address or invisible characters
+ * (DEC-64).
+ */
 const mailable = (words: string | null) => (words !== null && mayStandInMail(words) ? words : '');
 
 /** @returns the recipient; null if the person was removed */

@@ -198,7 +198,8 @@ async function addressesOf(
   const address = (key: string, kind: 'inline' | 'attachment', contentType: string, name = fileName ?? '') =>
     storage.signGet(key, { disposition: dispositionOf(kind, name), contentType });
   const { preview, thumbnail, video } = renditions ?? {};
-  // Downloaded instead of the original. Some images have no original any more. A submission is downloaded as its original.
+  // The rendition that a download contains instead of the original. Some images have no original any more. A download of a submission
+  // contains the original.
   const download = isKeptAsPicture(purpose) ? preview : purpose === 'library' ? video : undefined;
   const download_url = download
     ? await address(download.key, 'attachment', download.mime, nameAs(fileName ?? '', download.mime))
@@ -224,8 +225,8 @@ async function addressesOf(
 }
 
 /**
- * Headers that keep uploaded content from running as code on the host of the files. Browsers then show an HTML page as source text, and
- * download an SVG drawing.
+ * Returns headers that prevent uploaded content from running as code on the host of the files. Because of these headers, browsers show an
+ * HTML page as source text, and download an SVG drawing.
  */
 function shownAs(mime: string): { disposition: 'inline' | 'attachment'; contentType: string } {
   return {

@@ -7,7 +7,7 @@ const minuteMs = 60_000;
 
 /** The limits of a thread that identifies files (DEC-54). */
 export const identificationRules = {
-  /** A new thread then replaces it, because threads might leak memory. */
+  /** The number of files that a thread identifies before a new thread replaces it. Threads are replaced because they might leak memory. */
   filesPerThread: 100,
   /** The limit of CPU time for the identification of one file. An image of 20 MB takes about 50 ms. */
   workMs: 5_000,
@@ -25,7 +25,7 @@ export const processingRules = {
   maxFaults: 7,
   /** The time for which a call that completes an upload waits for the result. Most files are processed within this time. */
   watchMs: 2 * secondMs,
-  /** Further calls in a process get their answer immediately. */
+  /** The maximum number of calls in a process that wait for a result. Further calls get their answer immediately. */
   maxWatching: 200,
   /** The maximum number of old files that are processed at the same time. */
   maxOldFiles: 50,
@@ -95,7 +95,7 @@ export const videoRules = {
   /** The size of the output: 720p, in landscape or portrait format. */
   longSide: 1_280,
   shortSide: 720,
-  /** These rates limit the size of the file. */
+  /** The bit rates of the rendition. They limit the size of the file. */
   bitsASecond: 3_000_000,
   soundBitsASecond: 128_000,
   /** The maximum duration of a video that gets a rendition. */
@@ -118,7 +118,7 @@ export const videoRules = {
   ffmpegWaitMs: 60 * minuteMs,
 } as const;
 
-/** @returns even pixels, at most 720p and at most the size of the video */
+/** @returns width and height of the rendition in even pixels, at most 720p and at most the size of the video */
 export function videoSize({ width, height }: { width: number; height: number }): { width: number; height: number } {
   const [long, short] = [Math.max(width, height), Math.min(width, height)];
   const scale = Math.min(1, videoRules.longSide / long, videoRules.shortSide / short);

@@ -21,7 +21,10 @@ const roundMs = 10_000;
 /** The time until the next try, if the bucket did not answer. */
 const retryMs = 5 * 60_000;
 
-/** SET clauses that remove a file, with its texts and folder, and end its upload through our own listener. */
+/**
+ * The SET clauses that remove a file. They delete the file's texts and its folder. If the bytes of the file are uploaded through our own
+ * listener, the clauses also end this upload.
+ */
 const removal = (
   now: Date,
 ) => sql`removed_at = ${now}, updated_at = ${now}, title = '', file_name = NULL, folder_id = NULL,
@@ -61,8 +64,8 @@ export async function removeMediaIn(
   now: Date,
   { force = false }: RemovalOptions,
 ): Promise<void> {
-  // NO KEY, so that foreign keys to the file can still be inserted, as `syncSources` does under the club's lock. A transaction that adds a
-  // use of the file takes a shared lock and must wait.
+  // Locks the row with NO KEY, so that other transactions can still insert foreign keys to the file. `syncSources` inserts such keys while
+  // it holds the club's lock. A transaction that adds a use of the file takes a shared lock on the row, so that transaction must wait.
   const lockedFiles = await tx.rows(sql`SELECT 1 FROM media
     WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR NO KEY UPDATE`);
   if (lockedFiles.length === 0) throw notFound('file');

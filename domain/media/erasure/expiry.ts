@@ -22,11 +22,11 @@ type Expiry = Pick<Media, 'expiresAt' | 'expiryLooksAt'>;
 export const neverExpires: Expiry = { expiresAt: null, expiryLooksAt: null };
 
 /**
- * Requires the plan's feature for a new video. The lock on the club's row keeps the plan until the caller's transaction commits. Call it
- * immediately before the row is inserted.
+ * Requires the plan's feature for a new video. The function locks the club's row, so the plan cannot change before the caller's transaction
+ * commits. The caller calls this function immediately before it inserts the row.
  * @param recording whether the video is a recording of a live session or a meeting; if the plan does not have the feature, such a recording
  * is accepted and kept for 30 days
- * @returns the columns to insert. If the file expires, the caller must also wake the run `mediaExpiry`
+ * @returns the columns that the caller must insert. If the file expires, the caller must also wake the row's run `mediaExpiry`
  * @throws DomainError feature_not_in_plan
  */
 export async function requireVideoHosting(

@@ -12,7 +12,7 @@ export interface Leftover {
   key: string;
   /** The time at which maintenance erases the object and its renditions. */
   erasesAt: Date;
-  /** Absent without a signed upload address. */
+  /** The time at which the signed upload address of this object expires; absent if the object has no such address. */
   uploadExpiresAt?: Date | null;
 }
 

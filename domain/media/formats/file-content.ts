@@ -20,7 +20,7 @@ import { playedFileOf, type PlayedFile } from './played-file.ts';
 import { beginsAsSvg } from './svg-root.ts';
 import { isText, isTextInOtherUnits } from './text-content.ts';
 
-/** Read at each end of a document. Images are small, so they are read as a whole. */
+/** The number of bytes that are read at each end of a document. Images are small, so the whole image is read. */
 const pieceBytes = 64 * 1_024;
 /** A PDF must start within these bytes. PDF readers skip the bytes before it. */
 const pdfHeadBytes = 1_024;
@@ -102,7 +102,7 @@ function isAvif(head: Buffer): boolean {
 
 async function isTextByItsEnds(read: Read, sizeBytes: number, head: Buffer): Promise<boolean> {
   if (sizeBytes <= 2 * pieceBytes) return isText(await read(0, sizeBytes));
-  // An even offset, so that the last bytes do not begin inside a 2-byte unit of UTF-16.
+  // The last bytes must begin at an even offset, so that they do not begin inside a 2-byte unit of UTF-16.
   const tailBytes = pieceBytes - (sizeBytes % 2);
   return isText(head, await read(sizeBytes - tailBytes, tailBytes));
 }

@@ -7,7 +7,7 @@ import { isRotated } from './exif.ts';
 import type { ImageType } from '../media.policy.ts';
 
 export interface ImageProperties {
-  /** In pixels, at least 1, after the rotation of the Exif. */
+  /** The width in pixels, at least 1, after the rotation that the Exif requires. */
   width: number;
   height: number;
   /** Whether the image has more than one frame. */

@@ -46,7 +46,7 @@ function isTextFrom(bytes: Buffer, encoding: Encoding, isCut: boolean): boolean 
 function fromCharacter(bytes: Buffer, encoding: Encoding): Buffer {
   if (encoding !== 'utf-8') {
     const first = encoding === 'utf-16le' ? bytes[1] : bytes[0];
-    // A text that begins with the second half of a surrogate pair loses it.
+    // If the text begins with the second half of a surrogate pair, this half is removed.
     return ((first ?? 0) & 0b1111_1100) === 0b1101_1100 ? bytes.subarray(2) : bytes;
   }
   const start = bytes.subarray(0, 4).findIndex((byte) => (byte & 0b1100_0000) !== 0b1000_0000);

@@ -28,7 +28,7 @@ export interface LibraryReader {
 /** The dependencies of functions that read files for an administrator. */
 export type LibraryReads = Pick<LibraryDeps, 'storage' | 'mediaUses'> & { db: Queries };
 
-/** Sent instead of a folder's id for the top of the library. */
+/** The value that a request sends instead of a folder's id for the top of the library. */
 const top = 'top';
 
 interface LibraryRow extends StoredMedia {
@@ -63,7 +63,7 @@ export interface LibraryFilter extends PageRequest {
   archived?: boolean;
   /** True: only the reader's favorites. False: only the others. */
   favorite?: boolean;
-  /** Searched in title and file name, in any case. */
+  /** A text to search in title and file name, without regard to case. */
   q?: string;
 }
 
@@ -84,7 +84,7 @@ export async function listMedia(
   return { rows: await Promise.all(rows.map((row) => presentForReader(row, deps.storage))), total, next };
 }
 
-/** Leaves out the filter by screen type. */
+/** The SQL condition for the files that the list shows. It does not include the filter by screen type. */
 function isListed(
   { clubId, administratorId }: LibraryReader,
   { folder_id: folder, archived = false, favorite }: LibraryFilter,

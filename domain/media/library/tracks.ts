@@ -1,4 +1,7 @@
-/** Stores subtitles of the library's videos and sounds as WebVTT, for players and for agents (MED-33). */
+/**
+ * Subtitles of the library's videos and sounds. The service stores subtitles as WebVTT for players. Agents read the subtitles with their
+ * times (MED-33).
+ */
 import { Readable } from 'node:stream';
 import { MediaTrack } from '../../../entities/media/media-track.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -19,7 +22,7 @@ import { recordLeftover } from '../erasure/leftovers.ts';
 import { mediaRules } from '../media.policy.ts';
 import { presentTrack, trackType, type MediaDeps } from '../media.ts';
 
-/** A file and a language. */
+/** Identifies a track by its file and its language. */
 export interface TrackName {
   clubId: Id;
   mediaId: Id;
@@ -28,8 +31,8 @@ export interface TrackName {
 }
 
 /**
- * Adds or replaces the subtitles of a language, after all checks. The object is first recorded for erasure, until the row names it. So
- * after a crash, upkeep erases the object.
+ * Adds or replaces the subtitles of a language. All checks run before the object is stored. The object is first recorded for erasure, and
+ * this record is deleted when the row names the object. So if the process dies before it writes the row, maintenance erases the object.
  * @throws DomainError not_found, invalid_file (the file is not a ready video or sound), invalid_request (the language, the label or a line
  *   of the file is invalid), too_many_tracks
  */

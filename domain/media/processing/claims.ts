@@ -14,7 +14,7 @@ export interface FileClaim extends StoredMedia {
   /** The number of our faults since the last successful step. If the process of an earlier claim died, that counts as a fault. */
   faultCount: number;
   hasDigest: boolean;
-  /** The rules of the last complete examination. */
+  /** The version of the rules of the last complete examination. */
   examined: number;
 }
 

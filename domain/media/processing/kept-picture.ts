@@ -1,4 +1,7 @@
-/** Makes an upright picture without metadata of an image for agents or of an avatar. Only this picture is kept (MED-22, MED-28). */
+/**
+ * Processes images for agents and avatars. The service keeps only an upright picture without metadata, which it makes of the image (MED-22,
+ * MED-28).
+ */
 import type { Box } from '../../../platform/infra/images/pictures.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { type ImageType } from '../media.policy.ts';

@@ -83,10 +83,11 @@ export async function recordPicture(
 }
 
 /**
- * Records what was missing from a ready file. Replaced renditions stay in the bucket until their addresses expire (MED-27).
- * @param claim with the size and the duration of the last examination
- * @param made absent if the file keeps its renditions
- * @param dueAt when the missing renditions are due. Before that, the file is not examined again, even under newer rules
+ * Records the parts that were missing from a ready file. Replaced renditions stay in the bucket until their addresses have expired
+ * (MED-27).
+ * @param claim the claimed file, with the dimensions and the duration that the last examination found
+ * @param made the new renditions; absent if the file keeps its existing renditions
+ * @param dueAt the time at which the missing renditions are due. Before that time, the file is not examined again, even under newer rules
  * @throws LeaseLost
  */
 export async function recordMissing(

@@ -86,7 +86,7 @@ export async function makeMailRendition(
 
 /**
  * Makes a picture of the first page of a PDF, and stores the picture as the thumbnail of the PDF.
- * @returns no rendition if the PDF needs a password, or if drawing exceeds the limits
+ * @returns the rendition; no rendition if the PDF needs a password, or if the drawing exceeds the limits
  * @throws StoreAway, the signal's reason, and our faults
  */
 export async function makePage(

@@ -67,10 +67,10 @@ export interface StepWatcher {
 }
 
 /**
- * Runs one step for the file. A repeated call changes nothing if the step is finished or a worker has claimed the file.
+ * Runs one step for the file. A repeated call changes nothing if the step is finished, or if a worker has claimed it.
  * @param now Unix milliseconds
- * @throws StoreAway@throws StoreAway; Error if Postgres is unavailable for a long time. Any other fault is recorded in the row and tried
- * again
+ * @throws StoreAway; Error if Postgres is not available for a long time. Any other fault, such as a broken connection, is recorded in the
+ *   row and tried again
  */
 export async function processFile(
   deps: ProcessingDeps,
@@ -214,7 +214,10 @@ async function complement(
   return undefined;
 }
 
-/** @returns the result of newer rules for a ready image or video; undefined if there are none, or if they refuse the file */
+/**
+ * @returns the result of an examination by newer rules, for a ready image or video; undefined if the file was already examined by the
+ * newest rules, or if these rules refuse the file
+ */
 async function reexamine(
   { readers }: ProcessingDeps,
   claim: FileClaim,

@@ -49,8 +49,8 @@ const exact = 'flags=bicubic+accurate_rnd+full_chroma_int';
 /**
  * @param options.source the size of the video
  * @param options.target the size of the output
- * @param options.table a file with the table of {@link conversionOf}; absent without a conversion
- * @param options.as `video` has 8 bits and 4:2:0, `picture` has RGB
+ * @param options.table a file with the table of {@link conversionOf}; absent if no conversion is needed
+ * @param options.as the format of the output. `video` has 8 bits and 4:2:0, and `picture` has RGB
  * @returns the value of ffmpeg's option `-vf`. The value makes ffmpeg scale the output, remove transparency, and convert the colours to
  * BT.709
  */

@@ -41,7 +41,8 @@ const demuxers: Readonly<Record<string, string>> = {
 /**
  * Makes both renditions, and stores them under keys with the claim's fencing token.
  * @param tell receives the progress
- * @returns the renditions, or why the video must wait. Empty if ffmpeg cannot read the video, or if it has no size or is too long
+ * @returns the renditions, or the reason why the video must wait. The list of renditions is empty if ffmpeg cannot read the video, or if
+ * the video has no size or is too long
  * @throws StoreAway, the signal's reason, and our faults
  */
 export async function makeVideo(
@@ -166,14 +167,17 @@ async function makeMp4(storage: Pick<ObjectStore, 'put'>, claim: FileClaim, work
   return [await storeRendition(storage, claim, rendition, createReadStream(file))];
 }
 
-/** The first video stream becomes H.264, the first audio stream AAC, without metadata. Players can begin before the download ends. */
+/**
+ * Returns the output options. The output has the first video stream as H.264 and the first audio stream as AAC. It has no metadata, and
+ * players can play it before its download ends.
+ */
 function mp4Output({ durationMs, filters }: Work): string[] {
   const codec = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '23', '-pix_fmt', 'yuv420p', ...standardColors];
   const frames = [...codec, '-vf', filters.video];
   const rate = ['-maxrate', String(videoRules.bitsASecond), '-bufsize', String(2 * videoRules.bitsASecond)];
   const sound = ['-c:a', 'aac', '-b:a', String(videoRules.soundBitsASecond), '-ac', '2', '-ar', '48000'];
   const streams = ['-map', '0:v:0', '-map', '0:a:0?', '-sn', '-dn', '-map_metadata', '-1', '-map_chapters', '-1'];
-  // Longer streams end at the duration that the container states.
+  // If the streams are longer than the duration that the container states, the output ends at that duration.
   const bounds = ['-t', String(durationMs / 1_000 + 1), '-threads', String(videoRules.threads)];
   return [...streams, ...frames, ...rate, ...sound, ...bounds, '-movflags', '+faststart+write_colr', '-f', 'mp4'];
 }

@@ -11,7 +11,7 @@ import { RefusalToPerson } from '../../language/refusal.ts';
  * the student's lock. So only the erasure of unused images can remove such an image during this transaction. That erasure either commits
  * before this function reads the image, or sees that the image is used.
  * @returns the images in the order of the question
- * @throws DomainError invalid_image: unknown, not ready, removed, for another purpose, another owner's, or named twice
+ * @throws DomainError invalid_image: an image is unknown, not ready or removed, has a different purpose or owner, or is named twice
  */
 export async function requireOwnImages(
   tx: Transaction,

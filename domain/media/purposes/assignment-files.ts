@@ -34,7 +34,8 @@ export async function listUnsentFiles(
 }
 
 /**
- * Removes an unsent file. The lock on the student lets a simultaneous submission commit first or miss the file.
+ * Removes an unsent file of a student. The function locks the student. So a submission at the same time either commits first or does not
+ * find the file.
  * @throws DomainError not_found (also for a file of another owner or purpose), in_use (the file belongs to an attempt)
  */
 export async function removeUnsentFile(

@@ -1,6 +1,6 @@
 /**
- * Handles files of students that belong to no submission or post yet. Sending keeps them, and a withdrawal makes them unsent again (ASG-9,
- * COMM-15).
+ * Files of students that belong to no submission or post yet. When a submission or a post uses such files, they are kept. When the
+ * submission or the post is withdrawn, they are unsent again (ASG-9, COMM-15).
  */
 import type { MediaPurpose } from '../../../entities/media/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -18,7 +18,8 @@ type SentPurpose = Extract<MediaPurpose, 'assignment' | 'post'>;
  * of unsent files can remove such a file during this transaction. That erasure either commits before this function reads the file, or sees
  * that the file is sent.
  * @returns the ids in lower case, in the order of `fileIds`
- * @throws DomainError invalid_file: unknown, not ready, removed, already sent, for another purpose, another owner's, or named twice
+ * @throws DomainError invalid_file: a file is unknown, not ready, removed or already sent, has a different purpose or owner, or is named
+ * twice
  */
 export async function keepSentFiles(
   tx: Transaction,

@@ -62,7 +62,7 @@ async function sizeOf({ db, storage }: MediaDeps, id: Id, objectKey: string): Pr
   return undefined;
 }
 
-/** @returns undefined without an announced length, or for an upload that is not through our listener */
+/** @returns undefined if the client has announced no length, or does not upload through our listener */
 function openUploadOf(db: Queries, id: Id): Promise<{ multipartId: string | null; length: string } | undefined> {
   return db.one(sql`
     SELECT multipart_id AS "multipartId", held_bytes AS length FROM media_uploads JOIN media ON media.id = media_uploads.id

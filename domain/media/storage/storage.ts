@@ -1,12 +1,12 @@
 /**
- * Counts a club's storage: the bytes of its files and of open reservations, against the limit of its plan. Triggers on `media` count the
- * originals, so that no code can forget to. For a row of `media`, they count:
- * - `held_bytes` from the reservation until the size is settled, or the file fails or is removed;
- * - `address_bytes` if the file is gone and its signed upload address may still be valid (MED-29);
+ * A club's storage: the bytes of its files and of open reservations, and the limit of its plan. Triggers on `media` count the bytes of the
+ * originals, so that no code can forget to count them. For a row of `media`, they count:
+ * - `held_bytes` from the reservation until the size is settled, or until the file fails or is removed;
+ * - `address_bytes` if the file is gone and the signed address of the upload may still be valid (MED-29);
  * - `size_bytes` after the size is settled, until `erased_at` shows that the bucket has erased the file (MED-20).
  *
- * A transaction that adds bytes locks the club's storage first. Removing bytes needs no lock, because it only adds a row to
- * `club_storage_changes`.
+ * A transaction that adds bytes locks the club's storage first. A transaction that removes bytes needs no lock, because it only appends a
+ * row to `club_storage_changes`.
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { mediaKinds, type MediaKind } from '../../../entities/media/values.ts';

@@ -11,7 +11,7 @@ import { loadMedia, presentMedia, type MediaOwner, type MediaDeps, type StoredMe
 import { RefusalToPerson } from '../../language/refusal.ts';
 
 export interface CompletionDeps extends MediaDeps {
-  /** In milliseconds, for the result of the processing. */
+  /** The maximum number of milliseconds for which a call waits for the processing of the file. */
   watchMs: number;
 }
 

@@ -17,7 +17,7 @@ export interface UploadedFile {
   status: MediaStatus;
   mime: string | null;
   objectKey: string | null;
-  /** In bytes, as a request announced it; 0 before that. */
+  /** The length in bytes that a request announced; 0 if no request has announced a length yet. */
   length: number;
   /** The store's id of a multipart upload; undefined until the first bytes arrive. */
   multipartId: string | undefined;

@@ -43,7 +43,7 @@ export interface AnnouncedFile {
   mime: string;
   /** In bytes. Absent if our listener reads the size from the request (MED-29). */
   sizeBytes?: number;
-  /** By default the name of the file. */
+  /** The title. If it is absent, the name of the file is used. */
   title?: string;
   /**
    * Whether the file is a recording of a live session or a meeting. If the club's plan does not have `video_hosting`, the recording is kept
@@ -100,8 +100,8 @@ export async function reserveAgentImage(
 }
 
 /**
- * Reserves an upload of a file for an assignment, with an unknown size until the upload starts. Locks the student, as `reserveAgentImage`
- * does.
+ * Reserves an upload of a file for an assignment. The size of the file is unknown until the upload starts. The function locks the student,
+ * as `reserveAgentImage` does.
  * @throws DomainError invalid_request, limit_reached, too_many_files, not_found (the student was removed)
  */
 export async function reserveAssignmentFile(
@@ -244,7 +244,7 @@ async function reserve(
   };
 }
 
-/** When an upload address expires after a reservation or a renewal. */
+/** Returns the time at which an upload address expires after a reservation or a renewal. */
 function uploadEnd(mime: string, now: Date): Date {
   return new Date(now.getTime() + (isResumable(mime) ? resumableRules.tokenMs : mediaRules.uploadMs));
 }

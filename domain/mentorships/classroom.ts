@@ -104,10 +104,12 @@ function requireFirst([mentorship]: readonly SeenMentorship[]): SeenMentorship {
 }
 
 /**
- * Lists the sessions that the student may book. There are none if the plan lost the community or the mentor left the club.
+ * Lists the sessions that the student may book. The list is empty if the club's plan no longer includes the community, or if the mentor has
+ * left the club.
  * @param input.since the beginning of the time range; now if absent
  * @param input.until the end of the time range; 31 days after `since` if absent
- * @param input.replaces the student's session in this mentorship to move, whose time counts as free. Other ids are ignored
+ * @param input.replaces the id of the student's session in this mentorship, if the student wants to move a session. The time of this
+ * session counts as free. An id of a different session is ignored
  * @throws DomainError not_found; invalid_request if `until` is not after `since`, or more than 31 days later
  */
 export async function listSlots(

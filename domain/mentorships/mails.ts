@@ -15,7 +15,7 @@ interface SessionMail {
    * former end of the session. A mail for `ended` asks the student for a rating, if the student has not rated the session yet.
    */
   sentWhile: 'to come' | 'canceled' | 'ended' | 'moved away';
-  /** Names the student, and goes only to a current member of the club. */
+  /** A mail to the mentor names the student, and is sent only while the recipient is a member of the club. */
   toMentor?: true;
   /** Whether the mail contains a calendar entry for the session. */
   calendar?: CalendarEvent['method'];

@@ -48,7 +48,7 @@ const columnsWithoutExceptions = columns(
     sql`ARRAY(SELECT delivery_id FROM mentorship_deliveries WHERE mentorship_id = mentorship.id ORDER BY delivery_id) AS "deliveryIds"`,
   );
 const mentorshipColumns = columnsWithoutExceptions.and(columns(Mentorship, ['exceptions'], 'mentorship'));
-/** Only the first ten exceptions, and the number of all. */
+/** The columns of a mentorship in a list. They contain only the first ten exceptions, and the number of all exceptions. */
 const listedColumns = columnsWithoutExceptions.and<Pick<Mentorship, 'exceptions'> & { exceptionCount: number }>(
   sql`jsonb_path_query_array(mentorship.exceptions, '$[0 to 9]') AS exceptions,
       jsonb_array_length(mentorship.exceptions) AS "exceptionCount"`,

@@ -7,7 +7,7 @@ import { countedParts, type Beginnings } from './session-counts.policy.ts';
 import type { ShownStatus } from './sessions.policy.ts';
 
 /**
- * @param filter the status, and when sessions begin: with `since`, without `until`
+ * @param filter the status, and a range for the time at which the sessions begin. The range includes `since` and excludes `until`
  * @param conditions the same filter as SQL conditions on `mentorship_sessions session`, for the sessions that are counted one by one
  * @returns the number of sessions. One statement adds the tallies of whole days and the sessions of the days at both ends
  */

@@ -9,7 +9,7 @@ import { hasAccessToRepository } from '../access/enrollments/entitlement.ts';
 import type { Reader } from '../identity/student-ref.ts';
 import { listShown, showOne, type Showing } from './showing.ts';
 
-/** The student can open the repository. */
+/** A condition on `repositories repository`. It is true if the student can open the repository. */
 export const visibleTo = ({ clubId, id }: Reader, now: Date): Sql => sql`repository.club_id = ${clubId}
   AND repository.status = 'published' AND ${hasAccessToRepository(sql`repository.id`, id, now)}`;
 

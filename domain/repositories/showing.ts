@@ -24,7 +24,7 @@ const filesPerSlice = 50;
 
 export type Viewer = 'administrator' | 'student';
 
-/** The viewer may see the file. */
+/** A condition on `media`. It is true if the viewer may see the file. */
 export const seenBy = (viewer: Viewer): Sql =>
   viewer === 'student' ? sql`media.removed_at IS NULL AND media.status = 'ready'` : sql`media.removed_at IS NULL`;
 

@@ -24,7 +24,10 @@ export interface DoubtfulAmount {
   doubt: { factor: number } | 'text';
 }
 
-/** Yields purchases with a decimal amount that was rounded to whole units of a currency with smaller units, by id. */
+/**
+ * Yields purchases whose decimal amount was rounded to whole units, although the currency has smaller units. The purchases are sorted by
+ * id.
+ */
 export async function* roundedAmounts(db: Queries): AsyncGenerator<DoubtfulAmount> {
   const decimalPlatforms = salesPlatforms.filter((platform) => salesAdapters[platform].sendsDecimals);
   const known = columns(Purchase, ['clubId', 'externalId', 'amount', 'currency']).and<{ purchaseId: Id }>(
@@ -44,7 +47,7 @@ export async function* roundedAmounts(db: Queries): AsyncGenerator<DoubtfulAmoun
   }
 }
 
-/** Yields purchases with a processed notice that has the amount as a text, as long as its body is stored. */
+/** Yields purchases that have a processed notice with the amount as a text. It can only find notices whose body is still stored. */
 export async function* amountsFromText(db: Queries): AsyncGenerator<DoubtfulAmount> {
   const wholePlatforms = salesPlatforms.filter((platform) => !salesAdapters[platform].sendsDecimals);
   const noticeColumns = columns(SalesNotice, ['id', 'clubId', 'platform', 'body']);

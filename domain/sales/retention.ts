@@ -6,7 +6,7 @@ const noticeBodyMs = 90 * 86_400_000;
 /** The maximum number of notices in a batch. */
 const noticesPerBatch = 1_000;
 
-/** Purges one batch. @returns the number of notices without a body now, and whether more may be due */
+/** Purges one batch. @returns the number of notices whose body was deleted, and whether more bodies may be due now */
 export async function retainNotices(db: Database, now: Date): Promise<{ rows: { notices: number }; more: boolean }> {
   const receivedBy = new Date(now.getTime() - noticeBodyMs);
   const notices = await db.transaction((tx) => purgeNoticeBodies(tx, receivedBy, noticesPerBatch));

@@ -18,7 +18,7 @@ const maxBeginnings = 8;
 
 /** @returns the address in its case-folded form; undefined for a text that the contract would not accept as an address */
 export function readAddress(text: string): string | undefined {
-  // Checked before it is folded, because folding turns the Kelvin sign into a plain k.
+  // The text is checked before it is folded, because folding turns the Kelvin sign into a plain k.
   const address = text.trim();
   return address.length <= longestAddress && isEmail(address) ? foldEmail(address) : undefined;
 }

@@ -103,8 +103,9 @@ async function findKnownOwners(tx: Transaction, { clubId, platform }: Ledger, id
 }
 
 /**
- * Finds the owner of a sale by its ids, and locks the owner's row. A sale belongs to the student of its first notice, whatever the buyer's
- * current address is. Decide only by data that was read after the lock.
+ * Finds the owner of a sale by the ids of the sale, and locks the owner's row. The current address of the buyer does not matter: the sale
+ * belongs to the student whom the first notice of the sale named. Every decision must depend only on data that was read after the row was
+ * locked.
  * @throws NoticeRefusal sale_mismatch (the purchase belongs to one student, and the subscription to another)
  */
 export async function lockKnownOwner(tx: Transaction, ledger: Ledger, ids: SaleIds): Promise<KnownOwner | undefined> {

@@ -67,7 +67,8 @@ export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
     most: maxNoticesPerBatch,
     atOnce: maxConcurrent,
   });
-  // A large notice gets its own statement and connection, from the club's share, so that small notices of other clubs do not wait.
+  // A large notice gets its own statement, which uses a database connection from the club's own share. So small notices of other clubs do
+  // not wait for a large notice.
   const write = async (notice: NewNotice) =>
     notice.body.length > maxBatchedBytes ? { result: (await insert([notice]))[0] } : writeBatched(notice);
   return async (received, now) => {
@@ -108,7 +109,7 @@ interface ConnectionKey {
   tokenHash: Buffer;
 }
 
-/** @returns the club of each key's connection; undefined without a connection */
+/** @returns for each key, the club of the connection with this key; undefined if there is no such connection */
 async function findConnections(db: Database, keys: readonly ConnectionKey[]): Promise<({ clubId: Id } | undefined)[]> {
   const connections = await findSalesConnections(db.source, {
     tokenHashes: keys.map(({ tokenHash }) => tokenHash),

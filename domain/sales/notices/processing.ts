@@ -48,7 +48,7 @@ interface ClaimedNotice extends Claim {
 
 /**
  * @param now Unix milliseconds
- * @throws Error@throws Error for an internal error. The row then says that the notice will be tried again
+ * @throws Error, when an internal error occurs. The row of the notice then records that the notice will be tried again
  */
 export function processNotice(deps: NoticeDeps, id: Id, now: number): Promise<NoticeStep> {
   return runStep({
@@ -68,7 +68,7 @@ const withConnection = sql`
 /** @throws LeaseLost, and internal errors */
 async function applyOrFail(deps: NoticeDeps, claimed: ClaimedNotice, now: Date): Promise<void> {
   await deps.failpoint('notice_claimed');
-  // Set as soon as the body has been read, so that a later failure can be recorded without reading it again.
+  // The ids of the sale are set as soon as the body has been read. So a later failure can be recorded without a second reading of the body.
   const sale: SaleIds = {};
   const outcome = await applyWithRetries(deps, claimed, sale, now).catch(async (error: unknown) => {
     if (error instanceof LeaseLost) throw error;

@@ -7,7 +7,7 @@ export interface Buyer {
 }
 
 interface Sale {
-  /** Stated in the notice. If two notices differ, the later time counts. */
+  /** The time that the notice states. If two notices state different data, the data of the notice with the later time counts. */
   at: Date;
   /** The platform's id of the product. */
   productId: string;

@@ -53,7 +53,7 @@ function fieldOf(value: unknown, path: readonly string[]): Field {
       : refuse();
   const number = (): number => (typeof value === 'number' && Number.isFinite(value) ? value : refuse());
   const decimal = (): string => {
-    // No exponents, because very small and very large numbers are not amounts.
+    // Exponent notation is refused: very small and very large numbers are not amounts.
     const digits = typeof value === 'number' && value < 1e15 && value >= 0 ? plainDecimal(value) : value;
     return typeof digits === 'string' && digits.length <= longestId && /^\d+(\.\d+)?$/.test(digits) ? digits : refuse();
   };
@@ -123,7 +123,7 @@ export function buyerOf(email: Field, name: Field): Buyer {
 
 /** @returns the visible text without characters that cannot be stored or shown; undefined if nothing is left or it is a web address */
 function readName(text: string): string | undefined {
-  // Shortened first, so that a text of a megabyte takes no more time than a name.
+  // Shortens the text first, so that a text of a megabyte takes no more time than a normal name.
   const storable = text
     .slice(0, longestText)
     .replace(/[\p{Cs}\p{Bidi_Control}]/gu, '')

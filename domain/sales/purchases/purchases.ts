@@ -217,8 +217,8 @@ function merged(row: PurchaseRow, event: PurchaseEvent & { decimals: number | nu
 }
 
 /**
- * Returns the refunded amount, and whether the refund undoes the sale (ADR 0047). A refund before its payment first counts as full. If the
- * payment then states a higher amount, it becomes partial.
+ * Returns the refunded amount, and whether the refund undoes the sale (ADR 0047). If a refund arrives before its payment, it first counts
+ * as a full refund. When the payment arrives and states a higher amount, the refund becomes a partial refund.
  */
 function refundOf(
   before: PurchaseRow,

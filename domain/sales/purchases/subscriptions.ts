@@ -17,7 +17,8 @@ import { timeOfFact } from './times.policy.ts';
 import { standingOf, stepsOf, targetOf, type Charge } from './subscription.policy.ts';
 
 /**
- * @returns the subscription's id. A new subscription grants the deliveries of its product, and later charges grant nothing
+ * @returns the subscription's id. When a subscription is new, the function grants the deliveries of its product. Later charges grant
+ * nothing again
  * @throws SaleJustTaken
  */
 export async function findOrOpenSubscription(
@@ -88,8 +89,9 @@ async function readKnown(tx: Transaction, subscriptionId: Id) {
 }
 
 /**
- * Updates the status and the access from all records. Each new cancellation records the fact `subscription.canceled`.
- * @param stated by the notice: its time `at`, and the end of the paid period
+ * Updates the status and the access from all recorded charges, late payments and cancellations. Each new cancellation records the fact
+ * `subscription.canceled`.
+ * @param stated the data of the notice: `at` is the time that the notice states, and `periodEnd` is the end of the paid period
  */
 export async function settleSubscription(
   tx: Transaction,

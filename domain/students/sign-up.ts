@@ -41,7 +41,7 @@ export interface SignUp {
 export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, now: Date): Promise<void> {
   const name = plainName(input.name);
   const email = foldEmail(input.email);
-  // Before the e-mail is looked up, so that the answer does not show whether it is known.
+  // The check runs before the e-mail is looked up, so that the answer does not show whether the e-mail is known.
   requireStrongPassword(input.password, { email, names: [name, await nameOfClub(deps.db, clubId)] });
   const before = await passwordOf(deps, clubId, email);
   const passwordHash = await hashPassword(input.password);

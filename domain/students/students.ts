@@ -38,7 +38,7 @@ export async function createStudent(
   now: Date,
 ): Promise<RecordOf<'Student'>> {
   return db.transaction(async (tx) => {
-    // Before the address, because the error 404 has priority over 409.
+    // The deliveries are checked before the address, because the error 404 has priority over the error 409.
     for (const deliveryId of input.delivery_ids ?? []) await findDelivery(tx, clubId, deliveryId);
     const account = { name: plainName(input.name), email: input.email, openedBy: 'club', invited: true } as const;
     const { studentId, created, takenOver } = await findOrOpenAccount(tx, vault, clubId, account, now);
@@ -67,8 +67,9 @@ async function rename(
 const mayChangeAddresses: ReadonlySet<Role> = new Set(['owner', 'admin']);
 
 /**
- * Corrects the name or the e-mail. A new address must be confirmed again. The password, mails to the old address and sessions may be a
- * stranger's, so they are deleted, canceled and ended. The old address gets a mail. A correction that changes nothing records no fact.
+ * Corrects the name or the e-mail. A new address must be confirmed again. The password, the mails to the old address and the sign-in
+ * sessions may belong to a stranger. So the function deletes the password, cancels these mails and ends the sessions. The old address gets
+ * a mail. A correction that changes nothing records no fact.
  * @param by the role of the administrator in the club
  * @throws DomainError not_found, role_not_permitted (an editor wants to change the address), email_taken
  */

@@ -27,8 +27,9 @@ export async function judgeCourseLater(
 }
 
 /**
- * Requests the run for courses of these students that they have access to, now or later, with all published lessons completed. A lesson may
- * have been withdrawn while they had no access. The caller's transaction has locked the students and changed their access.
+ * Requests the run for courses of these students. A student must have access to the course now or later, and must have completed all its
+ * published lessons. A lesson may have been withdrawn while the student had no access. The caller's transaction has locked the students and
+ * changed their access.
  */
 export async function judgeCoursesOfAccess(
   tx: Transaction,

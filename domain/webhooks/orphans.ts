@@ -7,7 +7,7 @@ import type { Database, Transaction } from '../../platform/infra/postgres/databa
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 
-/** Reads a table with 5,000,000 rows once in a week. */
+/** The number of rows of each table that one round reads. In a week, the rounds read a table with 5,000,000 rows once. */
 const rowsPerRound = 500;
 
 /**

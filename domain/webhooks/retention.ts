@@ -1,6 +1,6 @@
 /**
- * Removes webhook data after its retention time (DEL-8, HOOK-12), as whole partitions. Until the next round, queries hide rows that are
- * over their time.
+ * Removes webhook data after its retention time (DEL-8, HOOK-12). Whole partitions are dropped. Queries hide rows whose retention time is
+ * over, so the API does not show these rows even before the next round removes them.
  */
 import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
 import { WebhookEndpoint } from '../../entities/webhooks/webhook-endpoint.ts';
@@ -30,7 +30,10 @@ export const webhookTables = {
   attempts: { name: 'webhook_attempts', key: { column: 'started_at', of: 'times' }, span: 'day' },
 } as const satisfies Record<string, PartitionedTable>;
 
-/** A batch of each kind takes only some tens of milliseconds, so that other transactions wait only briefly. */
+/**
+ * The maximum number of rows of each kind that one batch removes. A batch takes only some tens of milliseconds, so other transactions wait
+ * only briefly for the batch's rows.
+ */
 const batch = 1_000;
 /** Tallies need a larger batch, because each sent delivery causes two changes. */
 const rollUpBatch = 5 * batch;
@@ -46,7 +49,7 @@ export type RetentionCounts = {
   /** Removed deliveries of deleted endpoints. */
   deliveries: number;
   endpoints: number;
-  /** Replaced by a rotation, and not valid any more. */
+  /** The number of removed secrets that were replaced by a rotation and are not valid any more. */
   secrets: number;
   changes: number;
   /** Removed tallies of deliveries that are not shown any more. */
@@ -135,8 +138,8 @@ async function dropBodies(db: Database, now: Date): Promise<{ expired: number; d
 }
 
 async function expireBefore(tx: Transaction, createdBefore: Date, now: Date): Promise<number> {
-  // An id contains a time. It can be much earlier than the row, after an outage, and a little later, if clocks differ. So partitions with
-  // later ids need not be searched.
+  // An id contains the time of the creation. After an outage, the time in the id can be much earlier than the creation of the row. If
+  // clocks differ, the time in the id can be a little later. So partitions with later ids need not be searched.
   const old = sql`created_at < ${createdBefore} AND id < ${leastIdOf(createdBefore.getTime() + clocksDifferMs)}`;
   const found = await tx.rows<{ id: Id }>(
     sql`(SELECT id FROM webhook_deliveries WHERE ${old} AND status = 'pending' LIMIT ${batch})

@@ -35,7 +35,10 @@ export interface EndedAttempt {
 
 /** The number of times that an interrupted attempt is repeated before it counts as failed. */
 const maxRepetitions = 3;
-/** A claim may fail, because the endpoint was paused, disabled or throttled after the state was read. So many claims are tried. */
+/**
+ * The maximum number of claims that one step tries. A claim may fail because the endpoint was paused, disabled or throttled after the step
+ * read the state.
+ */
 const maxClaims = 3;
 /** The waits before an answer is recorded again, in milliseconds. Most outages of Postgres are shorter than the lease. */
 const recordRetryMs = [100, 400, 1_500, 3_000];

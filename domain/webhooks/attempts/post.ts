@@ -8,7 +8,7 @@ import { signingKeyOf } from '../endpoints/secrets.ts';
 export interface WebhookPost {
   url: string;
   eventId: string;
-  /** Signed and sent exactly so, in UTF-8. */
+  /** The body of the message. Exactly these characters are signed and sent, in UTF-8. */
   body: string;
   /** Newest first. During a rotation there are two. */
   secrets: readonly string[];
@@ -23,7 +23,10 @@ export interface WebhookPost {
 }
 
 export interface AttemptAnswer extends Omit<PostAnswer, 'retryAfter'> {
-  /** The wait of a Retry-After with status 429 or 503, at most the maximum. Absent if there is none to honour. */
+  /**
+   * The wait that the receiver asks for with Retry-After in a response with status 429 or 503, limited to the maximum. Absent if the
+   * response has no Retry-After that can be honoured.
+   */
   retryAfterSeconds?: number;
 }
 

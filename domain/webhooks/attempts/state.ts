@@ -1,6 +1,6 @@
 /**
- * Reads the state of a delivery: ended, or waiting for a time, a lease or its gate. Also parks a delivery that must wait for its gate
- * (HOOK-4).
+ * Reads the state of a delivery. A delivery either has ended, or waits for a time, for the end of a lease, or for its gate. The module also
+ * parks a delivery that must wait for its gate (HOOK-4).
  */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -92,7 +92,7 @@ function park(db: Database, id: Id, now: number): Promise<boolean> {
           AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)`,
     );
     if (parked === 0) return false;
-    // No signal is needed if the gate can admit nothing before its own timer.
+    // Signals the gate. No signal is needed if the gate can admit no delivery before its own timer ends.
     if (gate.call) await callGate(tx, gate, new Date(now));
     return true;
   });
@@ -106,6 +106,6 @@ async function expire(db: Database, id: Id, now: number): Promise<DeliveryStep |
       WHERE id = ${id} AND (lease_until IS NULL OR lease_until < clock_timestamp())
   RETURNING status`,
   );
-  // Undefined if another worker has claimed the delivery before.
+  // `expired` is undefined if another worker has claimed the delivery before this change.
   return expired ? { done: true, outcome: expired.status } : readState(db, id, now);
 }

@@ -57,9 +57,9 @@ const attemptColumns = columns(WebhookAttemptRow, [
 export interface DeliveryFilter extends PageRequest {
   status?: DeliveryStatus;
   event_type?: DeliveredEventType;
-  /** ISO 8601. Only deliveries from this time on. */
+  /** If present, only deliveries that were created at or after this ISO 8601 date-time are listed. */
   since?: string;
-  /** ISO 8601. Only deliveries before this time. */
+  /** If present, only deliveries that were created before this ISO 8601 date-time are listed. */
   until?: string;
 }
 

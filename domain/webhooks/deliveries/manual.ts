@@ -94,8 +94,8 @@ export async function recoverDeliveries(
 const recoveryBatch = 2_000;
 
 /**
- * @param ended when deliveries ended. Every part except the first has an upper limit, so that a recovered delivery that fails again is not
- * found twice
+ * @param ended the range of the times at which deliveries ended. Every part except the first has an upper limit. So a recovered delivery
+ * that fails again is not found a second time
  */
 async function recoverSome(
   tx: Transaction,

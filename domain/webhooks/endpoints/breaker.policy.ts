@@ -10,7 +10,7 @@ const day = 24 * hour;
 export const breakerRules = {
   /** After so many failures in a row, the breaker is armed and the endpoint is throttled. */
   failuresToArm: 5,
-  /** The first hold. Each further arming doubles it. */
+  /** The length of the hold when the breaker is armed for the first time. Each time that the breaker is armed again, the hold doubles. */
   firstHoldMs: minute,
   longestHoldMs: hour,
   /**
@@ -57,10 +57,10 @@ export function holdAfterArming(step: number): number {
 const overloadStatuses: ReadonlySet<number | undefined> = new Set([429, 502, 504]);
 
 /**
- * Returns how long an answer that reports an overload holds back all deliveries of the endpoint (HOOK-21).
- * @param answer.waitMs until the next attempt of this delivery
- * @returns milliseconds: the wait of the delivery, at most a minute, or a longer `Retry-After`, at most an hour. Undefined without an
- * overload
+ * Returns how long all deliveries of an endpoint are held back after an answer that reports an overload (HOOK-21).
+ * @param answer.waitMs the wait until the next attempt of this delivery, if there is one
+ * @returns the hold in milliseconds. The hold is the wait of the delivery, but at most a minute. If `Retry-After` asks for a longer wait,
+ * the hold is longer, but at most an hour. Undefined for an answer that reports no overload
  */
 export function overloadHold(answer: {
   responseStatus?: number;
@@ -73,12 +73,13 @@ export function overloadHold(answer: {
 }
 
 /**
- * Returns the breaker after a recorded failure. While the endpoint is throttled, only an attempt that was claimed after the last arming can
- * arm the breaker again. So forty simultaneous failures double the hold only once (ADR 0008).
- * @param claimEpoch at the claim of the attempt
+ * Returns the state of the breaker after a recorded failure. Every failure counts. While the endpoint is throttled, only an attempt that
+ * was claimed after the breaker was last armed can arm the breaker again. So if forty attempts fail at the same time, the hold doubles only
+ * once (ADR 0008).
+ * @param claimEpoch the breaker's epoch when the attempt was claimed
  * @param overloadMs the hold of an answer that reports an overload. The first such answer arms the breaker, and the hold then has at least
- * this length
- * @returns the new breaker, and whether this failure armed it
+ *   this length
+ * @returns the new state of the breaker, and whether this failure armed the breaker
  */
 export function afterFailure(
   breaker: Breaker,

@@ -23,7 +23,7 @@ export async function lockEndpointStatus(tx: Transaction, clubId: Id, endpointId
 }
 
 /**
- * Locks an endpoint and requires that it is enabled, so that it stays so until the commit.
+ * Locks an endpoint and requires that it is enabled, so that the endpoint stays enabled until the commit.
  * @throws DomainError not_found; endpoint_not_enabled
  */
 export async function lockEnabledEndpoint(tx: Transaction, clubId: Id, endpointId: Id): Promise<void> {

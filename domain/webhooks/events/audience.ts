@@ -65,8 +65,8 @@ const hasEndpoint = (row: LockedRow): row is LockedRow & SubscribedEndpoint => r
 
 /**
  * Locks the audiences of several facts.
- * @param facts from {@link factsToFanOut}, so a club without an endpoint has a log
- * @returns the audiences, without facts of locked students
+ * @param facts facts of {@link factsToFanOut}. A club without an endpoint therefore has a log
+ * @returns the audiences. Facts whose student another transaction has locked are left out
  */
 export async function lockFreeAudiences<Fact extends FactToTell>(
   tx: Transaction,

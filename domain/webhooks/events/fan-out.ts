@@ -107,7 +107,7 @@ async function fanOutAlone(db: Database, fact: FactToTell, context: FanOutContex
   });
 }
 
-/** @returns the results by fact id, without facts of locked students */
+/** @returns the results by the id of the fact. The function leaves out a fact if another transaction has locked the student of the fact */
 async function fanOutTogether(
   db: Database,
   facts: readonly ClaimedFact[],

@@ -31,8 +31,8 @@ export interface FirstAttempts {
 }
 
 /**
- * @param fanOut must reset the attempts at its beginning, because the transaction may be retried
- * @returns the result of `fanOut`. The direct lane begins its attempts after the commit. After a failure, all permits are released
+ * @param fanOut a function that runs the transaction. It must reset the attempts at its beginning, because the transaction may be retried
+ * @returns the result of `fanOut`. After the commit, the direct lane begins its attempts. If `fanOut` fails, all permits are released
  */
 export async function withFirstAttempts<T>(
   lanes: FirstAttemptLanes,

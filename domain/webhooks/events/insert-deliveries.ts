@@ -18,7 +18,7 @@ export interface PlannedEvent {
   fact: FactToTell;
   /** Null if the event is not sent. Its deliveries are recorded as canceled. */
   body: string | null;
-  /** `site` is set if the fan-out claims the first attempt with the insert. */
+  /** `site` is set if the fan-out claims the first attempt when it inserts the delivery. */
   deliveries: readonly { id: Id; endpoint: SubscribedEndpoint; site: ClaimedSite | undefined }[];
 }
 

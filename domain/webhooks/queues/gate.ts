@@ -217,7 +217,7 @@ async function countParked(tx: Transaction, endpointId: Id): Promise<number> {
   return (await countWaiting(tx, endpointId, usual)) + (await countWaiting(tx, endpointId, recovery));
 }
 
-/** @returns at most `maxCounted` */
+/** @returns the number of waiting deliveries, up to `maxCounted` */
 function countWaiting(tx: Transaction, endpointId: Id, condition: Sql): Promise<number> {
   return count(
     tx,

@@ -43,7 +43,7 @@ export const untilItSucceeds = { initialInterval: '1s', backoffCoefficient: 2, m
 /** The shortest wait between steps, in milliseconds. It prevents a busy loop if the clocks of two machines differ. */
 const shortestWaitMs = 1_000;
 
-/** Is `never` if the result is not a `Step`, so that the code does not compile. */
+/** The result type of an activity. If the result is not a `Step`, the type is `never`, so that the code does not compile. */
 type StepOf<Activity> = Activity extends (rowId: string, now: number) => Promise<infer S>
   ? S extends Step
     ? S

@@ -4,7 +4,7 @@ import { CancelledFailure } from '@temporalio/common';
 import { stepAnswer, type AnswerDeps } from '../domain/agents/answers/answer-step.ts';
 import { heartbeating, timeOfStep } from './step.ts';
 
-/** One lost heartbeat must not exceed the heartbeat timeout of the workflow. */
+/** The interval is so short that one lost heartbeat causes no heartbeat timeout. */
 const heartbeatEveryMs = 3_000;
 
 export function agentAnswerActivities(deps: AnswerDeps) {
@@ -16,7 +16,7 @@ export function agentAnswerActivities(deps: AnswerDeps) {
 }
 
 /**
- * Aborts only when the worker stops. Temporal may cancel an activity that it wrongly considers dead, while the model still
+ * The signal aborts only when the worker stops. Temporal may cancel an activity that it wrongly considers dead, while the model still
  * answers. That answer continues, and the lease prevents a second call to the model.
  */
 function stopOfWorker(): AbortSignal {

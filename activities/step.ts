@@ -37,8 +37,8 @@ export async function heartbeating<T>(work: () => Promise<T>, everyMs = beatMs):
 const longestRestMs = 1_000;
 
 /**
- * Runs a step of bulk work, and pauses for as long as the step took if the next step is due immediately. So bulk work uses at most half a
- * core and leaves time for other clubs.
+ * Runs a step of bulk work. If the next step is due immediately, the activity first pauses for as long as this step took. So bulk work uses
+ * at most half a core, and leaves time of Postgres and of the worker for other clubs.
  */
 export async function restingAfter<Step extends { done: boolean; at?: number }>(
   step: () => Promise<Step>,

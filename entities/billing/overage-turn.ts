@@ -1,5 +1,6 @@
 /**
- * A club that exceeds an allowance, and the beginning of its next month. The remaining excess is then recorded for the new month (BILL-7).
+ * Each row belongs to a club that exceeds an allowance. The row stores the time at which the club's next month begins. At that time, the
+ * remaining excess is recorded for the new month (BILL-7).
  */
 import { Column, Entity, Index, JoinColumn, OneToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';

@@ -8,6 +8,7 @@ import type { Reader } from '../identity/student-ref.ts';
 import * as completion from '../learning/courses/completion.ts';
 import { RefusalToPerson } from '../language/refusal.ts';
 
+/** @throws DomainError not_found, assignment_open. If the function throws, it has written nothing */
 export function completeLesson(
   deps: Pick<AddressedDeps, 'db' | 'publicUrl'>,
   reader: Reader,

@@ -115,7 +115,7 @@ async function countOfStudent(db: Queries, clubId: Id, studentId: Id): Promise<C
   return { submitted: of('submitted'), approved: of('approved'), changes_requested: of('changes_requested') };
 }
 
-/** @returns a submission with its attempts, files and reviews */
+/** @returns a submission with its attempts, files and reviews @throws DomainError not_found (also for a submission of another club) */
 export async function readSubmission(
   db: Queries,
   storage: ObjectStore,
@@ -157,6 +157,7 @@ export async function findOwnSubmission(
   return presentOwn(await findOne(db, ownOne(reader, submissionId)));
 }
 
+/** @throws DomainError not_found (also for a submission of another student) */
 export async function readOwnSubmission(
   db: Queries,
   storage: ObjectStore,

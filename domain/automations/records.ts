@@ -74,6 +74,7 @@ export async function findAutomation(
   return automation;
 }
 
+/** @throws DomainError draft_changed if the caller has not seen the current revision; malformed_request if the header is missing */
 export function requireRevision({ revision }: AutomationRow, ifMatch: string): void {
   if (ifMatch === '')
     throw new DomainError('malformed_request', 'The header If-Match is missing. Send the ETag of the draft.');

@@ -49,7 +49,10 @@ export async function openAgent(
   };
 }
 
-/** @returns a page of the student's conversations with the agent, newest message first */
+/**
+ * @returns a page of the student's conversations with the agent, newest message first
+ * @throws DomainError not_found for an agent that is not published, unless the student has a conversation with the agent
+ */
 export async function listConversations(
   db: Queries,
   student: Reader,

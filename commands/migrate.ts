@@ -22,7 +22,6 @@ const lookEveryMs = 200;
 const lockedWithinMs = 60 * 60_000;
 /** The pause before the next try. During the pause, the transactions that waited behind the migration can run. */
 const lockPauseMs = 3_000;
-/** TypeORM's table of migrations. */
 const migrationsTable = 'migrations';
 
 /**

@@ -13,7 +13,6 @@ export function hasJobEnded(status: BulkJobStatus): status is EndedBulkJobStatus
 }
 
 export const bulkRules = {
-  /** The maximum number of jobs of a club that have not ended. */
   maxOpen: 20,
   /** The maximum number of students of a job. The contract states the same number. */
   maxStudents: 1_000,

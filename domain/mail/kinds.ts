@@ -32,7 +32,6 @@ export interface MailSubject {
     timeZone: string;
     /** Null if this person is a removed student. */
     withWhom: string | null;
-    /** Null if no reason was given. */
     reason: string | null;
   };
   /** The entry in the reader's calendar. If its summary is not usable, a standard summary replaces it. */

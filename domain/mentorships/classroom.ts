@@ -152,7 +152,6 @@ export async function listSlots(
   };
 }
 
-/** @returns whether the mentor is still a member of the club */
 async function hasMentor(db: Queries, { clubId }: Reader, mentorship: SeenMentorship): Promise<boolean> {
   return (await db.rows(membershipOf(clubId, mentorship))).length > 0;
 }

@@ -3,7 +3,6 @@ import type { Database, Transaction } from '../../platform/infra/postgres/databa
 import { sql } from '../../platform/infra/postgres/sql.ts';
 
 const noticeBodyMs = 90 * 86_400_000;
-/** The maximum number of notices in a batch. */
 const noticesPerBatch = 1_000;
 
 /** Purges one batch. @returns the number of notices whose body was deleted, and whether more bodies may be due now */

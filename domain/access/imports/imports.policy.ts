@@ -7,7 +7,6 @@ export function hasImportEnded(status: ImportStatus): status is EndedImportStatu
 }
 
 export const importRules = {
-  /** The maximum size of a file, in bytes. */
   fileBytes: 32 * 1_024 * 1_024,
   /** The maximum number of imports of a club that have not ended. This number also limits the number of a club's files in the store. */
   maxOpen: 10,
@@ -15,7 +14,6 @@ export const importRules = {
   headBytes: 64 * 1_024,
   /** The number of bytes that are read from the store at a time. A row can have at most this size. */
   pieceBytes: 128 * 1_024,
-  /** The maximum number of rows that a transaction processes. */
   batchRows: 500,
   /** The maximum number of enrollments that a transaction creates. So a batch has fewer rows if the import grants many deliveries. */
   batchGrants: 4_000,

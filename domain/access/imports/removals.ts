@@ -72,7 +72,6 @@ export async function forgetFilesThatName(
        AND (${isReadInPart} OR EXISTS (SELECT FROM student_import_rows row WHERE row.import_id = import.id AND row.student_id = ${studentId}))`);
 }
 
-/** The maximum number of imports in one round of upkeep. */
 const importsPerRound = 100;
 
 /** Deletes the addresses that a removal recorded just as the import ended. */

@@ -18,7 +18,6 @@ export interface FoundPassage {
   sourceId: Id;
   sourceKind: SourceKind;
   sourceTitle: string;
-  /** The position of the passage in its source. */
   position: number;
   page: number | null;
   headings: readonly string[];

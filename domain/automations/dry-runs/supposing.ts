@@ -51,7 +51,6 @@ const namedBy = {
 const maxDistanceMs = 10 * 366 * 86_400_000;
 
 export interface Supposed {
-  /** The time when the run begins. */
   begins: Date;
   /** The facts in the order of their times. Facts with the same time are in the order of the request. */
   facts: SupposedFact[];

@@ -158,7 +158,6 @@ export async function revokeKey({ db }: DatabaseDeps, clubId: Id, keyId: Id, now
   });
 }
 
-/** The maximum number of keys in a batch. */
 const keysPerBatch = 500;
 
 /** Deletes a batch of keys that expired or were revoked 400 days ago. */

@@ -25,7 +25,6 @@ export interface AdministratorSessionFound {
 }
 
 export interface SessionFinder {
-  /** @returns the student of a valid session, or undefined */
   student(token: string, now: Date): Promise<StudentIdentity | undefined>;
   /**
    * @param clubId the club in the path, if there is one. The same query reads the membership in this club

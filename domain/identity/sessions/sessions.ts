@@ -57,7 +57,6 @@ export async function endSessionsOf(tx: Transaction, kind: CallerKind, ownerId: 
 
 /** In milliseconds. An expired session stays this long, because the clocks of processes differ. */
 const retentionMs = day;
-/** The maximum number of sessions of each kind (student or administrator) in a batch. */
 const sessionsPerBatch = 1_000;
 
 /**

@@ -7,7 +7,7 @@ import { BrokenPart, readingTheFile, Unreadable } from './unreadable.ts';
 export interface Archive {
   /** @param name in upper or lower case, because names in office files ignore case */
   has(name: string): boolean;
-  /** @returns the entry as text; undefined if it does not exist @throws Unreadable too_large, file_corrupt; BrokenPart */
+  /** @throws Unreadable too_large, file_corrupt; BrokenPart */
   text(name: string): Promise<string | undefined>;
 }
 

@@ -72,7 +72,6 @@ export class SectionBuilder {
     return this.#warnings.all();
   }
 
-  /** @returns all pages that have a warning of this kind, in order */
   pagesWith(code: SourceWarningCode): number[] {
     return this.#warnings.pagesWith(code);
   }

@@ -70,7 +70,6 @@ export class TableBuilder {
    * Ends the table and writes its rows. A table of one column is a list.
    * @param earlier the header of the table before a page break, if any. If both tables have the same number of columns, this table
    * continues the earlier table and gets its header
-   * @returns the header of the table, if it has one
    * @throws Unreadable too_large
    */
   end(into: SectionBuilder, earlier?: TableHeader): TableHeader | undefined {

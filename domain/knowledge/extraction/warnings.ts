@@ -26,7 +26,6 @@ export class Warnings {
     });
   }
 
-  /** @returns all pages that have this warning, in order */
   pagesWith(code: SourceWarningCode): number[] {
     return [...(this.#found.get(code)?.pages ?? [])].toSorted((a, b) => a - b);
   }

@@ -36,7 +36,6 @@ export const indexingRules = {
   /** The memory limits of the thread that reads a file: one for its objects, and one for its buffers. */
   maxHeapMb: 512,
   maxBuffersMb: 512,
-  /** The time limit for the extraction of a file. */
   extractionMs: 120_000,
   /**
    * The time after which a claim ends if it is not renewed, and the interval of renewals. Both are short, so that a different worker can

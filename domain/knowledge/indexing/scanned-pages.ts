@@ -20,7 +20,6 @@ export interface OcrDeps {
   /** @returns the number of free bytes on the disk of the directory */
   freeBytes: (directory: string) => Promise<number>;
   permit: SinglePermit;
-  /** Receives the outcome of OCR for each file. */
   onOutcome: (outcome: OcrOutcome) => void;
   onFlaw: (flaw: string) => void;
   /** Only tests set them. */

@@ -24,7 +24,6 @@ export interface EmailToJudge {
 export interface CopiesToMake {
   content: EmailContent;
   letterhead: Letterhead;
-  /** The address of each image, by its id. */
   imageUrls: Readonly<Record<Id, string>>;
   /** In pixels, by image id; absent if unknown. */
   imageWidths?: ImageWidths;

@@ -3,7 +3,6 @@
  */
 import MarkdownIt, { type Token } from 'markdown-it';
 
-/** The maximum nesting depth of lists. */
 const deepestLists = 10;
 /** The parser omits deeper content. A list counts as two levels (list and item), so even the deepest allowed lists are read. */
 const maxNesting = 2 * deepestLists + 4;

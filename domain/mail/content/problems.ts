@@ -139,7 +139,6 @@ function* fieldProblems(
   }
 }
 
-/** The messages for images that an e-mail cannot show. */
 const imageMessages: Readonly<Record<MailPictureProblem, string>> = {
   image_unreadable:
     'No picture for e-mails can be made of this image: it is damaged, has no size, or is an animated AVIF. Use a PNG, JPEG, GIF or WEBP.',

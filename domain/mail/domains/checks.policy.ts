@@ -4,7 +4,6 @@ import type { DomainStatus } from '../../../entities/mail/values.ts';
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** The time between two checks of a domain. */
 const everyMs = day;
 /** An unproven domain is checked more often at first, because the club is probably just publishing the records. */
 const atFirst = { everyMs: hour, forMs: 3 * day };
@@ -16,7 +15,6 @@ const longestSilenceMs = 3 * day;
 /** The stored results of a domain's checks. */
 export interface DomainStanding {
   status: DomainStatus;
-  /** The time at which the status last changed. */
   statusSince: Date;
   /** The warm-up starts at this time. */
   firstProvenAt: Date | null;

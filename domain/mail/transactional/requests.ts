@@ -33,7 +33,6 @@ export interface MailRequest {
    * mail is sent, it goes to the current address of the account. Only a template for a former address is sent to the address here.
    */
   email: string;
-  /** The webhook endpoint that the mail is about. */
   endpointId?: Id;
   /** One mail is sent for each review. */
   reviewId?: Id;

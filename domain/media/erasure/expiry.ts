@@ -45,9 +45,7 @@ const expiryFrom = (start: Date): { expiresAt: Date; expiryLooksAt: Date } => {
   return { expiresAt: new Date(expires), expiryLooksAt: new Date(expires - expiryRules.warningMs) };
 };
 
-/** The maximum number of files that one transaction changes. */
 const filesPerTransaction = 500;
-/** The maximum number of clubs in one round. */
 const clubsPerRound = 20;
 
 /**

@@ -37,7 +37,6 @@ const firstName = 30;
 const maxEntries = 4_096;
 /** The maximum number of reads for one directory. */
 const maxReads = 64;
-/** The number of bytes of one read. */
 const windowBytes = 128 * 1_024;
 
 /** @returns the bytes from `offset` on, at most `length` of them */

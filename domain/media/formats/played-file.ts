@@ -44,7 +44,6 @@ const types: readonly { format: InputFormat; video: PlayedType | undefined; audi
 ];
 
 const cacheBytes = 8 * 1_024 * 1_024;
-/** The maximum duration: ten days. */
 const longestMs = 10 * 86_400_000;
 
 /**

@@ -209,7 +209,7 @@ async function mark(
       VALUES (${administratorId}, ${mediaId}, ${now}) ON CONFLICT DO NOTHING`);
 }
 
-/** Locks a file of the library for a change. @throws DomainError not_found */
+/** @throws DomainError not_found */
 async function lockMedia(tx: Transaction, clubId: Id, mediaId: Id): Promise<StoredMedia> {
   const file = await tx.one<StoredMedia>(
     sql`SELECT ${mediaColumns} FROM media WHERE ${ofLibrary(clubId)} AND media.id = ${mediaId} FOR NO KEY UPDATE`,

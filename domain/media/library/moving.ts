@@ -16,7 +16,6 @@ import type { StepWatcher } from '../processing/step.ts';
 export interface MovingDeps {
   db: Database;
   storage: ObjectStore;
-  /** Receives the outcome of each move. */
   onOutcome: (outcome: MoveOutcome) => void;
   failpoint: (name: 'move_claimed' | 'move_copied' | 'move_recorded') => Promise<void>;
 }

@@ -5,7 +5,6 @@
 import type { ReferenceProvider } from '../../../entities/media/values.ts';
 import { withoutEnd } from '../../../platform/core/text/ends.policy.ts';
 
-/** The maximum length of an accepted address. */
 const addressCharacters = 2_048;
 
 interface Site {

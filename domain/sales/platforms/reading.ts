@@ -9,7 +9,6 @@ import { NoticeRefusal } from '../notices/refusal.ts';
 
 /** A field of the body. `null` and an empty text count as absent. */
 export interface Field {
-  /** Whether the field has a value. */
   exists: boolean;
   /** All names from the root of the body to the field, joined by dots. */
   path: string;

@@ -120,7 +120,6 @@ function limit(sign: '^' | '_', text: string): string {
   return text === '' ? '' : `${sign}(${text})`;
 }
 
-/** @returns undefined if the file does not set the property */
 function property(element: XmlElement, properties: string, name: string): string | undefined {
   const found = childOf(element, properties, name);
   return found && (found.attributes['m:val'] ?? '');

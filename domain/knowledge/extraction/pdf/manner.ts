@@ -10,7 +10,6 @@ export interface Manner {
   leading: number | undefined;
   /** The sizes of headings. The largest size is first. */
   headingSizes: readonly number[];
-  /** Whether the file marks headings with tags. */
   hasTaggedHeadings: boolean;
   words: Words;
 }

@@ -112,7 +112,6 @@ export class Styles {
     return table !== undefined && [...this.chainOf(table, 'table')].some(({ style }) => style.hasHeaderRow);
   }
 
-  /** @returns the list to which a list style refers */
   listOfStyle(id: string): string | undefined {
     return valueOf(childOf(this.#styles.get(id)?.paragraph, 'w:numPr'), 'w:numId');
   }

@@ -10,7 +10,7 @@ import type { VaultDeps } from '../deps.ts';
 import { suppressAll } from '../mail/suppressions/suppressions.ts';
 import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 
-/** Reading so many rows takes some seconds, and a person waits for it. */
+/** Reading this many rows takes some seconds, and a person waits for it. */
 export const maxRows = 50_000;
 const maxFaults = 1_000;
 

@@ -40,7 +40,7 @@ export interface KeptAnswer {
 export interface KeyState {
   /** The answer of an earlier request with the key. */
   readonly answer: KeptAnswer | undefined;
-  /** The removals of students in the club so far. */
+  /** The number of removals of students in the club so far. */
   readonly erasures: number;
 }
 

@@ -21,7 +21,7 @@ export const processingRules = {
   /** The lease of a claim. A worker that still works renews its lease. */
   leaseMs: 10 * secondMs,
   renewalMs: 2_500,
-  /** After so many faults of ours in a row, a file that is not ready yet becomes `failed`. */
+  /** A file that is not ready yet becomes `failed` after this many failures in a row that are our own faults. */
   maxFaults: 7,
   /** The time for which a call that completes an upload waits for the result. Most files are processed within this time. */
   watchMs: 2 * secondMs,

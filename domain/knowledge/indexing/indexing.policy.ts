@@ -28,7 +28,7 @@ export const indexingRules = {
    */
   pieceBytes: 8 * 1_024 * 1_024,
   passagesAStatement: 2_000,
-  /** A transaction that deletes so many passages or citations takes about a second. */
+  /** A transaction that deletes this many passages or citations takes about a second. */
   removedAStatement: 1_000,
   /** The maximum total size, after unpacking, of the entries that are read from an archive (DOCX, PPTX). */
   maxUnpackedBytes: 64 * 1_024 * 1_024,

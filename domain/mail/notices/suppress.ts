@@ -4,7 +4,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
-/** After so many soft bounces in a row, the address is suppressed as if it did not exist. */
+/** After this many soft bounces in a row, the address is suppressed as if it did not exist. */
 export const softBouncesBeforeSuppression = 5;
 
 interface ToSuppress {

@@ -20,7 +20,7 @@ export const mailLeaseSeconds = 90;
  */
 const pageLimitMs = 10_000;
 /**
- * After so many mails in a row that do not reach the mail server, sending pauses. Otherwise an outage would use up the attempts of all
+ * If this many mails in a row do not reach the mail server, sending pauses. Otherwise an outage would use up the attempts of all
  * mails.
  */
 const unreachedBeforePause = 20;

@@ -19,7 +19,7 @@ import { limitOf, termsOf, type Terms } from '../../billing/terms.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 
-/** The storage under its lock, in bytes. */
+/** A club's storage, as a transaction reads it while it holds the storage's lock. In bytes. */
 interface LockedStorage {
   storedBytes: number;
   reservedBytes: number;

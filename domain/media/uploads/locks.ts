@@ -26,7 +26,7 @@ export class UploadLocked extends Error {
 }
 
 export interface UploadLock extends Claim {
-  /** Releases the lock. May be repeated, and called after the lock was lost. */
+  /** Releases the lock. It may be called again, and after the lock was lost. */
   release(): Promise<void>;
 }
 

@@ -88,7 +88,7 @@ function isLive(places: AllMediaUseRules): Sql {
   return all([sql`true`, ...conditions]);
 }
 
-/** The title of the record of a row `media_uses use`. */
+/** The SQL for the title of the record that a row `media_uses use` names. */
 function title(places: AllMediaUseRules): Sql {
   const titles = rulesOf(places).map(([kind, place]) => sql`WHEN ${raw(`'${kind}'`)} THEN (${place.title})`);
   return sql`CASE use.kind ${titles.reduce((left, right) => sql`${left} ${right}`)} END`;

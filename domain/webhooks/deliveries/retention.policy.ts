@@ -11,10 +11,10 @@ export const retentionRules = {
   attemptMs: 30 * dayMs,
   /** A delivery is kept for this time after its creation. */
   historyMs: 90 * dayMs,
-  /** The partitions of bodies are dropped so much later, because the clocks of processes differ. */
+  /** The partitions of bodies are dropped this much later, because the clocks of processes differ. */
   bodySpareMs: hourMs,
   /**
-   * The partitions of deliveries are dropped so much later. A delivery's id has the time of its fact, but after an outage the fan-out may
+   * The partitions of deliveries are dropped this much later. A delivery's id has the time of its fact, but after an outage the fan-out may
    * create it days later.
    */
   historySpareMs: 7 * dayMs,

@@ -8,7 +8,7 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 export const breakerRules = {
-  /** After so many failures in a row, the breaker is armed and the endpoint is throttled. */
+  /** After this many failures in a row, the breaker is armed and the endpoint is throttled. */
   failuresToArm: 5,
   /** The length of the hold when the breaker is armed for the first time. Each time that the breaker is armed again, the hold doubles. */
   firstHoldMs: minute,

@@ -26,7 +26,7 @@ export class Notes {
   readonly #marks: Record<NoteKind, Marks>;
   #referred: Note[] = [];
 
-  /** @param sections the last `w:sectPr` of the document has the format of the marks */
+  /** @param sections the last `w:sectPr` of the document, which contains the format of the marks */
   constructor(parts: Record<NoteKind | 'settings', XmlElement | undefined>, sections: XmlElement | undefined) {
     const contentsOf = (kind: NoteKind) =>
       new Map([...childrenOf(parts[kind], `w:${kind}`)].map((note) => [note.attributes['w:id'] ?? '', note]));

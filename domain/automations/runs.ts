@@ -153,7 +153,7 @@ function mailRecord(mail: MailOfStep | undefined) {
   };
 }
 
-/** @throws DomainError not_found, run_state */
+/** Ends an active or failed run. @throws DomainError not_found, run_state */
 export async function exitRun(
   { db }: DatabaseDeps,
   clubId: Id,

@@ -57,7 +57,7 @@ const lease = defineLease(AddOn, {
   counts: 'attemptCount',
 });
 
-/** @param now Unix milliseconds */
+/** Advances the add-on by one step. @param now Unix milliseconds */
 export function settleAddOn(deps: AddOnDeps, id: Id, now: number): Promise<AddOnStep> {
   return runStep({
     claim: () => lease.claim<ClaimedAddOn>(deps.db, id, now, sql`SELECT ${claimColumns} FROM claimed AS add_ons`),

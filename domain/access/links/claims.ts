@@ -74,7 +74,7 @@ export async function claimLink(tx: Transaction, clubId: Id, studentId: Id, code
   return claimOf(deliveries.map(({ name }) => name));
 }
 
-/** @throws DomainError not_found, registration_link_used_up */
+/** Claims a link for a signed-in student. @throws DomainError not_found, registration_link_used_up */
 export async function claimRegistrationLink(
   { db }: DatabaseDeps,
   clubId: Id,

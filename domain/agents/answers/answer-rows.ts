@@ -79,6 +79,8 @@ const claim = prepared<
 );
 
 /**
+ * Claims the answer's next call, and commits the claim before the request is sent. An earlier call without a recorded outcome is marked as
+ * abandoned.
  * @param estimate the cost of the request if no worker records its outcome
  * @returns the call's number, or undefined if another worker was faster or the answer has ended
  */

@@ -34,7 +34,7 @@ export function claimFile(db: Database, mediaId: Id, now: number): Promise<FileC
  RETURNING ${mediaColumns.and(columns(Media, ['ownerId', 'fence', 'faultCount', 'examined'], 'media'))}, media.sha256 IS NOT NULL AS "hasDigest"`);
 }
 
-/** @param stop a signal that aborts when the process shuts down */
+/** Renews a claim until it is released. @param stop a signal that aborts when the process shuts down */
 export function holdFile(db: Queries, claim: FileClaim, onRenewal: () => void, stop: AbortSignal): HeldLease {
   return holdLease(db, Media, claim, { seconds: leaseSeconds, everyMs: processingRules.renewalMs, onRenewal, stop });
 }

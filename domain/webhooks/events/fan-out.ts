@@ -193,7 +193,7 @@ const newDelivery = ({ id, endpoint }: PlannedEvent['deliveries'][number]): NewD
   healthy: endpoint.healthy,
 });
 
-/** @returns their ids */
+/** Deletes the facts that need no further work. @returns their ids */
 async function removeFinished(
   tx: Transaction,
   results: readonly { fact: FactToTell; deliveries: readonly NewDelivery[] }[],

@@ -22,7 +22,7 @@ const struckOut = new Set(['s', 'del', 'strike']);
 /** The maximum depth of nested inline elements, because a page may nest raised letters to any depth. */
 const deepestInline = 20;
 
-/** @throws Unreadable too_large */
+/** Extracts the sections of an HTML text. @throws Unreadable too_large */
 export function readHtml(html: string, into: SectionBuilder): void {
   const root = parseHtml(html);
   const reader = new HtmlReader(root, into);

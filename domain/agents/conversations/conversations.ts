@@ -26,7 +26,6 @@ import {
   type ConversationRow,
 } from './messages.ts';
 
-/** An SQL condition on `agent_conversations conversation`: the student owns the conversation, and it is not deleted. */
 const ownedBy = (studentId: Id) => sql`conversation.student_id = ${studentId} AND conversation.deleted_at IS NULL`;
 
 /** @returns the agent and the student's remaining questions @throws DomainError not_found (also if unpublished), not_entitled */
@@ -117,7 +116,7 @@ export async function readConversation(
   return { conversation: { ...presentConversation(conversation), messages }, total };
 }
 
-/** @returns the conversation with its new title @throws DomainError not_found */
+/** @throws DomainError not_found */
 export async function renameConversation(
   { db }: DatabaseDeps,
   student: Reader,

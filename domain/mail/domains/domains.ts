@@ -1,4 +1,4 @@
-/** Sets, reads and removes a club's own mail domain. A read also returns the DNS records that prove the domain (CAMP-40). */
+/** Sets, reads and removes a club's own mail domain, and lists the DNS records that prove it (CAMP-40). */
 import { generateKeyPair, randomBytes } from 'node:crypto';
 import { domainToASCII } from 'node:url';
 import { promisify } from 'node:util';
@@ -17,11 +17,11 @@ import { recordsOf, type DomainRecordKind, type DomainRecordState } from './reco
 /** The settings that apply to the mail domains of all clubs. */
 export interface MailDomainSettings {
   resolveText: ResolveText;
-  /** The platform's own e-mail address. A club cannot use the domain of this address as its own. */
+  /** A club cannot use the domain of this address as its own. */
   platformAddress: string;
   /** The daily limits of mails for a new club and for a new domain. */
   warmUps: WarmUps;
-  /** The name for `include:` in SPF records, which lists the platform's mail servers; absent if the platform has no such name. */
+  /** The name for `include:` in SPF records, which lists the platform's mail servers; absent if there is no such name. */
   spfInclude: string | undefined;
   /** A function that creates the key pair of a domain. Only tests set it. If it is absent, the service creates an RSA key pair. */
   makeKeys?: () => Promise<DomainKeys>;
@@ -119,7 +119,7 @@ export async function setMailDomain(
   });
 }
 
-/** Removes the club's domain. After that, the club's mails are sent from the platform's domain again. @throws DomainError not_found */
+/** Removes the club's domain. Its mails then come from the platform's domain again. @throws DomainError not_found */
 export async function removeMailDomain({ db }: Pick<VaultDeps, 'db'>, clubId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     if (!(await removeFrom(tx, clubId, now))) throw notFound('mail domain');

@@ -1,7 +1,7 @@
 /**
- * The cursor of a list: the keys of a row, and the proof that this service made them for this list, club, student and filters (CUR-1). The
- * only file that knows its format: base64url of a JSON array of texts and 16 bytes of a MAC. The array holds the name of the order and the
- * printed keys.
+ * The cursor of a list: texts that find a row, and the proof that this service made them for this list, club, student and filters (CUR-1).
+ * The only file that knows its format: base64url of a JSON array of texts and 16 bytes of a MAC. In the lists with pages, the array holds
+ * the name of the order and the printed keys.
  */
 import { DomainError } from '../../../core/errors.ts';
 import type { Id } from '../../../core/ids.ts';
@@ -45,7 +45,7 @@ const invalidCursor = () =>
  * @throws DomainError invalid_cursor if the cursor was forged, or made for another list, club, student or filter
  */
 export function positionIn(vault: Vault, context: ListContext, cursor: string | undefined): ListPosition {
-  const opened = cursor === undefined ? undefined : open(vault, context, cursor);
+  const opened = cursor === undefined ? undefined : openCursor(vault, context, cursor);
   return {
     isAfter: opened !== undefined,
     after(keys) {
@@ -54,22 +54,27 @@ export function positionIn(vault: Vault, context: ListContext, cursor: string | 
       if (order !== nameOf(keys) || printed.length !== keys.length) throw invalidCursor();
       return printed;
     },
-    following: (keys, printed) => seal(vault, context, [nameOf(keys), ...printed]),
+    following: (keys, printed) => sealCursor(vault, context, [nameOf(keys), ...printed]),
   };
 }
 
-function seal(vault: Vault, context: ListContext, parts: readonly string[]): string {
+/** @returns a cursor that {@link openCursor} opens for the same list, club, student and filters, and for no other */
+export function sealCursor(vault: Vault, context: ListContext, parts: readonly string[]): string {
   const payload = JSON.stringify(parts);
   return Buffer.concat([Buffer.from(payload), vault.mac(labelOf(context, payload), macBytes)]).toString('base64url');
 }
 
-function open(vault: Vault, context: ListContext, cursor: string): readonly string[] {
+/**
+ * @returns the texts that {@link sealCursor} received
+ * @throws DomainError invalid_cursor if the cursor was forged, or made for another list, club, student or filter
+ */
+export function openCursor(vault: Vault, context: ListContext, cursor: string): readonly string[] {
   const bytes = Buffer.from(cursor, 'base64url');
   if (bytes.toString('base64url') !== cursor) throw invalidCursor();
   const payload = bytes.subarray(0, -macBytes).toString();
   if (!bytes.subarray(0, -macBytes).equals(Buffer.from(payload))) throw invalidCursor();
   if (!vault.matches(labelOf(context, payload), bytes.subarray(-macBytes))) throw invalidCursor();
-  return JSON.parse(payload) as string[]; // the MAC proves that `seal` wrote it
+  return JSON.parse(payload) as string[]; // the MAC proves that `sealCursor` wrote it
 }
 
 function labelOf({ list, clubId, studentId = '', filters }: ListContext, payload: string): string {

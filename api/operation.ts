@@ -94,7 +94,7 @@ export interface ReceivedBody<Body = unknown> {
 type Positioned<Query> = string extends keyof Query
   ? Query
   : 'cursor' | 'page' extends keyof Query
-    ? Omit<Query, 'cursor'> & { cursor: ListPosition }
+    ? Omit<Query, 'cursor' | 'updated_since'> & { cursor: ListPosition }
     : Query;
 
 export interface OperationRequest<Op extends OperationId> {

@@ -1,5 +1,6 @@
 /** Adds to the bundled contract everything that its tables and rules imply, so that a reader needs only the published document. */
 import { signedFieldsOf } from './rules/answer-schemas.ts';
+import { describeChanges } from './rules/changes.ts';
 import { describeCursor } from './rules/cursors.ts';
 import { codesByRule, traitsOf } from './rules/error-codes.ts';
 import { apiKeyScheme, scopeOf, scopes } from './rules/scopes.ts';
@@ -125,7 +126,7 @@ function describe(
   if (scope !== undefined) paragraphs.push(`Scope of an API key: \`${scope}\`.`);
   const repetitions = aboutRepetitions(idempotency, signedFieldsOf(answerSchemaOf(operation), schemas));
   if (repetitions !== '') paragraphs.push(repetitions);
-  paragraphs.push(...describeCursor(operation));
+  paragraphs.push(...describeCursor(operation), ...describeChanges(operation));
   if (own.length > 0) paragraphs.push(`Codes of its own:\n\n${tableOf(own, schemas.ErrorCode['x-codes'])}`);
   return paragraphs.join('\n\n');
 }

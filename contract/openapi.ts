@@ -55,6 +55,10 @@ export interface OperationObject {
   readonly 'x-pages-only'?: boolean;
   /** Completes the sentence "A record changes its position when …", for a list that takes a cursor. */
   readonly 'x-moves-when'?: string;
+  /** Why a list takes no `updated_since`, although its records have `updated_at`. It completes "because …". */
+  readonly 'x-without-updated-since'?: string;
+  /** What can change in a record without a change of the record for `updated_since`. It completes "if only …". */
+  readonly 'x-changes-without'?: string;
   /** The body is stored unchanged, whatever its texts contain. */
   readonly 'x-any-text'?: boolean;
   /** Query parameters that are not named here are ignored. */

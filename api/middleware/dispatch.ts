@@ -35,7 +35,7 @@ export function dispatch(
       ...accepted(validators.params(params)),
       ...(params['clubId'] && { clubId: params['clubId'].toLowerCase() }),
     };
-    const checkedQuery = positioned(deps.vault, operation, {
+    const { query: checkedQuery, added } = await positioned(deps, operation, {
       params: checkedParams,
       query: accepted(validators.query(query)),
       namesPage: query['page'] !== undefined,
@@ -109,7 +109,8 @@ export function dispatch(
     // The validators have just checked the request, so its run-time values can be cast to the contract's types. No other code casts them.
     const handle = () =>
       inSpan(operation.operationId, {}, async () => {
-        const answer = await handler(request as unknown as OperationRequest<never>);
+        const handled = await handler(request as unknown as OperationRequest<never>);
+        const answer = added ? { ...(handled as object), ...added } : handled;
         const committedAnswer = { status: operation.successStatus, headers: answerHeaders, body: answer };
         if (transaction?.isOpen) await transaction.atEnd(async (tx) => audit?.(tx, answer));
         if (isAuditedRead(operation)) await audit?.(deps.db);

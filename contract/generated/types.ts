@@ -1490,6 +1490,7 @@ export interface components {
         };
         CourseStatus: "draft" | "published" | "archived";
         CourseStatusInput: "draft" | "published" | "archived";
+        DateTimeInput: string;
         MediaKind: "video" | "audio" | "image" | "document";
         MediaProvider: "hostedvideo_stream" | "objstore" | "videosite1" | "videosite2" | "external" | "protectedvideo";
         MediaStatus: "uploading" | "processing" | "ready" | "failed";
@@ -1554,6 +1555,7 @@ export interface components {
             updated_at: string;
             published_at?: string;
         };
+        NextUpdatedSince: string;
         Title: string;
         Description: string;
         PublicId: string;
@@ -1841,7 +1843,6 @@ export interface components {
             updated_at: string;
         };
         CohortName: string;
-        DateTimeInput: string;
         CohortCreation: {
             name: components["schemas"]["CohortName"];
             starts_at?: components["schemas"]["DateTimeInput"];
@@ -4228,6 +4229,7 @@ export interface components {
         PageSize: number;
         AdministratorId: string;
         StudentId: string;
+        UpdatedSince: components["schemas"]["DateTimeInput"];
         CourseId: string;
         ModuleId: string;
         LessonId: string;
@@ -5034,6 +5036,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["CourseStatusInput"];
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -5049,6 +5052,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -5854,6 +5858,7 @@ export interface operations {
             query?: {
                 archived?: boolean;
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -5869,6 +5874,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -6006,6 +6012,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -6022,6 +6029,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -6688,6 +6696,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -6703,6 +6712,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -7262,6 +7272,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["AgentStatusInput"];
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -7277,6 +7288,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -7835,6 +7847,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -7851,6 +7864,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -7968,6 +7982,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -7984,6 +7999,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -8108,6 +8124,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["CampaignStatusInput"];
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -8123,6 +8140,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -9238,6 +9256,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["AutomationStatusInput"];
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -9253,6 +9272,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -9931,6 +9951,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
                 archived?: boolean;
@@ -9947,6 +9968,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -11003,6 +11025,7 @@ export interface operations {
             query?: {
                 platform?: string;
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -11018,6 +11041,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -11351,6 +11375,7 @@ export interface operations {
         parameters: {
             query?: {
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -11366,6 +11391,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -11830,6 +11856,7 @@ export interface operations {
             query?: {
                 status?: components["schemas"]["MentorshipStatusInput"];
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -11845,6 +11872,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -12416,6 +12444,7 @@ export interface operations {
                 student_id?: string;
                 status?: components["schemas"]["PurchaseStatusInput"];
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -12431,6 +12460,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };
@@ -12443,6 +12473,7 @@ export interface operations {
                 student_id?: string;
                 status?: components["schemas"]["SubscriptionStatusInput"];
                 page?: components["parameters"]["Page"];
+                updated_since?: components["parameters"]["UpdatedSince"];
                 cursor?: components["parameters"]["Cursor"];
                 page_size?: components["parameters"]["PageSize"];
             };
@@ -12458,6 +12489,7 @@ export interface operations {
                         total: number;
                         shortened?: components["schemas"]["Shortened"];
                         next_cursor?: components["schemas"]["NextCursor"];
+                        next_updated_since?: components["schemas"]["NextUpdatedSince"];
                     };
                 };
             };

@@ -94,6 +94,7 @@ export async function listCourses(
     columns: courseColumns,
     from: sql`${coursesWithCounts} WHERE ${condition}`,
     counted: sql`FROM courses course WHERE ${condition}`,
+    changedAt: 'course.changed_at',
     orderBy: newestFirst('course'),
   });
   return { rows: rows.map(presentCourse), total, next };

@@ -37,6 +37,7 @@ export async function listFolders(db: Queries, clubId: Id, page: PageRequest): P
   const { rows, total, next } = await listPage(db, page, {
     columns: folderColumns,
     from: sql`FROM media_folders WHERE club_id = ${clubId}`,
+    changedAt: 'changed_at',
     orderBy: [ascending('folded_name', 'text'), ascending('id', 'uuid')],
   });
   return { rows: rows.map(presentFolder), total, next };

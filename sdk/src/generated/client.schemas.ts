@@ -1154,6 +1154,13 @@ export const CourseStatusInput = {
 } as const;
 
 /**
+ * ISO 8601 date-time with its offset from UTC in hours and minutes, from the year 1970 to 2999. A leap second is refused.
+ * @pattern ^(19[7-9]\d|2\d{3})-.{5}[Tt].{6}[0-5].*([Zz]|\d{2}:?\d{2})$
+ * @format date-time
+ */
+export type DateTimeInput = string;
+
+/**
  * A label for screens; it grants nothing. A later version may add values: accept those that you do not know.
  */
 export type MediaKind = (typeof MediaKind)[keyof typeof MediaKind] | (string & {});
@@ -1439,6 +1446,12 @@ export type Course = {
      */
     published_at?: string;
 };
+
+/**
+ * The `updated_since` of the next run, in each answer to a request with `updated_since`. All pages of a walk by `cursor` have the same time. A change that this walk does not show has this time or a later one, so the next run shows it. With numbered pages, use the time of the first page.
+ * @format date-time
+ */
+export type NextUpdatedSince = string;
 
 /**
  * 1 to 200 characters, not only blanks; surrounding and doubled blanks go.
@@ -2474,13 +2487,6 @@ export type Cohort = {
  * @pattern \S
  */
 export type CohortName = string;
-
-/**
- * ISO 8601 date-time with its offset from UTC in hours and minutes, from the year 1970 to 2999. A leap second is refused.
- * @pattern ^(19[7-9]\d|2\d{3})-.{5}[Tt].{6}[0-5].*([Zz]|\d{2}:?\d{2})$
- * @format date-time
- */
-export type DateTimeInput = string;
 
 /**
  * A new cohort of the course. `ends_at` must be after `starts_at`.

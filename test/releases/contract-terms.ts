@@ -39,6 +39,7 @@ function brokenOperations(earlier: object, later: object): string[] {
       const before = withSharedParts(earlier, earlierItem as Json, operation);
       const after = withSharedParts(later, laterItem, replacement);
       broken.push(
+        ...brokenNotice(before, after, place),
         ...brokenAccess(before, after, place),
         ...brokenParameters(comparison, before, after, place),
         ...brokenBody(comparison, before, after, place),
@@ -56,6 +57,14 @@ function withSharedParts(document: object, item: Json, operation: Json): Json {
     parameters: [...listAt(item, 'parameters'), ...listAt(operation, 'parameters')],
     security: operation['security'] ?? (document as Json)['security'] ?? [],
   };
+}
+
+/** Compares the days until which deprecated parts stay. A later contract may name a later day. */
+function brokenNotice(before: Json, after: Json, place: string): string[] {
+  const sunsetOf = (part: Json) => recordAt(part, 'x-deprecation')['sunset'];
+  const [day, later] = [sunsetOf(before), sunsetOf(after)];
+  const isEarlier = typeof day === 'string' && typeof later === 'string' && later < day;
+  return isEarlier ? [`no longer: ${place} stays until ${day}`] : [];
 }
 
 /** Compares who may call an operation, and which error codes the operation can return. */
@@ -93,6 +102,7 @@ function brokenParameters(comparison: SchemaComparison, before: Json, after: Jso
     }
     if (replacement['required'] === true && parameter['required'] !== true)
       broken.push(`asked now: ${place} ${name} is always there true`);
+    broken.push(...brokenNotice(parameter, replacement, `${place} ${name}`));
     broken.push(...comparison.compare(parameter['schema'], replacement['schema'], `${place} ${name}`, 'sent'));
   }
   for (const [name, parameter] of remaining)
@@ -191,6 +201,7 @@ class SchemaComparison {
     this.seen.add(pair);
     const [one, other] = [flatten(this.earlier, before), flatten(this.later, after)];
     return [
+      ...brokenNotice(one, other, at),
       ...brokenValues(one, other, at, direction),
       ...(direction === 'sent' ? brokenBounds(one, other, at) : []),
       ...this.compareProperties(one, other, at, direction),

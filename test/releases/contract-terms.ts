@@ -2,16 +2,10 @@
  * Compares two versions of the contract. Lists everything that callers of the earlier version lose. A later contract may promise callers
  * more and require less from callers. Schemas are compared by the targets of their `$ref`, not by their names.
  */
-import { isDeepStrictEqual } from 'node:util';
-
-/** The direction of a value: callers send it or receive it. */
-type Direction = 'sent' | 'received';
-type Json = Record<string, unknown>;
+import { entriesOf, isRecord, listAt, recordAt, resolve, textOf, type Json } from './document-parts.ts';
+import { brokenBounds, brokenNotice, SchemaComparison, type Direction } from './schema-terms.ts';
 
 const methods = new Set(['get', 'put', 'post', 'patch', 'delete']);
-const upperBounds = ['maxLength', 'maximum', 'maxItems', 'maxProperties', 'x-max-bytes'];
-const lowerBounds = ['minLength', 'minimum', 'minItems', 'minProperties'];
-const restrictions = ['format', 'const', 'pattern', 'uniqueItems'];
 
 /**
  * @param earlier an OpenAPI document
@@ -20,7 +14,39 @@ const restrictions = ['format', 'const', 'pattern', 'uniqueItems'];
  * nothing breaks for callers
  */
 export function brokenTerms(earlier: object, later: object): string[] {
-  return [...new Set([...brokenOperations(earlier, later), ...brokenWebhooks(earlier, later)])];
+  return [
+    ...new Set([
+      ...brokenSchemes(earlier, later),
+      ...brokenCodes(earlier, later),
+      ...brokenOperations(earlier, later),
+      ...brokenWebhooks(earlier, later),
+    ]),
+  ];
+}
+
+/** Compares how callers prove who they are. Texts for readers may change. */
+function brokenSchemes(earlier: object, later: object): string[] {
+  const schemesOf = (document: object) => recordAt(recordAt(document, 'components'), 'securitySchemes');
+  const replacements = schemesOf(later);
+  return Object.entries(schemesOf(earlier)).flatMap(([name, scheme]) =>
+    ['type', 'scheme', 'in', 'name', 'openIdConnectUrl']
+      .filter((word) => (scheme as Json)[word] !== recordAt(replacements, name)[word])
+      .map((word) => `no longer: security scheme ${name} ${word} ${textOf((scheme as Json)[word])}`),
+  );
+}
+
+/** Compares the table of error codes: programs decide by a code and its status. */
+function brokenCodes(earlier: object, later: object): string[] {
+  const codesOf = (document: object) =>
+    recordAt(recordAt(recordAt(recordAt(document, 'components'), 'schemas'), 'ErrorCode'), 'x-codes');
+  const replacements = codesOf(later);
+  return Object.entries(codesOf(earlier)).flatMap(([code, entry]) => {
+    const { status } = entry as Json;
+    if (!(code in replacements)) return [`no longer: x-codes ${code}`];
+    return recordAt(replacements, code)['status'] === status
+      ? []
+      : [`no longer: x-codes ${code} status ${textOf(status)}`];
+  });
 }
 
 function brokenOperations(earlier: object, later: object): string[] {
@@ -40,6 +66,7 @@ function brokenOperations(earlier: object, later: object): string[] {
       const after = withSharedParts(later, laterItem, replacement);
       broken.push(
         ...brokenNotice(before, after, place),
+        ...brokenWords(comparison, before, after, place),
         ...brokenAccess(before, after, place),
         ...brokenParameters(comparison, before, after, place),
         ...brokenBody(comparison, before, after, place),
@@ -59,12 +86,19 @@ function withSharedParts(document: object, item: Json, operation: Json): Json {
   };
 }
 
-/** Compares the days until which deprecated parts stay. A later contract may name a later day. */
-function brokenNotice(before: Json, after: Json, place: string): string[] {
-  const sunsetOf = (part: Json) => recordAt(part, 'x-deprecation')['sunset'];
-  const [day, later] = [sunsetOf(before), sunsetOf(after)];
-  const isEarlier = typeof day === 'string' && typeof later === 'string' && later < day;
-  return isEarlier ? [`no longer: ${place} stays until ${day}`] : [];
+/** Compares the id of an operation, which the SDK and the audit log show, and the rules that it states as words. */
+function brokenWords(comparison: SchemaComparison, before: Json, after: Json, place: string): string[] {
+  const broken: string[] = [];
+  const { operationId } = before;
+  if (operationId !== after['operationId']) broken.push(`no longer: ${place} operationId ${textOf(operationId)}`);
+  for (const word of ['x-any-query', 'x-any-text'])
+    if (before[word] === true && after[word] !== true) broken.push(`no longer: ${place} ${word}`);
+  // A caller that repeats a request relies on the effect of its key. A repeatable operation may learn to keep its answers.
+  const [effect, later] = [before, after].map((operation) => operation['x-idempotency'] ?? 'kept');
+  const takesKey = parametersOf(comparison.earlier, before).has('header Idempotency-Key');
+  if (takesKey && effect !== 'repeatable' && later !== effect)
+    broken.push(`no longer: ${place} x-idempotency ${textOf(effect)}`);
+  return broken;
 }
 
 /** Compares who may call an operation, and which error codes the operation can return. */
@@ -102,6 +136,9 @@ function brokenParameters(comparison: SchemaComparison, before: Json, after: Jso
     }
     if (replacement['required'] === true && parameter['required'] !== true)
       broken.push(`asked now: ${place} ${name} is always there true`);
+    for (const word of ['style', 'explode', 'allowReserved'])
+      if (parameter[word] !== replacement[word])
+        broken.push(`no longer: ${place} ${name} ${word} ${textOf(parameter[word] ?? 'by default')}`);
     broken.push(...brokenNotice(parameter, replacement, `${place} ${name}`));
     broken.push(...comparison.compare(parameter['schema'], replacement['schema'], `${place} ${name}`, 'sent'));
   }
@@ -134,11 +171,28 @@ function brokenAnswers(comparison: SchemaComparison, before: Json, after: Json, 
       continue;
     }
     const [earlier, later] = [resolve(comparison.earlier, answer), resolve(comparison.later, replacement)];
-    for (const [header] of entriesOf(earlier, 'headers'))
-      if (!(header in recordAt(later, 'headers'))) broken.push(`no longer: ${place} ${status} header ${header}`);
+    broken.push(...brokenHeaders(comparison, earlier, later, `${place} ${status}`));
     broken.push(...brokenContents(comparison, earlier, later, `${place} ${status}`, 'received'));
   }
+  // Callers know the statuses of a success. They treat an unknown error by its first digit.
+  for (const [status] of entriesOf(after, 'responses'))
+    if (/^[123]/.test(status) && !(status in recordAt(before, 'responses')))
+      broken.push(`asked now: ${place} ${status}`);
   return broken;
+}
+
+function brokenHeaders(comparison: SchemaComparison, before: Json, after: Json, place: string): string[] {
+  return entriesOf(before, 'headers').flatMap(([name, header]) => {
+    const at = `${place} header ${name}`;
+    const replacement = recordAt(after, 'headers')[name];
+    if (replacement === undefined) return [`no longer: ${at}`];
+    const [one, other] = [resolve(comparison.earlier, header), resolve(comparison.later, replacement)];
+    const isOptionalNow = one['required'] === true && other['required'] !== true;
+    return [
+      ...(isOptionalNow ? [`no longer: ${at} is always there`] : []),
+      ...comparison.compare(one['schema'], other['schema'], at, 'received'),
+    ];
+  });
 }
 
 function brokenContents(
@@ -178,173 +232,3 @@ function brokenWebhooks(earlier: object, later: object): string[] {
     );
   });
 }
-
-class SchemaComparison {
-  /** Pairs of named schemas that are already compared. A pair is not compared again, because a schema may refer to itself. */
-  private seen = new Set<string>();
-
-  readonly earlier: object;
-  readonly later: object;
-
-  constructor(earlier: object, later: object) {
-    this.earlier = earlier;
-    this.later = later;
-  }
-
-  /** @param place the location of the schemas. It is not used if the earlier schema has a name */
-  compare(before: unknown, after: unknown, place: string, direction: Direction): string[] {
-    if (!isRecord(before)) return [];
-    const name = before['$ref'];
-    const at = typeof name === 'string' ? name.slice('#/components/'.length) : place;
-    const pair = `${at} ${textOf(isRecord(after) ? after['$ref'] : undefined)} ${direction}`;
-    if (typeof name === 'string' && this.seen.has(pair)) return [];
-    this.seen.add(pair);
-    const [one, other] = [flatten(this.earlier, before), flatten(this.later, after)];
-    return [
-      ...brokenNotice(one, other, at),
-      ...brokenValues(one, other, at, direction),
-      ...(direction === 'sent' ? brokenBounds(one, other, at) : []),
-      ...this.compareProperties(one, other, at, direction),
-      ...this.compare(one['items'], other['items'], `${at}/items`, direction),
-      ...this.compareVariants(one, other, at, direction),
-    ];
-  }
-
-  private compareProperties(before: Json, after: Json, at: string, direction: Direction): string[] {
-    const broken: string[] = [];
-    const [required, requiredLater] = [listAt(before, 'required'), listAt(after, 'required')];
-    if (direction === 'received')
-      for (const property of required)
-        if (!requiredLater.includes(property)) broken.push(`no longer: ${at}/${textOf(property)} is always there`);
-    if (direction === 'sent')
-      for (const property of requiredLater)
-        if (!required.includes(property)) broken.push(`asked now: ${at}/${textOf(property)} is always there true`);
-    const later = recordAt(after, 'properties');
-    for (const [property, schema] of entriesOf(before, 'properties')) {
-      if (!(property in later)) broken.push(`no longer: ${at}/${property}`);
-      else broken.push(...this.compare(schema, later[property], `${at}/${property}`, direction));
-    }
-    const [others, othersLater] = [before['additionalProperties'] ?? true, after['additionalProperties'] ?? true];
-    const isAskedNow = direction === 'sent' && othersLater !== true && others !== false && !isRecord(others);
-    if (isAskedNow || (isRecord(others) && othersLater === false))
-      broken.push(`asked now: ${at} additionalProperties ${JSON.stringify(othersLater)}`);
-    if (isRecord(others) && isRecord(othersLater))
-      broken.push(...this.compare(others, othersLater, `${at}/additionalProperties`, direction));
-    return broken;
-  }
-
-  /**
-   * For each earlier variant, one later variant must keep all terms of the earlier variant. Otherwise returns the broken terms of the
-   * closest later variant.
-   */
-  private compareVariants(before: Json, after: Json, at: string, direction: Direction): string[] {
-    const [variants, later] = [variantsOf(before), variantsOf(after)];
-    if (!variants && !later) return [];
-    const withoutVariants = (schema: Json): Json => ({ ...schema, oneOf: undefined, anyOf: undefined });
-    return (variants ?? [withoutVariants(before)]).flatMap((variant, index) => {
-      const attempts = (later ?? [withoutVariants(after)]).map((other) => {
-        const trial = new SchemaComparison(this.earlier, this.later);
-        trial.seen = new Set(this.seen);
-        return trial.compare(variant, other, `${at}/oneOf/${index}`, direction);
-      });
-      return attempts.toSorted((one, other) => one.length - other.length)[0] ?? [`no longer: ${at}/oneOf/${index}`];
-    });
-  }
-}
-
-/** Compares types, single values and lists of values. */
-function brokenValues(before: Json, after: Json, at: string, direction: Direction): string[] {
-  const broken: string[] = [];
-  const [types, typesLater] = [listOf(before['type']), listOf(after['type'])];
-  const [narrow, wide] = direction === 'sent' ? [types, typesLater] : [typesLater, types];
-  const isWithin = wide.length === 0 || (narrow.length > 0 && narrow.every((type) => fits(type, wide)));
-  if (!isWithin)
-    broken.push(
-      types.length > 0 ? `no longer: ${at} type ${typeText(types)}` : `asked now: ${at} type ${typeText(wide)}`,
-    );
-  const isChanged = (word: string) => before[word] !== undefined && !isDeepStrictEqual(before[word], after[word]);
-  for (const word of direction === 'sent' ? ['default'] : ['default', 'format', 'const'])
-    if (isChanged(word)) broken.push(`no longer: ${at} ${word} ${JSON.stringify(before[word])}`);
-  for (const word of direction === 'sent' ? restrictions : [])
-    if (after[word] !== undefined && !isDeepStrictEqual(before[word], after[word]))
-      broken.push(`asked now: ${at} ${word} ${textOf(after[word])}`);
-  const [values, valuesLater] = [before['enum'], after['enum']] as (unknown[] | undefined)[];
-  if (direction === 'received' && values && !isDeepStrictEqual(values, valuesLater))
-    broken.push(`no longer: ${at} is one of ${JSON.stringify(values)}`);
-  if (direction === 'sent' && valuesLater) {
-    if (!values) broken.push(`asked now: ${at} is one of ${JSON.stringify(valuesLater)}`);
-    for (const value of values ?? [])
-      if (!valuesLater.includes(value)) broken.push(`no longer: ${at} accepts ${JSON.stringify(value)}`);
-  }
-  for (const value of listAt(before, 'x-extensible-enum'))
-    if (!listAt(after, 'x-extensible-enum').includes(value))
-      broken.push(`no longer: ${at} knows ${JSON.stringify(value)}`);
-  return broken;
-}
-
-/** Compares the bounds of values that callers send. A later contract may widen or remove a bound. */
-function brokenBounds(before: Json, after: Json, at: string): string[] {
-  const isNarrower = (word: string) => {
-    const [bound, later] = [before[word], after[word]];
-    if (typeof later !== 'number') return false;
-    if (typeof bound !== 'number') return true;
-    return upperBounds.includes(word) ? later < bound : later > bound;
-  };
-  return [...upperBounds, ...lowerBounds]
-    .filter(isNarrower)
-    .map((word) => `asked now: ${at} ${word} ${textOf(after[word])}`);
-}
-
-/** Returns a schema after following its references and merging the parts of its `allOf`. */
-function flatten(document: object, schema: unknown): Json {
-  const { allOf, ...own } = resolve(document, schema);
-  if (!Array.isArray(allOf)) return own;
-  return [...(allOf as unknown[]).map((part) => flatten(document, part)), own].reduce(
-    (merged, part) => ({
-      ...merged,
-      ...part,
-      properties: { ...recordAt(merged, 'properties'), ...recordAt(part, 'properties') },
-      required: [...new Set([...listAt(merged, 'required'), ...listAt(part, 'required')])],
-    }),
-    {},
-  );
-}
-
-function resolve(document: object, value: unknown): Json {
-  if (!isRecord(value)) return {};
-  const name = value['$ref'];
-  if (typeof name !== 'string') return value;
-  const target = name
-    .slice('#/'.length)
-    .split('/')
-    .reduce<unknown>((part, key) => (isRecord(part) ? part[key] : undefined), document);
-  if (!isRecord(target)) throw new Error(`The contract has nothing at ${name}.`);
-  return { ...resolve(document, target), ...value, $ref: undefined };
-}
-
-const variantsOf = (schema: Json): unknown[] | undefined =>
-  (schema['oneOf'] ?? schema['anyOf']) as unknown[] | undefined;
-
-const fits = (type: unknown, types: readonly unknown[]) =>
-  types.includes(type) || (type === 'integer' && types.includes('number'));
-
-const typeText = (types: readonly unknown[]) => JSON.stringify(types.length === 1 ? types[0] : types);
-
-const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
-
-const listOf = (value: unknown): unknown[] => (value === undefined ? [] : [value].flat());
-
-const listAt = (value: object, key: string): unknown[] => {
-  const list = (value as Json)[key];
-  return Array.isArray(list) ? list : [];
-};
-
-const recordAt = (value: object, key: string): Json => {
-  const record = (value as Json)[key];
-  return isRecord(record) ? record : {};
-};
-
-const entriesOf = (value: object, key: string): [string, unknown][] => Object.entries(recordAt(value, key));
-
-const isRecord = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

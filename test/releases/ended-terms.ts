@@ -4,6 +4,7 @@
  */
 import { earliestSunset } from '../../contract/rules/deprecation.ts';
 import { brokenTerms } from './contract-terms.ts';
+import { isRecord, resolve } from './document-parts.ts';
 
 export interface RecordedContract {
   readonly contract: object;
@@ -11,7 +12,6 @@ export interface RecordedContract {
   readonly recordedAt: string;
 }
 
-type Json = Readonly<Record<string, unknown>>;
 type Decision = (sunset: string) => boolean;
 
 /**
@@ -40,11 +40,10 @@ function endsOf(earlier: object, later: object, isMeant: Decision): string[] {
 /** @returns a copy of the document without the deprecated operations, parameters and fields whose sunset fulfils the decision */
 function withoutDeprecated(document: object, isMeant: Decision): object {
   const isDropped = (part: unknown): boolean => {
-    const target = isRecord(part) && typeof part['$ref'] === 'string' ? targetOf(document, part['$ref']) : undefined;
-    return [part, target?.['in'] === undefined ? undefined : target].some((one) => {
-      const notice = isRecord(one) ? one['x-deprecation'] : undefined;
-      return isRecord(notice) && isMeant(String(notice['sunset']));
-    });
+    if (!isRecord(part)) return false;
+    const target = resolve(document, part);
+    const notice = (target['in'] === undefined ? part : target)['x-deprecation'];
+    return isRecord(notice) && isMeant(String(notice['sunset']));
   };
   const copyOf = (part: unknown): unknown => {
     if (Array.isArray(part)) return part.filter((one) => !isDropped(one)).map(copyOf);
@@ -62,14 +61,3 @@ function withoutDeprecated(document: object, isMeant: Decision): object {
   const copy = copyOf(document) as { components?: object };
   return { ...copy, ...(components && { components: { ...copy.components, ...(parameters && { parameters }) } }) };
 }
-
-function targetOf(document: object, name: string): Json | undefined {
-  const target = name
-    .slice('#/'.length)
-    .split('/')
-    .reduce<unknown>((part, key) => (isRecord(part) ? part[key] : undefined), document);
-  return isRecord(target) ? target : undefined;
-}
-
-const isRecord = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -2,7 +2,7 @@
 
 export type Json = Record<string, unknown>;
 
-/** Follows the references of a part. The part's own keys come before those of its target. @throws Error if a target is missing */
+/** Follows the references of a part. A key of the part replaces the same key of its target. @throws Error if a target is missing */
 export function resolve(document: object, value: unknown): Json {
   if (!isRecord(value)) return {};
   const name = value['$ref'];

@@ -11,7 +11,16 @@ const lowerBounds = ['minLength', 'minimum', 'minItems', 'minProperties'];
 const wordsForReaders = new Set(['description', 'title', 'example', 'examples', 'deprecated', 'discriminator']);
 const restrictions = ['format', 'const', 'pattern', 'uniqueItems'];
 const judgedWords = new Set([
-  ...['$ref', 'type', 'properties', 'required', 'additionalProperties', 'items', 'oneOf', 'anyOf', 'enum', 'default'],
+  '$ref',
+  'type',
+  'properties',
+  'required',
+  'additionalProperties',
+  'items',
+  'oneOf',
+  'anyOf',
+  'enum',
+  'default',
   ...upperBounds,
   ...lowerBounds,
   ...restrictions,

@@ -26,8 +26,12 @@ const without = (path: readonly string[], ...values: string[]): Edit => [
   path,
   (value: unknown[]) => value.filter((one) => !values.includes(typeof one === 'string' ? one : lastPart(one as Json))),
 ];
-const lastPart = (one: Json): string =>
-  typeof one['$ref'] === 'string' ? (one['$ref'].split('/').at(-1) ?? '') : String(one['name'] ?? Object.keys(one)[0]);
+/** The name of a parameter, a reference or a security scheme. */
+const lastPart = (one: Json): string => {
+  const { $ref: target, name } = one;
+  if (typeof target === 'string') return target.split('/').at(-1) ?? '';
+  return typeof name === 'string' ? name : (Object.keys(one)[0] ?? '');
+};
 
 const contract = JSON.parse(contractText) as Json;
 

@@ -40,7 +40,12 @@ interface Replacements {
   contract?: readonly ContractOperation[];
 }
 
-export async function serveApp({ resolve, env = {}, deps = (usual) => usual, contract }: Replacements): Promise<ServedApp> {
+export async function serveApp({
+  resolve,
+  env = {},
+  deps = (usual) => usual,
+  contract,
+}: Replacements): Promise<ServedApp> {
   const config = await testConfig(env);
   const log: string[] = [];
   const lines = pino(

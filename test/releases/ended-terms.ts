@@ -4,7 +4,7 @@
  */
 import { earliestSunset } from '../../contract/rules/deprecation.ts';
 import { brokenTerms } from './contract-terms.ts';
-import { isRecord, resolve } from './document-parts.ts';
+import { isPart, resolve } from './document-parts.ts';
 
 export interface RecordedContract {
   readonly contract: object;
@@ -40,16 +40,16 @@ function endsOf(earlier: object, later: object, isMeant: Decision): string[] {
 /** @returns a copy of the document without the deprecated operations, parameters and fields whose sunset fulfils the decision */
 function withoutDeprecated(document: object, isMeant: Decision): object {
   const isDropped = (part: unknown): boolean => {
-    if (!isRecord(part)) return false;
+    if (!isPart(part)) return false;
     const target = resolve(document, part);
     const notice = (target['in'] === undefined ? part : target)['x-deprecation'];
-    return isRecord(notice) && isMeant(String(notice['sunset']));
+    return isPart(notice) && isMeant(String(notice['sunset']));
   };
   const copyOf = (part: unknown): unknown => {
     if (Array.isArray(part)) return part.filter((one) => !isDropped(one)).map(copyOf);
-    if (!isRecord(part)) return part;
+    if (!isPart(part)) return part;
     const { properties, required } = part;
-    const dropped = isRecord(properties) ? Object.keys(properties).filter((name) => isDropped(properties[name])) : [];
+    const dropped = isPart(properties) ? Object.keys(properties).filter((name) => isDropped(properties[name])) : [];
     const others = Object.entries(part).filter(([key, inner]) => key.startsWith('x-') || !isDropped(inner));
     const copy = Object.fromEntries(others.map(([key, inner]) => [key, copyOf(inner)]));
     if (Array.isArray(required)) copy['required'] = required.filter((name) => !dropped.includes(String(name)));

@@ -1,6 +1,6 @@
 /** Compares two versions of a schema. Lists everything that callers of the earlier version lose. */
 import { isDeepStrictEqual } from 'node:util';
-import { entriesOf, isRecord, listAt, listOf, recordAt, resolve, textOf, type Json } from './document-parts.ts';
+import { entriesOf, isPart, listAt, listOf, partAt, resolve, shownValue, type DocumentPart } from './document-parts.ts';
 
 /** The direction of a value: callers send it or receive it. */
 export type Direction = 'sent' | 'received';
@@ -40,7 +40,7 @@ export class SchemaComparison {
 
   /** @param place the location of the schemas. It is not used if both schemas have names */
   compare(before: unknown, after: unknown, place: string, direction: Direction): string[] {
-    if (!isRecord(before)) return [];
+    if (!isPart(before)) return [];
     const [name, nameLater] = [nameOf(before), nameOf(after)];
     const at = name !== undefined && nameLater !== undefined ? name : place;
     // A reference may stand beside further keywords, and a later schema may replace a reference. So the pair has the texts of both.
@@ -60,25 +60,25 @@ export class SchemaComparison {
     ];
   }
 
-  private compareProperties(before: Json, after: Json, at: string, direction: Direction): string[] {
+  private compareProperties(before: DocumentPart, after: DocumentPart, at: string, direction: Direction): string[] {
     const broken: string[] = [];
     const [required, requiredLater] = [listAt(before, 'required'), listAt(after, 'required')];
     if (direction === 'received')
       for (const property of required)
-        if (!requiredLater.includes(property)) broken.push(`no longer: ${at}/${textOf(property)} is always there`);
+        if (!requiredLater.includes(property)) broken.push(`no longer: ${at}/${shownValue(property)} is always there`);
     if (direction === 'sent')
       for (const property of requiredLater)
-        if (!required.includes(property)) broken.push(`asked now: ${at}/${textOf(property)} is always there true`);
-    const later = recordAt(after, 'properties');
+        if (!required.includes(property)) broken.push(`asked now: ${at}/${shownValue(property)} is always there true`);
+    const later = partAt(after, 'properties');
     for (const [property, schema] of entriesOf(before, 'properties')) {
       if (!(property in later)) broken.push(`no longer: ${at}/${property}`);
       else broken.push(...this.compare(schema, later[property], `${at}/${property}`, direction));
     }
     const [others, othersLater] = [before['additionalProperties'] ?? true, after['additionalProperties'] ?? true];
-    const isAskedNow = direction === 'sent' && othersLater !== true && others !== false && !isRecord(others);
-    if (isAskedNow || (isRecord(others) && othersLater === false))
+    const isAskedNow = direction === 'sent' && othersLater !== true && others !== false && !isPart(others);
+    if (isAskedNow || (isPart(others) && othersLater === false))
       broken.push(`asked now: ${at} additionalProperties ${JSON.stringify(othersLater)}`);
-    if (isRecord(others) && isRecord(othersLater))
+    if (isPart(others) && isPart(othersLater))
       broken.push(...this.compare(others, othersLater, `${at}/additionalProperties`, direction));
     return broken;
   }
@@ -87,10 +87,10 @@ export class SchemaComparison {
    * For each earlier variant, one later variant must keep all terms of the earlier variant. Otherwise returns the broken terms of the
    * closest later variant. A receiver must also know each later variant.
    */
-  private compareVariants(before: Json, after: Json, at: string, direction: Direction): string[] {
+  private compareVariants(before: DocumentPart, after: DocumentPart, at: string, direction: Direction): string[] {
     const [variants, later] = [variantsOf(before), variantsOf(after)];
     if (!variants && !later) return [];
-    const withoutVariants = (schema: Json): Json => ({ ...schema, oneOf: undefined, anyOf: undefined });
+    const withoutVariants = (schema: DocumentPart): DocumentPart => ({ ...schema, oneOf: undefined, anyOf: undefined });
     const [ones, others] = [variants ?? [withoutVariants(before)], later ?? [withoutVariants(after)]];
     const attempt = (one: unknown, other: unknown, index: number): string[] => {
       const trial = new SchemaComparison(this.earlier, this.later);
@@ -110,7 +110,7 @@ export class SchemaComparison {
 }
 
 /** @throws Error if the schema has a keyword that the comparison does not judge, because it would then miss a break */
-function requireKnownWords(schema: Json, at: string): void {
+function requireKnownWords(schema: DocumentPart, at: string): void {
   for (const word of Object.keys(schema))
     if (!judgedWords.has(word) && !wordsForReaders.has(word) && !word.startsWith('x-'))
       throw new Error(
@@ -119,7 +119,7 @@ function requireKnownWords(schema: Json, at: string): void {
 }
 
 /** Compares types, single values and lists of values. */
-function brokenValues(before: Json, after: Json, at: string, direction: Direction): string[] {
+function brokenValues(before: DocumentPart, after: DocumentPart, at: string, direction: Direction): string[] {
   const broken: string[] = [];
   const [types, typesLater] = [listOf(before['type']), listOf(after['type'])];
   const [narrow, wide] = direction === 'sent' ? [types, typesLater] : [typesLater, types];
@@ -133,7 +133,7 @@ function brokenValues(before: Json, after: Json, at: string, direction: Directio
     if (isChanged(word)) broken.push(`no longer: ${at} ${word} ${JSON.stringify(before[word])}`);
   for (const word of direction === 'sent' ? restrictions : [])
     if (after[word] !== undefined && !isDeepStrictEqual(before[word], after[word]))
-      broken.push(`asked now: ${at} ${word} ${textOf(after[word])}`);
+      broken.push(`asked now: ${at} ${word} ${shownValue(after[word])}`);
   // Without a default, the description says what the absence of the value means.
   if (direction === 'sent' && before['default'] === undefined && after['default'] !== undefined)
     broken.push(`no longer: ${at} has no default`);
@@ -152,7 +152,7 @@ function brokenValues(before: Json, after: Json, at: string, direction: Directio
 }
 
 /** Compares the bounds of values that callers send. A later contract may widen or remove a bound. */
-export function brokenBounds(before: Json, after: Json, at: string): string[] {
+export function brokenBounds(before: DocumentPart, after: DocumentPart, at: string): string[] {
   const isNarrower = (word: string) => {
     const [bound, later] = [before[word], after[word]];
     if (typeof later !== 'number') return false;
@@ -161,12 +161,12 @@ export function brokenBounds(before: Json, after: Json, at: string): string[] {
   };
   return [...upperBounds, ...lowerBounds]
     .filter(isNarrower)
-    .map((word) => `asked now: ${at} ${word} ${textOf(after[word])}`);
+    .map((word) => `asked now: ${at} ${word} ${shownValue(after[word])}`);
 }
 
 /** Compares the days until which deprecated parts stay. A later contract may name a later day. */
-export function brokenNotice(before: Json, after: Json, place: string): string[] {
-  const sunsetOf = (part: Json) => recordAt(part, 'x-deprecation')['sunset'];
+export function brokenNotice(before: DocumentPart, after: DocumentPart, place: string): string[] {
+  const sunsetOf = (part: DocumentPart) => partAt(part, 'x-deprecation')['sunset'];
   const [day, later] = [sunsetOf(before), sunsetOf(after)];
   const isEarlier = typeof day === 'string' && typeof later === 'string' && later < day;
   return isEarlier ? [`no longer: ${place} stays until ${day}`] : [];
@@ -174,27 +174,27 @@ export function brokenNotice(before: Json, after: Json, place: string): string[]
 
 /** @returns the name of a schema, such as `schemas/Tag`; undefined if further keywords change the named schema */
 function nameOf(schema: unknown): string | undefined {
-  if (!isRecord(schema) || typeof schema['$ref'] !== 'string') return undefined;
+  if (!isPart(schema) || typeof schema['$ref'] !== 'string') return undefined;
   const isChanged = Object.keys(schema).some((word) => word !== '$ref' && !wordsForReaders.has(word));
   return isChanged ? undefined : schema['$ref'].slice('#/components/'.length);
 }
 
 /** Returns a schema after following its references and merging the parts of its `allOf`. */
-function flatten(document: object, schema: unknown): Json {
+function flatten(document: object, schema: unknown): DocumentPart {
   const { allOf, ...own } = resolve(document, schema);
   if (!Array.isArray(allOf)) return own;
   return [...(allOf as unknown[]).map((part) => flatten(document, part)), own].reduce(
     (merged, part) => ({
       ...merged,
       ...part,
-      properties: { ...recordAt(merged, 'properties'), ...recordAt(part, 'properties') },
+      properties: { ...partAt(merged, 'properties'), ...partAt(part, 'properties') },
       required: [...new Set([...listAt(merged, 'required'), ...listAt(part, 'required')])],
     }),
     {},
   );
 }
 
-const variantsOf = (schema: Json): unknown[] | undefined =>
+const variantsOf = (schema: DocumentPart): unknown[] | undefined =>
   (schema['oneOf'] ?? schema['anyOf']) as unknown[] | undefined;
 
 const fits = (type: unknown, types: readonly unknown[]) =>

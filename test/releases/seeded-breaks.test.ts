@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { contractText } from '../../contract/contract.ts';
 import { brokenTerms } from './contract-terms.ts';
-import type { Json } from './document-parts.ts';
+import type { DocumentPart } from './document-parts.ts';
 
 const club = '/v1/clubs/{clubId}';
 const tags = ['paths', `${club}/tags`];
@@ -17,42 +17,46 @@ type Edit = readonly [path: readonly string[], change: (value: never) => unknown
 
 const remove = (...path: string[]): Edit => [path, () => undefined];
 const set = (path: readonly string[], value: unknown): Edit => [path, () => value];
-const merge = (path: readonly string[], more: Json): Edit => [path, (value: Json) => ({ ...value, ...more })];
+const merge = (path: readonly string[], more: DocumentPart): Edit => [
+  path,
+  (value: DocumentPart) => ({ ...value, ...more }),
+];
 const append = (path: readonly string[], ...more: unknown[]): Edit => [
   path,
   (value: unknown[] | undefined) => [...(value ?? []), ...more],
 ];
 const without = (path: readonly string[], ...values: string[]): Edit => [
   path,
-  (value: unknown[]) => value.filter((one) => !values.includes(typeof one === 'string' ? one : lastPart(one as Json))),
+  (value: unknown[]) =>
+    value.filter((one) => !values.includes(typeof one === 'string' ? one : lastPart(one as DocumentPart))),
 ];
 /** The name of a parameter, a reference or a security scheme. */
-const lastPart = (one: Json): string => {
+const lastPart = (one: DocumentPart): string => {
   const { $ref: target, name } = one;
   if (typeof target === 'string') return target.split('/').at(-1) ?? '';
   return typeof name === 'string' ? name : (Object.keys(one)[0] ?? '');
 };
 
-const contract = JSON.parse(contractText) as Json;
+const contract = JSON.parse(contractText) as DocumentPart;
 
 /** @returns the contract of today after the edits @throws Error if the path of an edit leads nowhere */
-const contractAfter = (...edits: readonly Edit[]): Json =>
+const contractAfter = (...edits: readonly Edit[]): DocumentPart =>
   edits.reduce((document, [path, change]) => edited(document, path, change), contract);
 
 /** @returns a copy that differs only along the path */
-function edited(part: Json, [name = '', ...rest]: readonly string[], change: Edit[1]): Json {
+function edited(part: DocumentPart, [name = '', ...rest]: readonly string[], change: Edit[1]): DocumentPart {
   const { [name]: inner, ...others } = part;
   if (rest.length > 0 && (typeof inner !== 'object' || inner === null)) throw new Error(`The contract has no ${name}.`);
-  const value = rest.length === 0 ? change(inner as never) : edited(inner as Json, rest, change);
+  const value = rest.length === 0 ? change(inner as never) : edited(inner as DocumentPart, rest, change);
   return value === undefined ? others : { ...part, [name]: value };
 }
 
 const tagName = inSchema('TagInput', 'properties', 'name');
 const limit = { name: 'limit', in: 'query', schema: { type: 'integer', maximum: 5 } };
 /** Replaces the parameter `verified` of the list of students. */
-const withVerified = (changes: Json): Edit => [
+const withVerified = (changes: DocumentPart): Edit => [
   [...listStudents, 'parameters'],
-  (list: Json[]) => list.map((one) => (one['name'] === 'verified' ? { ...one, ...changes } : one)),
+  (list: DocumentPart[]) => list.map((one) => (one['name'] === 'verified' ? { ...one, ...changes } : one)),
 ];
 
 const breaks: readonly [what: string, edits: readonly Edit[], lines: readonly string[]][] = [
@@ -71,12 +75,22 @@ const breaks: readonly [what: string, edits: readonly Edit[], lines: readonly st
   ],
   [
     'another content type of an answer',
-    [[[...listTags, 'responses', '200', 'content'], (content: Json) => ({ 'text/csv': content['application/json'] })]],
+    [
+      [
+        [...listTags, 'responses', '200', 'content'],
+        (content: DocumentPart) => ({ 'text/csv': content['application/json'] }),
+      ],
+    ],
     [`no longer: get ${club}/tags 200 application/json`],
   ],
   [
     'another content type of a body',
-    [[[...createTag, 'requestBody', 'content'], (content: Json) => ({ 'text/csv': content['application/json'] })]],
+    [
+      [
+        [...createTag, 'requestBody', 'content'],
+        (content: DocumentPart) => ({ 'text/csv': content['application/json'] }),
+      ],
+    ],
     [`no longer: post ${club}/tags body application/json`],
   ],
   [
